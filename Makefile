@@ -1,0 +1,32 @@
+# Everything starts here: `make run` opens the lab, `make test` checks it all. Both set up what they need first.
+LAB   := --bin hvd-lab
+TRAIN := --bin hvd-train --no-default-features --features train
+
+.PHONY: run test setup build lint install
+
+run: build
+	@target/release/hvd-lab
+
+setup:
+	@command -v python3 >/dev/null || { echo "setup: python3 is not on PATH. Install Python 3.8 or newer."; exit 1; }
+	@python3 assets/setup/setup.py
+
+# Two builds, so that the lab never links libtorch or MPI.
+build: setup
+	@cargo build --release --locked $(LAB)
+	@cargo build --release --locked $(TRAIN)
+
+lint: setup
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --no-default-features --features train -- -D warnings
+
+# The lab's tests run the real binaries: build both before they start.
+test: lint
+	cargo build --locked $(TRAIN)
+	cargo test --locked --no-default-features --features train
+	cargo test --locked
+
+install: setup
+	cargo install --locked --path . $(LAB)
+	cargo install --locked --path . $(TRAIN) --no-track --force

@@ -1,0 +1,37 @@
+//! Tells the linker where libtorch and MPI are at run time, so that `hvd-train` starts without LD_LIBRARY_PATH.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=LIBTORCH");
+    println!("cargo:rerun-if-env-changed=MPICC");
+    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
+    // hvd-lab starts the launcher that belongs to the MPI library which hvd-train is linked with.
+    let launcher = find_on_path(&mpicc).and_then(|path| path.parent().map(|bin| bin.join("mpirun")));
+    println!("cargo:rustc-env=HVD_LAB_BUILD_MPIRUN={}", launcher.unwrap_or_default().display());
+    if std::env::var_os("CARGO_FEATURE_TRAIN").is_none() {
+        return;
+    }
+    let mut folders: Vec<PathBuf> = std::env::var_os("LIBTORCH").map(|root| Path::new(&root).join("lib")).into_iter().collect();
+    folders.extend(mpi_library_folders(&mpicc));
+    for folder in &folders {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
+    }
+}
+
+/// Folders named by -L in the compiler wrapper's own command line (`-show` is known to Open MPI and MPICH).
+fn mpi_library_folders(mpicc: &str) -> Vec<PathBuf> {
+    let Ok(output) = Command::new(mpicc).arg("-show").output() else { return Vec::new() };
+    let line = String::from_utf8_lossy(&output.stdout).into_owned();
+    line.split_whitespace().filter_map(|word| word.strip_prefix("-L")).map(PathBuf::from).collect()
+}
+
+fn find_on_path(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}

@@ -1,0 +1,18 @@
+//! The lab: parse, wire, run. Never does anything itself.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use hvd_lab::cli::{self, Cli};
+
+fn main() -> ExitCode {
+    let done = match Cli::try_parse() {
+        Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
+        Ok(Cli { verb: None, ascii }) => cli::screen(ascii),
+        Err(error) => return cli::refuse(&error),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("hvd-lab: {error:#}");
+        cli::exit_code(&error)
+    })
+}

@@ -1,0 +1,250 @@
+//! Train a Wide ResNet on Fashion-MNIST on one rank or many: one program, ten steps from serial to distributed.
+//!
+//! Never asks "am I distributed?": with step 1 off, or alone, the communicator is a world of one rank, and everything
+//! below means what it says. Every rank runs this same program (SPMD); what differs is only `rank`.
+//!
+//! Read it from top to bottom. Each step is marked `Step N/10` with Horovod's spelling, why, and what happens without.
+
+use std::{process::ExitCode, time::Instant};
+
+use hvd_lab::comm::{self, Communicator};
+use hvd_lab::dataset::{self, SplitKind};
+use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, PhaseSeconds};
+use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
+use hvd_lab::domain::{step::Step, topology::Topology};
+use hvd_lab::trainer::batches::Images;
+use hvd_lab::trainer::config::Config;
+use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
+use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
+use hvd_lab::trainer::model::{self, DROPOUT_RATE, Dropout, Mode};
+use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
+use hvd_lab::trainer::random::{Purpose, stream};
+use hvd_lab::trainer::report::Reporter;
+use hvd_lab::trainer::resume::{self, Found};
+use hvd_lab::trainer::sampler::Sampler;
+use hvd_lab::trainer::startup::{self, Plan};
+use hvd_lab::trainer::{device, early_stop::EarlyStop, stopwatch::Stopwatch, tensorboard::EventWriter};
+
+fn main() -> ExitCode {
+    let launched = Instant::now();
+    let config = match Config::from_args(std::env::args_os()) {
+        Ok(config) if config.build_info => return startup::print_build_info(),
+        Ok(config) => config,
+        Err(stop) => return startup::explain(&stop),
+    };
+    device::keep_freed_memory();
+
+    // Step 1/10: initialise, and know the others.
+    // Horovod: hvd.init()
+    // Every process learns its rank, the number of ranks, and its local rank on this host.
+    // Without: np copies of a serial program, each believing to be rank 0 of 1.
+    let comm = match comm::connect(config.steps.contains(Step::InitAndPin)) {
+        Ok(comm) => comm,
+        Err(error) => return startup::refuse(&error),
+    };
+
+    // Step 2/10: print on rank 0 only.
+    // Horovod: verbose = 1 if hvd.rank() == 0 else 0
+    // Without: every line comes np times.
+    let process = comm::launched_index();
+    let mut report = Reporter::new(process, config.events);
+    report.set_verbose(comm.topology().is_root() || !config.steps.contains(Step::VerboseOnRoot));
+
+    // A rank that fails must not leave quietly: the others would wait for it in the next collective for ever.
+    match train(&config, &*comm, &report, process, launched) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report.fatal("training", &format!("{error:#}"));
+            comm.abort(startup::exit_code(&error))
+        }
+    }
+}
+
+fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: usize, launched: Instant) -> anyhow::Result<()> {
+    let on = |step| config.steps.contains(step);
+    let topology = comm.topology();
+    let size = topology.size.0;
+
+    // Step 1/10, second half: one device per rank.
+    // Horovod: set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+    // On a CPU the device is one thread on an equal share of the cores.
+    // Without: all processes crowd onto the first GPU, or get into each other's way on the same cores.
+    let placement = if on(Step::InitAndPin) { device::pin(&topology) } else { device::first() };
+    report.event(startup::topology_report(comm, &placement));
+
+    let data = startup::locate_data(config)?;
+    let training = Images::training(dataset::load(&data.location, SplitKind::Train, config.train_images)?, placement.device);
+    let test = training.like(dataset::load(&data.location, SplitKind::Test, None)?);
+    let own_order = |images, purpose| Sampler::OwnShuffle { seed: config.seed, process, images, purpose };
+    let train_order = own_order(training.len(), Purpose::Shuffle);
+    let validation_images = config.validation_images.map_or(test.len(), |limit| limit.min(test.len()));
+    let validation_order = own_order(validation_images, Purpose::ValidationShuffle);
+
+    // Every process draws weights of its own, as programs that seed themselves do: see step 4.
+    let mut model = model::build(config.model, &mut stream(config.seed, process, 0, Purpose::Weights), placement.device);
+
+    // Step 10/10: an optimizer for large batches.
+    // Horovod: opt = NovoGrad(lr)
+    // np ranks make an np times larger global batch, on which SGD with momentum loses accuracy; NovoGrad normalises
+    // the gradient layer by layer and loses less. Without: SGD with momentum.
+    let optimizer: Box<dyn Optimizer> = match on(Step::NovoGrad) {
+        true => Box::new(NovoGrad::new(model.params(), config.wd)),
+        false => Box::new(Sgd::new(model.params(), config.momentum, config.wd)),
+    };
+
+    // Step 3/10: average gradients over the ranks before every update.
+    // Horovod: opt = hvd.DistributedOptimizer(opt)
+    // Without: ranks train apart, and the root's model has seen the root's images only.
+    let mut optimizer: Box<dyn Optimizer> = match on(Step::DistributedOptimizer) {
+        true => Box::new(DistributedOptimizer::new(optimizer, comm)),
+        false => optimizer,
+    };
+
+    // Step 7/10: checkpoints are the root's business.
+    // Horovod: if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...)); resume_from_epoch = hvd.broadcast(..., 0)
+    // The root finds the newest checkpoint and tells the others its epoch; its contents travel by step 4.
+    // Without: every rank looks for itself, and all write one and the same file.
+    let keeps_checkpoints = config.use_checkpointing && (topology.is_root() || !on(Step::CheckpointOnRoot));
+    let mut found = match keeps_checkpoints {
+        true => resume::newest(config, report, &mut *model, &mut *optimizer),
+        false => Found::default(),
+    };
+    if on(Step::CheckpointOnRoot) {
+        // Outside of any "if root": a collective that only the root reaches would hang.
+        found.share(comm)?;
+    }
+    report.event(startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
+
+    // Step 4/10: start from the root's weights.
+    // Horovod: BroadcastGlobalVariablesCallback(0)
+    // Equal gradients keep ranks equal only if they start equal. Without: they keep their difference for ever.
+    if on(Step::Broadcast) {
+        broadcast_state(comm, &mut *model, &mut *optimizer)?;
+        found.restore_statistics(&topology, &mut *model);
+    }
+    report.event(startup::parameters_digest(DigestMoment::StartParameters, found.epoch, &*model));
+
+    // Step 5/10: share the epoch out.
+    // Horovod: steps_per_epoch = len(train_iter) // hvd.size(), validation_steps = 3 * len(test_iter) // hvd.size()
+    // Without: every rank does the whole epoch, np times the work in the same time.
+    let divide_by = if on(Step::FewerSteps) { size } else { 1 };
+    let steps = steps_per_epoch(training.len(), config.batch_size, divide_by);
+    let validation_batches = validation_steps(validation_images, config.batch_size, on(Step::FewerSteps).then_some(size));
+
+    // Step 8/10: scale the learning rate by the number of ranks.
+    // Horovod: lr = base_lr * hvd.size()
+    // The global batch is np times larger and updates are np times fewer; a longer stride makes up for it.
+    // Without: training lags behind.
+    let scale = on(Step::ScaleLearningRate);
+
+    // Step 9/10: warm the learning rate up.
+    // Horovod: LearningRateWarmupCallback(warmup_epochs=5)
+    // Fresh weights do not bear the full stride: start at a single rank's rate and climb to the scaled one.
+    // Without: the full rate from the first batch on.
+    let warmup_epochs = if on(Step::Warmup) { config.warmup_epochs } else { 0.0 };
+    let schedule = LearningRateSchedule { base_lr: config.base_lr, size, scale, warmup_epochs, steps_per_epoch: steps };
+
+    let plan = Plan { schedule: &schedule, data: &data, training: &training, validation_batches, resume_epoch: found.epoch };
+    report.event(startup::config_report(config, &*model, &*optimizer, &plan));
+    let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
+    let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
+    let start_up = launched.elapsed().as_secs_f64();
+    let began = Instant::now();
+    let mut last_epoch = found.epoch;
+
+    for epoch in found.epoch..config.epochs {
+        report.epoch_begin(epoch + 1, config.epochs);
+        let mut augmentation = stream(config.seed, process, epoch, Purpose::Augmentation);
+        let mut dropout = Dropout::new(DROPOUT_RATE, stream(config.seed, process, epoch, Purpose::Dropout));
+        let mut phases = PhaseSeconds { start_up: if epoch == found.epoch { start_up } else { 0.0 }, ..PhaseSeconds::default() };
+        let (mut tally, mut epoch_watch) = (Tally::default(), Stopwatch::start());
+        let batches = train_order.batches(epoch, steps, config.batch_size);
+        for (index, picks) in batches.iter().enumerate() {
+            let mut watch = Stopwatch::start();
+            let batch = training.augmented_batch(picks, &mut augmentation);
+            phases.data += watch.lap();
+            let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
+            let loss = scores.cross_entropy_for_logits(&batch.labels);
+            phases.forward += watch.lap();
+            let gradients = model.params().gradients(&loss);
+            phases.backward += watch.lap();
+            let gradients = optimizer.synchronize(gradients)?; // step 3: the mean over ranks, else the rank's own
+            phases.allreduce_exposed += watch.lap();
+            if epoch == found.epoch && index == 0 {
+                report.event(startup::gradients_digest(epoch, &gradients));
+            }
+            let lr = schedule.lr(epoch, index);
+            optimizer.step(model.params_mut(), gradients, lr);
+            let loss = loss.double_value(&[]);
+            tally.add(&scores, &batch, loss);
+            phases.optimizer += watch.lap();
+            anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
+            report.event(Event::Step { epoch, batch: index, lr, loss });
+        }
+        phases.training = epoch_watch.lap();
+
+        let validated = evaluate(&*model, &test, &validation_order.batches(epoch, validation_batches, config.batch_size));
+
+        // Step 6/10: average the metrics over the ranks, before anything is decided on them.
+        // Horovod: MetricAverageCallback()
+        // Without: each rank judges by its own share of the validation images.
+        let averaged = on(Step::AverageMetrics).then(|| metric_average(comm, validated.metrics())).transpose()?;
+        phases.validation = epoch_watch.lap();
+        last_epoch = epoch + 1;
+        let mut ended = EpochReport {
+            epoch: last_epoch,
+            train: tally.metrics(),
+            validation: validated.metrics(),
+            averaged,
+            lr: schedule.lr(epoch, steps - 1),
+            batches: steps,
+            images: tally.images,
+            images_per_sec: (tally.images * size) as f64 / phases.training,
+            cumulative_seconds: 0.0,
+            phases,
+        };
+        // Stopping is decided once, by the root, and agreed: a rank that left alone would hang the others.
+        let stops = stop.agreed(comm, ended.judged().accuracy)?;
+
+        // Step 7/10 again: all ranks gather, for root-only code must hold no collective; then the root writes.
+        let mut files = Vec::new();
+        if config.use_checkpointing {
+            let so_far = resume::so_far(last_epoch, stop.epochs_at_target(), resume::gather_statistics(comm, &*model)?);
+            if keeps_checkpoints {
+                files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
+            }
+            if !on(Step::CheckpointOnRoot) {
+                files.push(resume::inspect_shared_file(config, comm, last_epoch)?);
+            }
+        }
+        ended.phases.checkpoint = epoch_watch.lap();
+        ended.cumulative_seconds = began.elapsed().as_secs_f64();
+        report.event(startup::parameters_digest(DigestMoment::EpochParameters, last_epoch, &*model));
+        if let Some(board) = &mut board {
+            board.epoch(&ended)?;
+        }
+        report.epoch_end(ended);
+        files.into_iter().for_each(|file| report.checkpoint(file));
+        if schedule.last_warmup_epoch() == Some(last_epoch) {
+            report.warmup_finished(last_epoch, schedule.initial_lr());
+        }
+        if stops {
+            report.early_stop(last_epoch);
+            break;
+        }
+    }
+
+    let training_seconds = began.elapsed().as_secs_f64();
+    report.training_end(training_seconds);
+    let testing = Instant::now();
+    // Step 6/10 again: every rank tests its share, and all learn the whole. Without: every rank tests everything alone.
+    let tested = match on(Step::AverageMetrics) {
+        true => evaluate(&*model, &test, &test.share_in_order(64, &topology)).over_ranks(comm)?,
+        false => evaluate(&*model, &test, &test.share_in_order(64, &Topology::ALONE)),
+    };
+    let Metrics { loss, accuracy } = tested.metrics();
+    report.test(loss, accuracy, tested.images, testing.elapsed().as_secs_f64());
+    comm.barrier()?;
+    report.event(Event::Finished { epochs: last_epoch, training_seconds, total_seconds: launched.elapsed().as_secs_f64() });
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! `hvd-lab data`: show, fetch or import the data set.
+//!
+//! Never draws a screen, and never downloads unless asked to.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::print;
+use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
+use crate::domain::run::DataSource;
+use crate::domain::units;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab data                          what is here, and what a run would train on
+  hvd-lab data fetch                    download the four official files (30 MB)
+  hvd-lab data import ~/fashion-mnist   take them from a folder, without a network
+  HVD_LAB_DATA_URL=http://teacher:8000 hvd-lab data fetch
+                                        take them from a mirror first
+
+The files are kept in HVD_LAB_HOME/data and checked by SHA-256. Your own 28x28
+images in the same format are used from where they are: `hvd-lab run --data-dir
+DIR`, or HVD_LAB_DATA. Without any, runs train on generated garments and say so.";
+
+/// A pipe gets a line this often.
+const LINE_EVERY: Duration = Duration::from_secs(2);
+
+/// Show, fetch or import the data set.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// Never use the network (also by HVD_LAB_OFFLINE=1).
+    #[arg(long, global = true)]
+    offline: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// What is here, checked bit for bit, and what a run would train on (the default).
+    Status,
+    /// Download what is missing of the official files; goes on where it stopped.
+    Fetch,
+    /// Copy the four official files from a folder.
+    Import {
+        /// The folder that holds them, as .gz or unpacked.
+        dir: PathBuf,
+    },
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let cache = dataset::cache_dir()?;
+    match args.verb.unwrap_or(Verb::Status) {
+        Verb::Status => status(&cache, args.offline),
+        Verb::Fetch => fetch(&cache, args.offline),
+        Verb::Import { dir } => {
+            dataset::import(&dir, &cache)?;
+            print(&format!("imported Fashion-MNIST into {}\n", cache.display()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn status(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
+    let status = dataset::status(cache)?;
+    let located = dataset::locate(DataSource::Auto, None, offline)?;
+    print(&(describe(&status) + &in_use(&located)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(status: &CacheStatus) -> String {
+    let mut text = format!("cache {}\n", status.folder.display());
+    for (file, official) in status.files.iter().zip(dataset::FILES) {
+        let state = match &file.state {
+            FileState::Official => format!("ok, {}", units::bytes(official.bytes)),
+            FileState::Missing => "not there".into(),
+            FileState::Partial { bytes } => {
+                format!("{} of {} fetched", units::bytes(*bytes), units::bytes(official.bytes))
+            }
+            FileState::Damaged { found } => format!("damaged ({found}): `hvd-lab data fetch` replaces it"),
+        };
+        text += &format!("  {:<28}{state}\n", file.name);
+    }
+    text
+}
+
+fn in_use(located: &Located) -> String {
+    let note = located.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+    format!("a run trains on {}{note}\n", located.label)
+}
+
+fn fetch(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
+    let before = dataset::status(cache)?;
+    if before.is_complete() {
+        print(&format!("Fashion-MNIST is in {} already\n", cache.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if dataset::is_offline(offline) {
+        return Err(DatasetError::Offline { cache: cache.display().to_string() }.into());
+    }
+    let mut teller = Teller::new();
+    let outcome = dataset::fetch(cache, &mut |progress| teller.tell(progress));
+    teller.bar.finish_and_clear();
+    match outcome {
+        // The network is at fault, not the input.
+        Err(error @ DatasetError::Download { .. }) => {
+            eprintln!("hvd-lab: {error}");
+            return Ok(ExitCode::FAILURE);
+        }
+        other => other?,
+    }
+    print(&format!("Fashion-MNIST is in {}\n", cache.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells on standard error how a download goes: a bar on a terminal, lines in a pipe.
+struct Teller {
+    bar: ProgressBar,
+    last_line: Option<Instant>,
+}
+
+impl Teller {
+    fn new() -> Teller {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new(dataset::total_bytes()) } else { ProgressBar::hidden() };
+        let template = "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+        // The template is fixed; were it wrong, the plain bar would serve.
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.progress_chars("=> "));
+        Teller { bar, last_line: None }
+    }
+
+    fn tell(&mut self, progress: Progress) {
+        match progress {
+            Progress::Waiting => self.line("waiting for another download into the same folder".into()),
+            Progress::Asking { file, address, from_byte } => {
+                self.bar.set_message(file);
+                let rest = if from_byte > 0 { format!(", from byte {from_byte}") } else { String::new() };
+                self.line(format!("{file} from {address}{rest}"));
+            }
+            Progress::Bytes { done, total } => {
+                self.bar.set_position(done);
+                if self.bar.is_hidden() && self.last_line.is_none_or(|at| at.elapsed() >= LINE_EVERY) {
+                    self.last_line = Some(Instant::now());
+                    eprintln!("{} of {}", units::bytes(done), units::bytes(total));
+                }
+            }
+            Progress::Setback { message } => self.line(format!("{message}; trying further")),
+        }
+    }
+
+    /// A line of its own, above the bar where there is one.
+    fn line(&mut self, text: String) {
+        match self.bar.is_hidden() {
+            true => eprintln!("{text}"),
+            false => self.bar.println(text),
+        }
+    }
+}

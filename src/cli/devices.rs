@@ -1,0 +1,197 @@
+//! `hvd-lab devices`: the GPUs or CPU cores of this host and what runs on them.
+//!
+//! Never draws a screen, and never leaves a figure out: what a device does not give is N/A with its reason.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::domain::event::{Event, EventLine};
+use crate::domain::units;
+use crate::runs::{Follower, RunId, RunStore, RunUpdate, host_name};
+use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab devices                   what there is, once
+  hvd-lab devices --watch           twice a second, until Ctrl-C
+  hvd-lab devices --watch --json    one line of JSON a sample";
+
+/// A driver that hangs is told rather than waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Show the GPUs (or CPU cores) of this host and what runs on them, ranks of your runs by number.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Go on twice a second until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
+    /// Print one line of JSON a sample instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let (sender, samples) = channel();
+    let mut ranks = RunningRanks::default();
+    let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+        // Nobody listens any more: the command is about to end.
+        let _ = sender.send(sample);
+    });
+    // Use is a difference of two samples: the first one, taken without knowing the ranks, has none to show.
+    sampler.watch(ranks.look());
+    next(&samples)?;
+    next(&samples)?;
+    let mut painter = Painter { redraw: args.watch && !args.json && std::io::stdout().is_terminal(), started: false };
+    loop {
+        let sample = next(&samples)?;
+        let text = if args.json { format!("{}\n", serde_json::to_string(&sample)?) } else { describe(&sample) };
+        match painter.print(&text, args.watch && !args.json) {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+            other => other?,
+        }
+        if !args.watch {
+            return Ok(ExitCode::SUCCESS);
+        }
+        sampler.watch(ranks.look());
+    }
+}
+
+/// The ranks of all runs that are going on this host, from the runs' own events.
+#[derive(Default)]
+struct RunningRanks {
+    runs: HashMap<RunId, (Follower, BTreeMap<usize, u32>)>,
+}
+
+impl RunningRanks {
+    /// Process ids by rank; none where there are no runs, or none can be read.
+    fn look(&mut self) -> Vec<(usize, u32)> {
+        let Ok(home) = RunStore::default_home() else { return Vec::new() };
+        // To look is no reason to make the folder.
+        let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
+        let is_going = |id: &RunId| store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
+        let going: Vec<RunId> = store.ids().into_iter().filter(is_going).collect();
+        self.runs.retain(|id, _| going.contains(id));
+        let host = host_name();
+        for id in going {
+            let (follower, pids) = self.runs.entry(id).or_insert_with(|| (Follower::new(store.folder(id)), BTreeMap::new()));
+            loop {
+                let updates = follower.poll();
+                if updates.is_empty() {
+                    break;
+                }
+                for update in updates {
+                    if let RunUpdate::Event(EventLine { process, event: Event::Topology(report), .. }) = update
+                        && report.host == host
+                    {
+                        pids.insert(process, report.pid);
+                    }
+                }
+            }
+        }
+        self.runs.values().flat_map(|(_, pids)| pids.iter().map(|(process, pid)| (*process, *pid))).collect()
+    }
+}
+
+fn next(samples: &Receiver<TelemetrySample>) -> anyhow::Result<TelemetrySample> {
+    samples.recv_timeout(PATIENCE + SAMPLE_PERIOD).map_err(|_| {
+        anyhow::anyhow!("the devices did not answer in {} s: `nvidia-smi` may hang too; see `dmesg`", PATIENCE.as_secs())
+    })
+}
+
+/// Prints one block after the other, on a terminal over the one before.
+struct Painter {
+    redraw: bool,
+    /// Something is on the screen already.
+    started: bool,
+}
+
+impl Painter {
+    fn print(&mut self, text: &str, blocks: bool) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        match self.redraw {
+            true => {
+                // Clear once; then home, each line cleared behind its end, and what is left below: so nothing flickers.
+                let start = if self.started { "\x1b[H" } else { "\x1b[2J\x1b[H" };
+                write!(out, "{start}{}\x1b[J", text.replace('\n', "\x1b[K\n"))?;
+            }
+            false if blocks => writeln!(out, "{text}")?,
+            false => out.write_all(text.as_bytes())?,
+        }
+        self.started = true;
+        out.flush()
+    }
+}
+
+fn describe(sample: &TelemetrySample) -> String {
+    let mut lines = vec![format!("host {}", sample.host)];
+    if let Some(reason) = &sample.gpu_missing {
+        lines.push(format!("no GPU: {reason}"));
+    }
+    for device in &sample.devices {
+        lines.extend(describe_device(device));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn describe_device(device: &DeviceSample) -> Vec<String> {
+    let use_of = shown(&device.utilization_percent, |value| format!("{value:.0} %"));
+    let memory = match (device.memory_used_bytes.value(), device.memory_total_bytes.value()) {
+        (Some(&used), Some(&total)) => format!("{} of {}", units::bytes(used), units::bytes(total)),
+        _ => shown(&device.memory_used_bytes, |&used| units::bytes(used)),
+    };
+    let mut lines = Vec::new();
+    match device.kind {
+        DeviceKind::Cpu => {
+            lines.push(format!("CPU  {}", device.name));
+            lines.push(format!("  use {use_of}, memory {memory}"));
+            let cores: Vec<String> = device.core_percent.iter().map(|percent| format!("{percent:.0}")).collect();
+            lines.push(format!("  cores in %: {}", cores.join(" ")));
+        }
+        DeviceKind::Gpu => {
+            lines.push(format!("GPU {}  {}  {}", device.index, device.name, device.uuid));
+            let traffic = |reading| shown(reading, |&rate: &u64| format!("{}/s", units::bytes(rate)));
+            let clock = |reading| shown(reading, |mhz: &u64| format!("{mhz} MHz"));
+            let power = match (device.power_watts.value(), device.power_limit_watts.value()) {
+                (Some(used), Some(limit)) => format!("{used:.0} of {limit:.0} W"),
+                _ => shown(&device.power_watts, |used| format!("{used:.0} W")),
+            };
+            let rows: [(&str, String); 12] = [
+                ("use", use_of),
+                ("memory", memory),
+                ("temperature", shown(&device.temperature_celsius, |value| format!("{value:.0} C"))),
+                ("power", power),
+                ("fan", shown(&device.fan_percent, |value| format!("{value:.0} %"))),
+                ("SM clock", clock(&device.sm_clock_mhz)),
+                ("memory clock", clock(&device.memory_clock_mhz)),
+                ("state", shown(&device.performance_state, String::clone)),
+                ("ECC errors", shown(&device.ecc_errors, u64::to_string)),
+                ("PCIe out", traffic(&device.pcie_tx_bytes_per_sec)),
+                ("PCIe in", traffic(&device.pcie_rx_bytes_per_sec)),
+                ("NVLink", traffic(&device.nvlink_bytes_per_sec)),
+            ];
+            lines.extend(rows.into_iter().map(|(name, value)| format!("  {name:<13}{value}")));
+            lines.push(format!("  {:<13}{}", "bus", shown(&device.bus_id, String::clone)));
+        }
+    }
+    lines.extend(device.processes.iter().map(describe_process));
+    lines
+}
+
+fn describe_process(process: &DeviceProcess) -> String {
+    let rank = process.rank.map(|rank| format!("  rank {rank}")).unwrap_or_default();
+    let memory = shown(&process.memory_bytes, |&bytes| units::bytes(bytes));
+    let use_of = shown(&process.utilization_percent, |value| format!("{value:.0} %"));
+    format!("  pid {}  {}{rank}  memory {memory}  use {use_of}", process.pid, process.command)
+}
+
+fn shown<T>(reading: &Reading<T>, show: impl FnOnce(&T) -> String) -> String {
+    match reading {
+        Reading::Value(value) => show(value),
+        Reading::Missing { missing } => format!("N/A ({missing})"),
+    }
+}

@@ -1,0 +1,137 @@
+//! The machine: GPUs, cores, memory, images, and a folder to write runs to.
+//!
+//! Never downloads, and leaves no file behind.
+
+use std::path::Path;
+
+use nix::sys::statvfs::statvfs;
+
+use super::Check;
+use crate::dataset::{self, LABEL_GENERATED, Location};
+use crate::domain::device::Reading;
+use crate::domain::run::DataSource;
+use crate::domain::units;
+use crate::launch::Machine;
+use crate::runs::RunStore;
+use crate::telemetry::{self, NvmlProbe};
+
+/// What two ranks of the CPU preset take.
+const MEMORY_WANTED_BYTES: u64 = 2 << 30;
+/// A run writes some megabytes; with checkpoints of the original model some hundred.
+const DISK_NEEDED_BYTES: u64 = 64 << 20;
+const DISK_WANTED_BYTES: u64 = 2 << 30;
+
+pub(super) struct Gpus {
+    pub count: usize,
+    pub check: Check,
+}
+
+pub(super) fn gpus() -> Gpus {
+    let driver_is_loaded = Path::new("/proc/driver/nvidia").exists();
+    match NvmlProbe::open() {
+        Ok(probe) => {
+            let system = probe.system();
+            let shown = |reading: &Reading<String>| reading.value().cloned().unwrap_or_else(|| "unknown".into());
+            let found = format!(
+                "{} ({}), NVML with driver {}, up to CUDA {}",
+                system.gpus.len(),
+                grouped(&system.gpus),
+                shown(&system.driver),
+                shown(&system.cuda)
+            );
+            Gpus { count: system.gpus.len(), check: Check::ok("GPUs", found) }
+        }
+        Err(reason) if driver_is_loaded => {
+            let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
+            Gpus { count: Machine::detect().gpus, check: Check::warn("GPUs", reason, remedy) }
+        }
+        Err(reason) => Gpus { count: 0, check: Check::ok("GPUs", format!("none: {reason}; ranks train on CPU cores")) },
+    }
+}
+
+/// `8 x NVIDIA H200`, or all names where they differ.
+fn grouped(names: &[String]) -> String {
+    match names {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|name| name == first) => format!("{} x {first}", names.len()),
+        _ => names.join(", "),
+    }
+}
+
+pub(super) fn cores() -> Check {
+    let machine = Machine::detect();
+    let found = format!("{} usable ({} physical in the machine)", machine.cores, machine.physical_cores);
+    match machine.cores {
+        1 => Check::warn("cores", found, "two ranks share one core: they run, but no speed-up can show"),
+        _ => Check::ok("cores", found),
+    }
+}
+
+pub(super) fn memory() -> Check {
+    let (available, total) = telemetry::host_memory();
+    let found = format!("{} free of {}", units::bytes(available), units::bytes(total));
+    match available {
+        0 => Check::warn("memory", "unknown: /proc/meminfo is not readable", "a rank takes about 1 GiB"),
+        _ if available < MEMORY_WANTED_BYTES => {
+            Check::warn("memory", found, "a rank takes about 1 GiB: end other programs, or use --np 1")
+        }
+        _ => Check::ok("memory", found),
+    }
+}
+
+pub(super) fn data(offline: bool) -> Check {
+    match dataset::locate(DataSource::Auto, None, offline) {
+        Err(error) => {
+            let text = error.to_string();
+            let (found, remedy) = text.split_once("; ").unwrap_or((&text, "see `hvd-lab data`"));
+            Check::fail("data", found, remedy)
+        }
+        Ok(located) => {
+            let note = located.note.map(|note| format!(" ({note})")).unwrap_or_default();
+            let found = format!("{}{note}", located.label);
+            let is_stand_in = located.location == Location::Generated && located.label == LABEL_GENERATED;
+            match is_stand_in && std::env::var_os("HVD_LAB_DATA").is_none() {
+                true => Check::warn(
+                    "data",
+                    found,
+                    "`hvd-lab data fetch` gets the real images, `hvd-lab data import DIR` without a network",
+                ),
+                false => Check::ok("data", found),
+            }
+        }
+    }
+}
+
+/// Write access, and free space.
+pub(super) fn home() -> Vec<Check> {
+    let remedy = "point HVD_LAB_HOME at a folder that you can write, on a disk with some space";
+    let home = match RunStore::default_home() {
+        Ok(home) => home,
+        Err(error) => return vec![Check::fail("home", error.to_string(), remedy)],
+    };
+    let probe = home.join(format!(".doctor-{}", std::process::id()));
+    let written = RunStore::open(&home).map_err(|error| error.to_string()).and_then(|_| {
+        let outcome = std::fs::write(&probe, [0; 4096]).map_err(|error| format!("{} cannot be written: {error}", home.display()));
+        // Where it could not be written there is nothing to remove.
+        let _ = std::fs::remove_file(&probe);
+        outcome
+    });
+    if let Err(cause) = written {
+        return vec![Check::fail("home", cause, remedy)];
+    }
+    vec![Check::ok("home", format!("{} can be written", home.display())), disk(&home, remedy)]
+}
+
+fn disk(home: &Path, remedy: &str) -> Check {
+    let free_bytes = match statvfs(home) {
+        Ok(disk) => disk.blocks_available() * disk.fragment_size(),
+        Err(error) => return Check::warn("disk", format!("free space unknown: {error}"), "a run needs about 100 MB"),
+    };
+    let found = format!("{} free", units::bytes(free_bytes));
+    match free_bytes {
+        _ if free_bytes < DISK_NEEDED_BYTES => Check::fail("disk", found, remedy),
+        _ if free_bytes < DISK_WANTED_BYTES => {
+            Check::warn("disk", found, "long runs with checkpoints may fill it: remove old runs, or set HVD_LAB_HOME")
+        }
+        _ => Check::ok("disk", found),
+    }
+}

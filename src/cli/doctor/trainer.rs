@@ -1,0 +1,145 @@
+//! The trainer: whether it is there and starts, and what it was built with.
+//!
+//! Never trains: `hvd-train --build-info` only says what it is.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::Deserialize;
+
+use super::Check;
+use crate::launch::{self, LaunchError};
+
+/// Loading CUDA from a cold disk takes a while; longer than this is a hang.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What `hvd-train --build-info` prints.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct BuildInfo {
+    pub libtorch: String,
+    /// The MPI library's own words.
+    pub mpi: String,
+    pub mpi_standard: String,
+    pub cuda: bool,
+    pub cuda_reason: Option<String>,
+    pub nccl: Option<String>,
+    pub nccl_reason: Option<String>,
+}
+
+/// A trainer that answers.
+pub(super) struct Trainer {
+    pub path: PathBuf,
+    pub info: BuildInfo,
+}
+
+/// Adds the checks of the trainer; `None` where it does not answer.
+pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
+    let path = match launch::find_trainer() {
+        Ok(path) => path,
+        Err(error) => {
+            let (cause, remedy) = match error {
+                LaunchError::NoTrainer { beside } => {
+                    (format!("not found beside {} or on PATH", beside.display()), "run `make build`, or point HVD_TRAIN at it")
+                }
+                LaunchError::TrainerIsNoProgram { path } => {
+                    (format!("HVD_TRAIN is {}, and there is no program", path.display()), "point it at hvd-train, or unset it")
+                }
+                other => (other.to_string(), "run `make build`"),
+            };
+            checks.push(Check::fail("hvd-train", cause, remedy));
+            return None;
+        }
+    };
+    let answer = ask(Command::new(&path).arg("--build-info")).and_then(|output| parse(&output));
+    let info = match answer {
+        Ok(info) => info,
+        Err(cause) => {
+            let remedy = "build it anew with `make build`; if libraries moved, run `make setup` first";
+            checks.push(Check::fail("hvd-train", format!("{} does not answer: {cause}", path.display()), remedy));
+            return None;
+        }
+    };
+    checks.push(Check::ok("hvd-train", path.display().to_string()));
+    checks.push(Check::ok("libtorch", info.libtorch.clone()));
+    checks.push(cuda(&info, gpus));
+    checks.push(nccl(&info, gpus));
+    Some(Trainer { path, info })
+}
+
+fn cuda(info: &BuildInfo, gpus: usize) -> Check {
+    match (info.cuda, gpus) {
+        (true, _) => Check::ok("CUDA", "in use by the trainer"),
+        (false, 0) => Check::ok("CUDA", "not needed: there is no GPU, and ranks train on CPU cores"),
+        (false, _) => Check::warn(
+            "CUDA",
+            format!("the trainer does not use the GPU: {}", or_unknown(&info.cuda_reason)),
+            "run `make setup` again: it adds the CUDA libraries where it sees an NVIDIA driver; runs use CPU cores until then",
+        ),
+    }
+}
+
+fn nccl(info: &BuildInfo, gpus: usize) -> Check {
+    match (&info.nccl, gpus) {
+        (Some(version), _) => Check::ok("NCCL", version.clone()),
+        (None, 0) => Check::ok("NCCL", "not needed: without GPUs gradients travel by MPI"),
+        (None, 1) => Check::ok("NCCL", "not needed: with one GPU no gradient travels between GPUs"),
+        (None, _) => Check::warn(
+            "NCCL",
+            format!("not found: {}", or_unknown(&info.nccl_reason)),
+            "run `make setup` again; until then gradients travel by MPI through host memory, which is slower",
+        ),
+    }
+}
+
+fn or_unknown(reason: &Option<String>) -> &str {
+    reason.as_deref().unwrap_or("it does not say why")
+}
+
+/// Runs a program to its end, but not for ever.
+///
+/// # Errors
+/// Why it did not start or end, in words.
+pub(super) fn ask(command: &mut Command) -> Result<Output, String> {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().map_err(|error| format!("it cannot be started ({error})"))?;
+    // A child's id is a pid_t: it fits.
+    let pid = Pid::from_raw(child.id() as i32);
+    let (sender, result) = channel();
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    match result.recv_timeout(PATIENCE) {
+        Ok(output) => output.map_err(|error| error.to_string()),
+        Err(_) => {
+            // It may have ended just now; then there is nothing to end.
+            let _ = kill(pid, Signal::SIGKILL);
+            Err(format!("it did not end in {} s", PATIENCE.as_secs()))
+        }
+    }
+}
+
+/// The build information in a program's output, among whatever a launcher may add.
+pub(super) fn parse(output: &Output) -> Result<BuildInfo, String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let found = text.lines().find_map(|line| serde_json::from_str(line.get(line.find('{')?..)?).ok());
+    match found {
+        Some(info) if output.status.success() => Ok(info),
+        _ => Err(failure(output)),
+    }
+}
+
+fn failure(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    // Launchers draw rules around what they say; the dynamic linker has one line.
+    let said = text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).take(3);
+    let said = said.collect::<Vec<_>>().join(" ");
+    format!("{}{}", output.status, if said.is_empty() { " and no word".into() } else { format!(", {said}") })
+}
+
+/// The program alone, for messages.
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,200 @@
+//! Follow a run in lines: a progress bar on a terminal, plain lines in a pipe, or events as JSON.
+//!
+//! Never draws a screen, and never ends a run but on Ctrl-C.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use signal_hook::consts::SIGINT;
+
+use crate::domain::event::{Event, EventLine};
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::step::Step;
+use crate::domain::units;
+use crate::launch;
+use crate::runs::{Follower, RunId, RunStore, RunUpdate};
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Looks without news after which the supervisor is looked for.
+const LOOKS_PER_CHECK: usize = 10;
+
+/// Show the run until it is over.
+///
+/// # Errors
+/// The run's files cannot be read.
+pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, json: bool) -> anyhow::Result<ExitCode> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    // In this order: the first Ctrl-C only sets the flag, the second finds it set and leaves.
+    signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
+    signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
+    let record = store.record(id)?;
+    let mut view = View::new(json, record.spec.np > 1 && !record.spec.steps.is_effective(Step::VerboseOnRoot));
+    view.note(&format!("run {id} in {}", store.folder(id).path().display()));
+    let mut stopping = false;
+    let mut quiet_looks = 0;
+    let status = loop {
+        let updates = follower.poll();
+        quiet_looks = if updates.is_empty() { quiet_looks + 1 } else { 0 };
+        let mut ended = None;
+        for update in updates {
+            match update {
+                RunUpdate::Status(status) if status.state.is_over() => ended = Some(status),
+                update => {
+                    if !view.show(update)? {
+                        eprintln!("hvd-lab: nobody reads on; run {id} goes on, `hvd-lab stop {id}` stops it");
+                        return Ok(ExitCode::FAILURE);
+                    }
+                }
+            }
+        }
+        if let Some(status) = ended {
+            break status;
+        }
+        if interrupted.load(Ordering::Relaxed) && !stopping {
+            stopping = true;
+            view.note(&format!("stopping run {id}; Ctrl-C again leaves at once"));
+            // It may be ending by itself at this moment.
+            let _ = launch::stop(store, id);
+        }
+        if quiet_looks % LOOKS_PER_CHECK == LOOKS_PER_CHECK - 1 {
+            // Finds out about a supervisor that was killed, and marks the run.
+            store.status(id)?;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    };
+    view.end(store, id, &status)
+}
+
+struct View {
+    json: bool,
+    /// Step 2 is off: every rank prints, and the lines say whose they are.
+    all_ranks: bool,
+    bar: Option<ProgressBar>,
+    steps_per_epoch: usize,
+    epochs: usize,
+    images_per_sec: Option<f64>,
+}
+
+impl View {
+    fn new(json: bool, all_ranks: bool) -> View {
+        let on_terminal = !json && io::stdout().is_terminal() && io::stderr().is_terminal();
+        let bar = on_terminal.then(|| {
+            let bar = ProgressBar::new_spinner();
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        View { json, all_ranks, bar, steps_per_epoch: 0, epochs: 0, images_per_sec: None }
+    }
+
+    /// Words of the lab's own, apart from what the trainer prints.
+    fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("hvd-lab: {text}")),
+            None => eprintln!("hvd-lab: {text}"),
+        }
+    }
+
+    /// False when nobody reads any more.
+    fn show(&mut self, update: RunUpdate) -> io::Result<bool> {
+        match update {
+            RunUpdate::Event(line) if self.json => self.print(&line.to_line()),
+            RunUpdate::Event(line) => {
+                self.advance(&line);
+                Ok(true)
+            }
+            RunUpdate::Log { text, process } if !self.json => match (self.all_ranks, process) {
+                (true, process) => self.print(&format!("[{process}] {text}")),
+                (false, 0) => self.print(&text),
+                (false, _) => Ok(true),
+            },
+            RunUpdate::Status(status) => {
+                self.announce(&status);
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn print(&self, line: &str) -> io::Result<bool> {
+        let text = format!("{line}\n");
+        match &self.bar {
+            Some(bar) => bar.suspend(|| super::print(&text)),
+            None => super::print(&text),
+        }
+    }
+
+    fn announce(&self, status: &RunStatus) {
+        match &self.bar {
+            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(status.message.clone()),
+            Some(_) => {}
+            None if status.state == RunState::Preparing => {}
+            None => eprintln!("hvd-lab: {}", status.message),
+        }
+    }
+
+    /// Process 0 stands for all in the bar: ranks keep step, and where they do not, that is what the lines are for.
+    fn advance(&mut self, line: &EventLine) {
+        let Some(bar) = self.bar.as_ref().filter(|_| line.process == 0) else { return };
+        match &line.event {
+            Event::Config(config) => {
+                self.steps_per_epoch = config.steps_per_epoch;
+                self.epochs = config.epochs;
+                bar.set_length((config.steps_per_epoch * config.epochs) as u64);
+                // The template is a constant; a test reads it.
+                if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+                    bar.set_style(style);
+                }
+                self.place(config.resume_epoch, 0);
+            }
+            Event::Step { epoch, batch, .. } => self.place(*epoch, batch + 1),
+            Event::Epoch(report) => {
+                self.images_per_sec = Some(report.images_per_sec);
+                self.place(report.epoch, 0);
+            }
+            _ => {}
+        }
+    }
+
+    fn place(&self, epoch: usize, batch: usize) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_position((epoch * self.steps_per_epoch + batch) as u64);
+        let rate = self.images_per_sec.map(|rate| format!("  {} img/s", units::rate(rate))).unwrap_or_default();
+        let what = match epoch < self.epochs {
+            true => format!("epoch {}/{}", epoch + 1, self.epochs),
+            false => "testing".to_owned(),
+        };
+        bar.set_message(format!("{what}{rate}"));
+    }
+
+    fn end(self, store: &RunStore, id: RunId, status: &RunStatus) -> anyhow::Result<ExitCode> {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        let summary = store.summary(id)?;
+        if self.json {
+            super::print(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
+        }
+        if status.state == RunState::Finished {
+            let rate = summary.figures.images_per_sec.map(|rate| format!(", {} images/s of all ranks", units::rate(rate)));
+            let time = summary.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
+            eprintln!("hvd-lab: run {id} finished: {}{}{}", status.message, time.unwrap_or_default(), rate.unwrap_or_default());
+            return Ok(ExitCode::SUCCESS);
+        }
+        eprintln!("hvd-lab: run {id} {}: {}", status.state.name(), status.message);
+        if !status.last_lines.is_empty() {
+            let whose = status.failed_process.map_or("mpirun's last lines:".to_owned(), |process| {
+                format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display())
+            });
+            eprintln!("hvd-lab: {whose}");
+            status.last_lines.iter().for_each(|line| eprintln!("    {line}"));
+        }
+        // What the trainer calls bad input (damaged images, a full disk), it leaves with 2, and so does this.
+        Ok(if status.exit_code == Some(2) { ExitCode::from(2) } else { ExitCode::FAILURE })
+    }
+}
+
+const TEMPLATE: &str = "{msg}  [{bar:30}] {percent} %  {elapsed}, {eta} to go";

@@ -1,0 +1,122 @@
+//! The verbs without a screen: everything the screen does, for scripts, pipes and terminals without one.
+//!
+//! Never draws a screen. Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line says what and what to do).
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+
+use crate::dataset::DatasetError;
+use crate::launch::{LaunchError, supervisor};
+use crate::runs::StoreError;
+use crate::tui;
+
+pub mod compare;
+pub mod data;
+pub mod devices;
+pub mod doctor;
+mod follow;
+pub mod run;
+pub mod runs;
+pub mod stop;
+mod table;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab                                          the screen: toggle steps, run, watch, compare
+  hvd-lab run --np 2 --steps 1-10 --epochs 3       train on two ranks with all ten steps
+  hvd-lab runs                                     what was run, and how it went
+  hvd-lab compare 1 2                              what run 2 gained over run 1
+  hvd-lab doctor                                   check everything that a run needs
+
+Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on when this program or the terminal is closed.";
+
+/// A terminal lab for distributed data-parallel training.
+#[derive(Debug, clap::Parser)]
+#[command(name = "hvd-lab", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Draw the screen with ASCII characters only.
+    #[arg(long)]
+    pub ascii: bool,
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    Run(Box<run::Args>),
+    Runs(runs::Args),
+    Stop(stop::Args),
+    Compare(compare::Args),
+    Doctor(doctor::Args),
+    Data(data::Args),
+    Devices(devices::Args),
+    /// Started by hvd-lab itself: stays with a run to its end.
+    #[command(hide = true)]
+    Supervise {
+        folder: PathBuf,
+    },
+}
+
+/// Input that makes no sense, in one line that says what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
+    match verb {
+        Verb::Run(args) => run::run(*args),
+        Verb::Runs(args) => runs::run(args),
+        Verb::Stop(args) => stop::run(args),
+        Verb::Compare(args) => compare::run(args),
+        Verb::Doctor(args) => doctor::run(args),
+        Verb::Data(args) => data::run(args),
+        Verb::Devices(args) => devices::run(args),
+        Verb::Supervise { folder } => supervisor::supervise(&folder),
+    }
+}
+
+/// The screen, or what to use where there is no terminal for it.
+pub fn screen(ascii: bool) -> anyhow::Result<ExitCode> {
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        let advice = "the screen needs a terminal. Without one: `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
+        return Err(Usage(advice.into()).into());
+    }
+    tui::run(tui::Options { ascii })
+}
+
+/// Help and version as asked for; anything else that cannot be parsed as one line.
+pub fn refuse(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // A reader that has gone needs no help any more.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.to_string();
+    let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
+    let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
+    eprintln!("hvd-lab: {} (`--help` shows the flags)", said.join(" ").trim_start_matches("error: "));
+    ExitCode::from(2)
+}
+
+/// 2 for bad input, 1 for everything else.
+pub fn exit_code(error: &anyhow::Error) -> ExitCode {
+    let is_bad_input = error.chain().any(|cause| {
+        cause.is::<Usage>()
+            || cause.is::<StoreError>()
+            || cause.is::<DatasetError>()
+            || cause.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_bad_input)
+    });
+    ExitCode::from(if is_bad_input { 2 } else { 1 })
+}
+
+/// Write a text to standard output; false when nobody reads it any more.
+fn print(text: &str) -> io::Result<bool> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        done => done.map(|()| true),
+    }
+}

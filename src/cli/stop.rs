@@ -1,0 +1,45 @@
+//! `hvd-lab stop`: end a run that is going.
+//!
+//! Never draws a screen.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::launch;
+use crate::runs::{RunId, RunStore};
+
+/// The supervisor gives ranks 5 s, then ends them by force.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab stop 7
+  hvd-lab run --continue 7 --epochs 6      go on from its last checkpoint";
+
+/// Stop a run that is going; what it has learnt stays in its checkpoints.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Number of the run, as `hvd-lab runs` shows it.
+    id: RunId,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    launch::stop(&store, args.id)?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let status = store.status(args.id)?;
+        if status.state.is_over() {
+            super::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        anyhow::ensure!(
+            Instant::now() < deadline,
+            "run {} was asked to stop, but is still going (supervisor pid {})",
+            args.id,
+            status.supervisor_pid
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,130 @@
+//! The cache: one folder that holds the official files and nothing else.
+//!
+//! Never keeps a file whose digest was not checked when it came in, and never downloads: `fetch` does.
+
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+
+use super::error::find_file;
+use super::official::{FILES, OfficialFile, sha256_of};
+use super::{DatasetError, SplitKind, idx};
+
+/// What the cache holds, file by file, in the order of [`FILES`].
+#[derive(Clone, Debug)]
+pub struct CacheStatus {
+    pub folder: PathBuf,
+    pub files: Vec<FileStatus>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FileStatus {
+    pub name: &'static str,
+    pub state: FileState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// There, and bit for bit the published one.
+    Official,
+    Missing,
+    /// A download stopped after so many bytes; the next one goes on from there.
+    Partial {
+        bytes: u64,
+    },
+    /// There, and not the published one, for this reason.
+    Damaged {
+        found: String,
+    },
+}
+
+impl CacheStatus {
+    pub fn is_complete(&self) -> bool {
+        self.files.iter().all(|file| file.state == FileState::Official)
+    }
+}
+
+/// `data` in HVD_LAB_HOME, or in the user's data directory.
+///
+/// # Errors
+/// Neither HVD_LAB_HOME nor a home directory is set.
+pub fn cache_dir() -> Result<PathBuf, DatasetError> {
+    if let Some(home) = std::env::var_os("HVD_LAB_HOME").filter(|home| !home.is_empty()) {
+        return Ok(PathBuf::from(home).join("data"));
+    }
+    let base = etcetera::choose_base_strategy().map_err(|cause| DatasetError::NoHome { cause: cause.to_string() })?;
+    Ok(base.data_dir().join("hvd-lab").join("data"))
+}
+
+/// Looks at every file and checks its digest; reads up to 30 MB.
+///
+/// # Errors
+/// A file that is there and cannot be read.
+pub fn status(cache: &Path) -> Result<CacheStatus, DatasetError> {
+    let files = FILES.iter().map(|file| Ok(FileStatus { name: file.name, state: state_of(cache, file)? }));
+    Ok(CacheStatus { folder: cache.to_owned(), files: files.collect::<Result<_, DatasetError>>()? })
+}
+
+fn state_of(cache: &Path, file: &OfficialFile) -> Result<FileState, DatasetError> {
+    let Some(path) = entry(cache, file) else {
+        let part = std::fs::metadata(part_path(cache, file)).map(|meta| meta.len()).unwrap_or(0);
+        return Ok(if part > 0 { FileState::Partial { bytes: part } } else { FileState::Missing });
+    };
+    if file.is_at(&path)? {
+        return Ok(FileState::Official);
+    }
+    let bytes = std::fs::metadata(&path).map_err(|cause| DatasetError::unreadable(&path, &cause))?.len();
+    let found = if bytes == file.bytes { "other content".into() } else { format!("{bytes} bytes instead of {}", file.bytes) };
+    Ok(FileState::Damaged { found })
+}
+
+/// Where a download of this file is kept until it is whole.
+pub(super) fn part_path(cache: &Path, file: &OfficialFile) -> PathBuf {
+    cache.join(format!("{}.part", file.name))
+}
+
+fn entry(cache: &Path, file: &OfficialFile) -> Option<PathBuf> {
+    [cache.join(file.name), cache.join(file.plain_name())].into_iter().find(|path| path.is_file())
+}
+
+/// Copies the four official files from a folder into the cache. All are checked before the first is copied.
+///
+/// # Errors
+/// A file is missing, damaged or not the official one, or the cache cannot be written.
+pub fn import(from: &Path, cache: &Path) -> Result<(), DatasetError> {
+    let sources = FILES.iter().map(|file| official_in(from, file)).collect::<Result<Vec<_>, _>>()?;
+    std::fs::create_dir_all(cache).map_err(|cause| DatasetError::unwritable(cache, &cause))?;
+    for (file, source) in FILES.iter().zip(&sources) {
+        let Some(name) = source.file_name() else { continue };
+        let target = cache.join(name);
+        if target.exists() && file.is_at(&target)? {
+            continue;
+        }
+        // Another name until it is whole: a copy that stops halfway is never taken for the file.
+        let temporary = cache.join(format!("{}.import-{}", file.name, std::process::id()));
+        let copied = std::fs::copy(source, &temporary)
+            .and_then(|_| std::fs::File::open(&temporary)?.sync_all())
+            .and_then(|()| std::fs::rename(&temporary, &target));
+        if let Err(cause) = copied {
+            let _ = std::fs::remove_file(&temporary);
+            return Err(DatasetError::unwritable(&target, &cause));
+        }
+    }
+    Ok(())
+}
+
+fn official_in(from: &Path, file: &OfficialFile) -> Result<PathBuf, DatasetError> {
+    let path = find_file(from, file.plain_name())?;
+    if file.is_at(&path)? {
+        return Ok(path);
+    }
+    // A damaged file deserves its own message; only a sound one is "not official".
+    let which = if file.name.starts_with("train") { SplitKind::Train } else { SplitKind::Test };
+    idx::read_split(from, which, None)?;
+    let found = sha256_of(&path).map_err(|cause| DatasetError::unreadable(&path, &cause))?;
+    Err(DatasetError::NotOfficial {
+        file: path.display().to_string(),
+        expected: format!("SHA-256 {}", file.sha256),
+        found: format!("SHA-256 {found}"),
+    })
+}

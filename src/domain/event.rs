@@ -1,0 +1,243 @@
+//! What ranks report while they train: one JSON object a line, the only thing the trainer tells the lab.
+//!
+//! Never writes or reads a stream: `to_line` and `parse_line` turn events into text and back.
+//!
+//! A rank prints events on its standard output behind [`MARKER`], between its human lines; the launcher's own tags tell
+//! the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
+//! an older lab can follow a newer trainer.
+
+use serde::{Deserialize, Serialize};
+
+use super::step::StepSet;
+use super::topology::Topology;
+
+/// Starts every event line on a rank's standard output. No human line starts so.
+pub const MARKER: &str = "@hvd ";
+
+/// One event with its sender and time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventLine {
+    /// Unix time in seconds.
+    pub time_s: f64,
+    /// Index of the sending process as it was launched: with step 1 off several processes call themselves rank 0.
+    pub process: usize,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// First event of every process: who it is and where it computes.
+    Topology(TopologyReport),
+    /// What this process is going to do.
+    Config(ConfigReport),
+    /// Digest of all parameters or gradients at a moment: equal digests are equal bits.
+    Digest { moment: DigestMoment, epoch: usize, digest: String },
+    /// One optimizer step. `epoch` and `batch` count from 0. The loss is this rank's own, of this batch.
+    Step { epoch: usize, batch: usize, lr: f64, loss: f64 },
+    /// End of one epoch on this rank. `epoch` counts from 1, as printed.
+    Epoch(EpochReport),
+    /// A checkpoint was written, read, refused or checked.
+    Checkpoint(CheckpointReport),
+    /// Training stops early after this epoch (counted from 1).
+    EarlyStop { epoch: usize },
+    /// Result on the test set.
+    Test { loss: f64, accuracy: f64, images: usize, seconds: f64 },
+    /// Something that the reader should know and that stops nothing.
+    Warning { message: String },
+    /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
+    Finished { epochs: usize, training_seconds: f64, total_seconds: f64 },
+    /// Last event of a process that failed; it then aborts the job.
+    Fatal { during: String, cause: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TopologyReport {
+    #[serde(flatten)]
+    pub topology: Topology,
+    pub host: String,
+    pub pid: u32,
+    /// `local` or `mpi`.
+    pub communicator: String,
+    /// `cpu` or `cuda:0`.
+    pub device: String,
+    /// NVML's name of the GPU, where the device is one.
+    pub device_uuid: Option<String>,
+    /// Logical cores that this process may use.
+    pub cores: Vec<usize>,
+    pub threads: usize,
+    /// libtorch and MPI library versions.
+    pub versions: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConfigReport {
+    pub steps: StepSet,
+    pub seed: u64,
+    pub epochs: usize,
+    /// Epochs already in the checkpoint that training goes on from; 0 for a fresh start.
+    pub resume_epoch: usize,
+    pub local_batch_size: usize,
+    pub global_batch_size: usize,
+    pub steps_per_epoch: usize,
+    pub validation_steps: usize,
+    pub train_images: usize,
+    pub optimizer: String,
+    pub model: String,
+    pub parameters: usize,
+    pub gradient_tensors: usize,
+    pub data: String,
+    pub base_lr: f64,
+    pub warmup_epochs: f64,
+    pub target_accuracy: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DigestMoment {
+    /// Parameters as drawn or loaded, before any broadcast.
+    InitialParameters,
+    /// Parameters when training starts (after the broadcast, with step 4).
+    StartParameters,
+    /// Gradients that the optimizer applies in the first step (averaged, with step 3).
+    FirstGradients,
+    /// Parameters at the end of an epoch.
+    EpochParameters,
+}
+
+/// Loss is mean cross entropy per image; accuracy a fraction, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    pub loss: f64,
+    pub accuracy: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochReport {
+    pub epoch: usize,
+    pub train: Metrics,
+    /// This rank's own validation result.
+    pub validation: Metrics,
+    /// Mean over the ranks, with step 6.
+    pub averaged: Option<Metrics>,
+    pub lr: f64,
+    pub batches: usize,
+    /// Images that this rank trained on in this epoch.
+    pub images: usize,
+    /// All ranks' images per second of training, as this rank knows it.
+    pub images_per_sec: f64,
+    /// Training time since the start of this run, validation included, as printed.
+    pub cumulative_seconds: f64,
+    pub phases: PhaseSeconds,
+}
+
+impl EpochReport {
+    /// What decisions are taken on: the mean over ranks where there is one.
+    pub fn judged(&self) -> Metrics {
+        self.averaged.unwrap_or(self.validation)
+    }
+}
+
+/// Where an epoch's time went on one rank, in seconds. `start_up` is set in the first epoch only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSeconds {
+    pub start_up: f64,
+    /// Whole training part of the epoch; the five below are its parts.
+    pub training: f64,
+    pub data: f64,
+    pub forward: f64,
+    pub backward: f64,
+    /// Waiting for gradients of other ranks, not hidden behind computation.
+    pub allreduce_exposed: f64,
+    pub optimizer: f64,
+    pub validation: f64,
+    pub checkpoint: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckpointReport {
+    pub action: CheckpointAction,
+    pub path: String,
+    pub epoch: usize,
+    /// Size of the file, where it is known.
+    pub bytes: Option<u64>,
+    /// Digest of the parameters in the file, where it could be read.
+    pub digest: Option<String>,
+    /// Why it was refused, or what several writers did to it.
+    pub note: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckpointAction {
+    Written,
+    Loaded,
+    /// Not a usable checkpoint: the one before it is tried.
+    Refused,
+    /// Read back after all ranks wrote the same file (step 7 off).
+    Inspected,
+}
+
+impl EventLine {
+    /// The event as one line of JSON, without marker and line end.
+    pub fn to_line(&self) -> String {
+        // Only maps with non-string keys and failing writers can fail here, and there are none.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// `None` for anything that is no event this version knows.
+    pub fn parse_line(line: &str) -> Option<EventLine> {
+        serde_json::from_str(line.trim_end()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_survive_the_line() {
+        let phases = PhaseSeconds { training: 1.5, ..PhaseSeconds::default() };
+        let events = [
+            Event::Step { epoch: 0, batch: 3, lr: 0.010_206_9, loss: 2.3 },
+            Event::Topology(TopologyReport {
+                topology: Topology::ALONE,
+                host: "node".into(),
+                pid: 7,
+                communicator: "mpi".into(),
+                device: "cpu".into(),
+                device_uuid: None,
+                cores: vec![0, 1],
+                threads: 2,
+                versions: vec![],
+            }),
+            Event::Epoch(EpochReport {
+                epoch: 1,
+                train: Metrics::default(),
+                validation: Metrics { loss: 1.0, accuracy: 0.5 },
+                averaged: None,
+                lr: 0.01,
+                batches: 93,
+                images: 5952,
+                images_per_sec: 1900.0,
+                cumulative_seconds: 6.0,
+                phases,
+            }),
+        ];
+        for event in events {
+            let line = EventLine { time_s: 1.25, process: 1, event };
+            let text = line.to_line();
+            assert!(!text.contains('\n'));
+            assert_eq!(EventLine::parse_line(&text), Some(line));
+        }
+    }
+
+    #[test]
+    fn unknown_fields_and_events_do_no_harm() {
+        let newer = r#"{"time_s":1.0,"process":0,"event":"early_stop","epoch":3,"mood":"good"}"#;
+        assert_eq!(EventLine::parse_line(newer).map(|line| line.event), Some(Event::EarlyStop { epoch: 3 }));
+        assert_eq!(EventLine::parse_line(r#"{"time_s":1.0,"process":0,"event":"sneezed"}"#), None);
+        assert_eq!(EventLine::parse_line("Epoch 1/3"), None);
+    }
+}

@@ -1,0 +1,268 @@
+//! The ten steps from serial to distributed training, and sets of them (`1-10`, `none`, `1,3,5-7`).
+//!
+//! Never says how a step is done: that is `src/bin/hvd-train.rs`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// One of the ten steps, in the order of the lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    InitAndPin = 1,
+    VerboseOnRoot,
+    DistributedOptimizer,
+    Broadcast,
+    FewerSteps,
+    AverageMetrics,
+    CheckpointOnRoot,
+    ScaleLearningRate,
+    Warmup,
+    NovoGrad,
+}
+
+impl Step {
+    pub const ALL: [Step; 10] = [
+        Step::InitAndPin,
+        Step::VerboseOnRoot,
+        Step::DistributedOptimizer,
+        Step::Broadcast,
+        Step::FewerSteps,
+        Step::AverageMetrics,
+        Step::CheckpointOnRoot,
+        Step::ScaleLearningRate,
+        Step::Warmup,
+        Step::NovoGrad,
+    ];
+
+    /// 1 to 10.
+    pub fn number(self) -> usize {
+        self as usize
+    }
+
+    pub fn from_number(number: usize) -> Option<Step> {
+        Step::ALL.get(number.checked_sub(1)?).copied()
+    }
+
+    /// At most 24 characters, for narrow lists.
+    pub fn title(self) -> &'static str {
+        match self {
+            Step::InitAndPin => "Init and pin a device",
+            Step::VerboseOnRoot => "Print on rank 0 only",
+            Step::DistributedOptimizer => "Average gradients",
+            Step::Broadcast => "Broadcast the weights",
+            Step::FewerSteps => "Fewer steps per epoch",
+            Step::AverageMetrics => "Average the metrics",
+            Step::CheckpointOnRoot => "Checkpoint on rank 0",
+            Step::ScaleLearningRate => "Scale the learning rate",
+            Step::Warmup => "Warm the rate up",
+            Step::NovoGrad => "NovoGrad optimizer",
+        }
+    }
+
+    /// What a run shows when the step is off, in one sentence.
+    pub fn without(self) -> &'static str {
+        match self {
+            Step::InitAndPin => "Every process believes it is rank 0 of 1 and takes the same device.",
+            Step::VerboseOnRoot => "Every rank prints every line.",
+            Step::DistributedOptimizer => "Ranks train apart: nobody learns from the others' images.",
+            Step::Broadcast => "Ranks start from different random weights and stay different.",
+            Step::FewerSteps => "Every rank does the whole epoch: N times the work, no time saved.",
+            Step::AverageMetrics => "Each rank judges by its own validation share; they disagree.",
+            Step::CheckpointOnRoot => "All ranks write the same checkpoint file; the last one wins.",
+            Step::ScaleLearningRate => "N times fewer updates at the old rate: training lags behind.",
+            Step::Warmup => "The scaled rate hits fresh weights at full strength.",
+            Step::NovoGrad => "SGD with momentum, which copes worse with large global batches.",
+        }
+    }
+
+    /// Horovod's own spelling of the step.
+    pub fn horovod(self) -> &'static str {
+        match self {
+            Step::InitAndPin => "hvd.init(); set_visible_devices(gpus[hvd.local_rank()])",
+            Step::VerboseOnRoot => "verbose = 1 if hvd.rank() == 0 else 0",
+            Step::DistributedOptimizer => "opt = hvd.DistributedOptimizer(opt)",
+            Step::Broadcast => "BroadcastGlobalVariablesCallback(0)",
+            Step::FewerSteps => "steps_per_epoch = len(train_iter) // hvd.size()",
+            Step::AverageMetrics => "MetricAverageCallback()",
+            Step::CheckpointOnRoot => "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))",
+            Step::ScaleLearningRate => "lr = base_lr * hvd.size()",
+            Step::Warmup => "LearningRateWarmupCallback(warmup_epochs=5)",
+            Step::NovoGrad => "opt = NovoGrad(lr)",
+        }
+    }
+
+    /// The step this one has no effect without. Any combination runs; this only explains. An optimizer needs no other
+    /// rank, so step 10 stands alone.
+    pub fn needs(self) -> Option<Step> {
+        (!matches!(self, Step::InitAndPin | Step::NovoGrad)).then_some(Step::InitAndPin)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Step {}/10: {}", self.number(), self.title())
+    }
+}
+
+/// A set of steps; prints and parses as `1-3,5` or `none`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StepSet(u16);
+
+impl StepSet {
+    pub const NONE: StepSet = StepSet(0);
+    pub const ALL: StepSet = StepSet(0b111_1111_1110);
+
+    /// Steps 1 to `last`.
+    pub fn up_to(last: Step) -> StepSet {
+        Step::ALL.into_iter().filter(|step| *step <= last).collect()
+    }
+
+    pub fn contains(self, step: Step) -> bool {
+        self.0 & (1 << step.number()) != 0
+    }
+
+    /// On, and step 1 as well where the step needs it: a rank that knows of no other has nobody to share with.
+    pub fn is_effective(self, step: Step) -> bool {
+        self.contains(step) && step.needs().is_none_or(|needed| self.contains(needed))
+    }
+
+    #[must_use]
+    pub fn with(self, step: Step) -> StepSet {
+        StepSet(self.0 | 1 << step.number())
+    }
+
+    #[must_use]
+    pub fn without(self, step: Step) -> StepSet {
+        StepSet(self.0 & !(1 << step.number()))
+    }
+
+    #[must_use]
+    pub fn toggled(self, step: Step) -> StepSet {
+        StepSet(self.0 ^ 1 << step.number())
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Step> {
+        Step::ALL.into_iter().filter(move |step| self.contains(*step))
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl FromIterator<Step> for StepSet {
+    fn from_iter<T: IntoIterator<Item = Step>>(steps: T) -> StepSet {
+        steps.into_iter().fold(StepSet::NONE, StepSet::with)
+    }
+}
+
+impl fmt::Display for StepSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return f.write_str("none");
+        }
+        let mut number = 1;
+        let mut separator = "";
+        while number <= 10 {
+            let on = |number| Step::from_number(number).is_some_and(|step| self.contains(step));
+            if on(number) {
+                let first = number;
+                while on(number + 1) {
+                    number += 1;
+                }
+                match number - first {
+                    0 => write!(f, "{separator}{first}")?,
+                    _ => write!(f, "{separator}{first}-{number}")?,
+                }
+                separator = ",";
+            }
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A step list that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepListError(String);
+
+impl fmt::Display for StepListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no step list: use numbers from 1 to 10, such as 1-10, 1,3,5-7 or none", self.0)
+    }
+}
+
+impl std::error::Error for StepListError {}
+
+impl FromStr for StepSet {
+    type Err = StepListError;
+
+    fn from_str(text: &str) -> Result<StepSet, StepListError> {
+        let text = text.trim();
+        match text {
+            "none" => return Ok(StepSet::NONE),
+            "all" => return Ok(StepSet::ALL),
+            _ => {}
+        }
+        let error = || StepListError(text.to_owned());
+        let number = |word: &str| word.trim().parse().ok().and_then(Step::from_number).ok_or_else(error);
+        let mut set = StepSet::NONE;
+        for part in text.split(',') {
+            let (first, last) = match part.split_once('-') {
+                Some((first, last)) => (number(first)?, number(last)?),
+                None => (number(part)?, number(part)?),
+            };
+            if first > last {
+                return Err(error());
+            }
+            set = Step::ALL.into_iter().filter(|step| (first..=last).contains(step)).fold(set, StepSet::with);
+        }
+        Ok(set)
+    }
+}
+
+impl TryFrom<String> for StepSet {
+    type Error = StepListError;
+
+    fn try_from(text: String) -> Result<StepSet, StepListError> {
+        text.parse()
+    }
+}
+
+impl From<StepSet> for String {
+    fn from(set: StepSet) -> String {
+        set.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_prints_as_it_parses() {
+        for bits in 0..1024u16 {
+            let set = StepSet(bits << 1);
+            assert_eq!(set.to_string().parse(), Ok(set), "{set}");
+        }
+    }
+
+    #[test]
+    fn lists_that_mean_nothing_are_refused_by_name() {
+        for bad in ["", "0", "11", "3-1", "1,,2", "1-", "-3", "one", "1-11", "1.5", "1 2", "none,1"] {
+            let error = bad.parse::<StepSet>().unwrap_err();
+            assert!(error.to_string().contains(bad.trim()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_step_without_step_one_has_no_effect() {
+        let set: StepSet = "3,4".parse().unwrap();
+        assert!(set.contains(Step::Broadcast) && !set.is_effective(Step::Broadcast));
+        assert!(set.with(Step::InitAndPin).is_effective(Step::Broadcast));
+        assert!(set.with(Step::NovoGrad).is_effective(Step::NovoGrad), "an optimizer needs no other rank");
+    }
+}

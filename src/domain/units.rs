@@ -1,0 +1,64 @@
+//! Numbers as people read them: bytes, durations, rates, percentages.
+//!
+//! Never rounds what is stored, only what is shown.
+
+/// `4.4 MiB`, `512 B`.
+pub fn bytes(value: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value as f64;
+    let mut unit = 0;
+    while scaled >= 1024.0 && unit < UNITS.len() - 1 {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{value} B"),
+        _ if scaled < 10.0 => format!("{scaled:.1} {}", UNITS[unit]),
+        _ => format!("{scaled:.0} {}", UNITS[unit]),
+    }
+}
+
+/// `0:07`, `12:34`, `1:02:03` for a number of seconds.
+pub fn clock(seconds: f64) -> String {
+    let whole = if seconds.is_finite() { seconds.max(0.0) as u64 } else { 0 };
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// `19.6 s` below two minutes, a clock above.
+pub fn seconds(value: f64) -> String {
+    if value < 120.0 { format!("{value:.1} s") } else { clock(value) }
+}
+
+/// `1900` images per second, without decimals above 100.
+pub fn rate(value: f64) -> String {
+    if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// `95 %` for 0.95.
+pub fn percent(fraction: f64) -> String {
+    format!("{:.0} %", fraction * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(68_487_848), "65 MiB");
+        assert_eq!(bytes(u64::MAX), "16777216 TiB");
+        assert_eq!(clock(7.9), "0:07");
+        assert_eq!(clock(3723.0), "1:02:03");
+        assert_eq!(clock(f64::NAN), "0:00");
+        assert_eq!(seconds(19.64), "19.6 s");
+        assert_eq!(seconds(200.0), "3:20");
+        assert_eq!(percent(0.954), "95 %");
+    }
+}

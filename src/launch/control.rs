@@ -1,0 +1,187 @@
+//! Start, continue and stop runs: what a screen or a verb may do to them.
+//!
+//! Never waits for a run. The supervisor does the work; this only starts it and sends it signals.
+
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::sys::signal::Signal;
+
+use super::prepare::{self, Images};
+use super::{CommandLine, LaunchError, Setup, command_line};
+use crate::dataset::Location;
+use crate::domain::run::{RunSpec, RunState, RunStatus};
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore, process};
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartRequest {
+    pub spec: RunSpec,
+    /// Name of the preset that the settings began as.
+    pub preset: String,
+    /// A folder with the four files of the user's own.
+    pub data_dir: Option<PathBuf>,
+    pub name: Option<String>,
+    /// Download nothing.
+    pub offline: bool,
+    /// Start more ranks than the machine has room for.
+    pub force: bool,
+}
+
+impl StartRequest {
+    pub fn new(spec: RunSpec, preset: impl Into<String>) -> StartRequest {
+        StartRequest { spec, preset: preset.into(), data_dir: None, name: None, offline: false, force: false }
+    }
+}
+
+/// The exact line that [`start`] would run, as far as can be told before the images are fetched.
+///
+/// # Errors
+/// As [`start`].
+pub fn preview(store: &RunStore, request: &StartRequest) -> Result<CommandLine, LaunchError> {
+    plan(request.clone(), &store.folder(store.next_id())).map(|plan| plan.line)
+}
+
+struct Plan {
+    request: StartRequest,
+    images: Images,
+    setup: Setup,
+    line: CommandLine,
+}
+
+fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchError> {
+    // The run may be continued from another folder.
+    request.data_dir = request.data_dir.map(|folder| match Location::from_argument(&folder) {
+        Location::Folder(folder) => prepare::absolute(&folder),
+        Location::Generated => folder,
+    });
+    request.spec.hostfile = request.spec.hostfile.map(|file| prepare::absolute(Path::new(&file)).display().to_string());
+    if let Some(problem) = request.spec.problem() {
+        return Err(LaunchError::Spec(problem));
+    }
+    let setup = Setup::detect()?;
+    let images = prepare::expected(&request.spec.data, request.data_dir.as_deref(), request.offline)?;
+    let (spec, log_dir) = (&request.spec, folder.log_dir());
+    let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    Ok(Plan { request, images, setup, line })
+}
+
+/// Make a run folder and start its supervisor; returns at once.
+///
+/// # Errors
+/// Whatever is known to be wrong before the ranks start: settings, launcher, trainer, data, the run folder.
+pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchError> {
+    let Plan { request, images, setup, .. } = plan(request, &store.folder(store.next_id()))?;
+    let record = RunRecord {
+        id: RunId(0),
+        name: request.name,
+        note: None,
+        preset: request.preset,
+        spec: request.spec,
+        data_label: images.label,
+        data_dir: request.data_dir,
+        offline: request.offline,
+        force: request.force,
+        created_s: now_s(),
+        host: crate::runs::host_name(),
+        versions: vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version],
+        attempts: Vec::new(),
+    };
+    let record = store.create(record, &beginning())?;
+    spawn_supervisor(&store.folder(record.id))?;
+    Ok(record.id)
+}
+
+/// Give a run that is over more epochs, from its last checkpoint; returns at once.
+///
+/// # Errors
+/// [`LaunchError::StillGoing`], [`LaunchError::NoCheckpoints`], [`LaunchError::NothingToContinue`], and as [`start`].
+pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<(), LaunchError> {
+    let mut record = store.record(id)?;
+    if !store.status(id)?.state.is_over() {
+        return Err(LaunchError::StillGoing { id });
+    }
+    if !record.spec.checkpointing {
+        return Err(LaunchError::NoCheckpoints { id });
+    }
+    let summary = store.summary(id)?;
+    if epochs_total <= summary.last_epoch {
+        return Err(LaunchError::NothingToContinue { id, done: summary.last_epoch });
+    }
+    record.spec.epochs = epochs_total;
+    let folder = store.folder(id);
+    let again = StartRequest {
+        spec: record.spec.clone(),
+        preset: record.preset.clone(),
+        data_dir: record.data_dir.clone(),
+        name: None,
+        offline: record.offline,
+        force: record.force,
+    };
+    plan(again, &folder)?;
+    folder.write_record(&record)?;
+    folder.write_status(&beginning())?;
+    store.forget_summary(id);
+    spawn_supervisor(&folder)
+}
+
+/// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.
+///
+/// # Errors
+/// [`LaunchError::NotGoing`] where it is over already.
+pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
+    loop {
+        let status = store.status(id)?;
+        if status.state.is_over() {
+            return Err(LaunchError::NotGoing { id, state: status.state.name() });
+        }
+        if status.supervisor_pid != 0 {
+            process::signal(status.supervisor_pid, Signal::SIGTERM);
+            return Ok(());
+        }
+        // A supervisor that has just been started needs a moment to say its number; one that does not come up is
+        // marked as failed by the store.
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn beginning() -> RunStatus {
+    RunStatus {
+        state: RunState::Preparing,
+        message: "starting the supervisor".into(),
+        supervisor_pid: 0,
+        supervisor_start_ticks: 0,
+        started_s: now_s(),
+        ended_s: None,
+        exit_code: None,
+        failed_process: None,
+        last_lines: Vec::new(),
+    }
+}
+
+/// Start this program again as the supervisor of a folder.
+fn spawn_supervisor(folder: &RunFolder) -> Result<(), LaunchError> {
+    // Not by its path: a new build may have taken its place while the screen was open.
+    let path = PathBuf::from("/proc/self/exe");
+    let failed = |source| LaunchError::Supervisor { path: path.clone(), source };
+    let log = OpenOptions::new().create(true).append(true).open(folder.launcher_log()).map_err(failed)?;
+    let mut child = Command::new(&path)
+        .arg0("hvd-lab")
+        .arg("supervise")
+        .arg(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .map_err(failed)?;
+    // Someone has to ask for its exit code, or it stays as a zombie for as long as the screen is open.
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}
+
+pub(super) fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
+}

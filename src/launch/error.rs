@@ -1,0 +1,44 @@
+//! Why a run could not be started, continued or stopped, with what to do about it.
+//!
+//! Never prints: callers do.
+
+use std::path::PathBuf;
+
+use crate::dataset::DatasetError;
+use crate::runs::{RunId, StoreError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The request itself makes no sense, or asks for more than the machine has.
+    #[error("{0}")]
+    Spec(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Data(#[from] DatasetError),
+    #[error("hvd-train was not found beside {} or on PATH: run `make build`, or point HVD_TRAIN at it", beside.display())]
+    NoTrainer { beside: PathBuf },
+    #[error("HVD_TRAIN is {}, and there is no program: point it at hvd-train, or unset it", path.display())]
+    TrainerIsNoProgram { path: PathBuf },
+    #[error("mpirun was not found: run `make setup`, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it")]
+    NoLauncher,
+    #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]
+    BadLauncher { path: PathBuf, cause: String },
+    #[error("cannot start the supervisor {}: {source}", path.display())]
+    Supervisor { path: PathBuf, source: std::io::Error },
+    #[error("run {id} is not going: it has {state}")]
+    NotGoing { id: RunId, state: &'static str },
+    #[error("run {id} is still going: stop it first (`hvd-lab stop {id}`), or wait for its end")]
+    StillGoing { id: RunId },
+    #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
+    NothingToContinue { id: RunId, done: usize },
+    #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]
+    NoCheckpoints { id: RunId },
+}
+
+impl LaunchError {
+    /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).
+    pub fn is_bad_input(&self) -> bool {
+        !matches!(self, LaunchError::Supervisor { .. })
+    }
+}

@@ -1,0 +1,255 @@
+//! The files of a run while it goes: events, logs and telemetry, and what the verdict needs to know of them.
+//!
+//! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`Journal::flush`]).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use super::output::Line;
+use crate::domain::device::TelemetrySample;
+use crate::domain::event::{Event, EventLine, MARKER};
+use crate::runs::{RunFolder, host_name};
+
+/// Last lines of each process that are kept for a verdict.
+const TAIL_LINES: usize = 10;
+const LAUNCHER_LINES: usize = 60;
+
+/// What is known of the processes of one attempt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Process to pid, as their topology events say.
+    pub pids: BTreeMap<usize, u32>,
+    /// Processes on other hosts, whose pids mean nothing here.
+    pub remote: BTreeSet<usize>,
+    pub finished: BTreeSet<usize>,
+    /// A process of this host that is gone without a final event, where the launcher has not noticed.
+    pub vanished: Option<usize>,
+    /// The last epoch that process 0 has ended.
+    pub epoch: usize,
+    /// The last step that each process reported: epoch and batch, counted from 1.
+    pub steps: BTreeMap<usize, (usize, usize)>,
+    /// The first fatal event: process, what it was doing, the cause.
+    pub fatal: Option<(usize, String, String)>,
+    /// Last lines of each process.
+    pub tails: BTreeMap<usize, VecDeque<String>>,
+    /// Processes whose last lines are complete.
+    pub aborted: BTreeSet<usize>,
+    pub launcher: VecDeque<String>,
+    /// Library versions that ranks reported.
+    pub versions: BTreeSet<String>,
+}
+
+impl Evidence {
+    /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
+    fn remember(&mut self, process: usize, text: String) {
+        if self.aborted.contains(&process) {
+            return;
+        }
+        let tail = self.tails.entry(process).or_default();
+        if text.starts_with("MPI_ABORT was invoked") {
+            self.aborted.insert(process);
+            // The rule above it.
+            if tail.back().is_some_and(|line| line.starts_with("-----")) {
+                tail.pop_back();
+            }
+            return;
+        }
+        keep(tail, text, TAIL_LINES);
+    }
+}
+
+/// Writes the lines of a run to where they belong.
+#[derive(Debug)]
+pub struct Journal {
+    folder: RunFolder,
+    host: String,
+    events: Output,
+    launcher: Output,
+    telemetry: Output,
+    logs: BTreeMap<usize, Output>,
+    pub evidence: Evidence,
+}
+
+#[derive(Debug)]
+struct Output {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+/// A file of the run could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", path.display())]
+pub struct JournalError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+impl Output {
+    fn open(path: PathBuf) -> Result<Output, JournalError> {
+        match OpenOptions::new().create(true).append(true).open(&path) {
+            Ok(file) => Ok(Output { path, writer: BufWriter::with_capacity(1 << 16, file) }),
+            Err(source) => Err(JournalError { path, source }),
+        }
+    }
+
+    fn line(&mut self, text: &str) -> Result<(), JournalError> {
+        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.write_all(b"\n"));
+        written.map_err(|source| JournalError { path: self.path.clone(), source })
+    }
+
+    fn flush(&mut self) -> Result<(), JournalError> {
+        self.writer.flush().map_err(|source| JournalError { path: self.path.clone(), source })
+    }
+}
+
+impl Journal {
+    /// Open the files of a folder for another attempt, with a log for each of `np` processes.
+    pub fn open(folder: RunFolder, np: usize) -> Result<Journal, JournalError> {
+        let mut journal = Journal {
+            events: Output::open(folder.events_file())?,
+            launcher: Output::open(folder.launcher_log())?,
+            telemetry: Output::open(folder.telemetry_file())?,
+            logs: BTreeMap::new(),
+            evidence: Evidence::default(),
+            folder,
+            host: host_name(),
+        };
+        for process in 0..np {
+            journal.log(process)?;
+        }
+        Ok(journal)
+    }
+
+    fn log(&mut self, process: usize) -> Result<&mut Output, JournalError> {
+        match self.logs.entry(process) {
+            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::btree_map::Entry::Vacant(entry) => Ok(entry.insert(Output::open(self.folder.rank_log(process))?)),
+        }
+    }
+
+    /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
+    pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
+        match line {
+            Line::Launcher(text) => self.say(&text).map(|()| None),
+            Line::Rank { process, text } => match text.strip_prefix(MARKER) {
+                // Events of a newer trainer are kept, though this lab may not know them.
+                Some(json) if serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => {
+                    self.events.line(json)?;
+                    let event = EventLine::parse_line(json);
+                    if let Some(event) = &event {
+                        self.note(event);
+                    }
+                    Ok(event.map(|line| line.event))
+                }
+                _ => {
+                    self.log(process)?.line(&text)?;
+                    self.evidence.remember(process, text);
+                    Ok(None)
+                }
+            },
+        }
+    }
+
+    /// A line of the launcher or of the supervisor itself.
+    pub fn say(&mut self, text: &str) -> Result<(), JournalError> {
+        self.launcher.line(text)?;
+        keep(&mut self.evidence.launcher, text.to_owned(), LAUNCHER_LINES);
+        Ok(())
+    }
+
+    pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), JournalError> {
+        match serde_json::to_string(sample) {
+            Ok(text) => self.telemetry.line(&text),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn note(&mut self, line: &EventLine) {
+        let process = line.process;
+        match &line.event {
+            Event::Topology(report) => {
+                self.evidence.pids.insert(process, report.pid);
+                if report.host != self.host {
+                    self.evidence.remote.insert(process);
+                }
+                self.evidence.versions.extend(report.versions.iter().cloned());
+            }
+            Event::Finished { .. } => {
+                self.evidence.finished.insert(process);
+            }
+            Event::Step { epoch, batch, .. } => {
+                self.evidence.steps.insert(process, (epoch + 1, batch + 1));
+            }
+            Event::Epoch(report) if process == 0 => self.evidence.epoch = report.epoch,
+            Event::Fatal { during, cause } if self.evidence.fatal.is_none() => {
+                self.evidence.fatal = Some((process, during.clone(), cause.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Hand everything to the operating system, the logs first: an event never precedes the lines before it.
+    pub fn flush(&mut self) -> Result<(), JournalError> {
+        for log in self.logs.values_mut() {
+            log.flush()?;
+        }
+        self.launcher.flush()?;
+        self.telemetry.flush()?;
+        self.events.flush()
+    }
+}
+
+fn keep(tail: &mut VecDeque<String>, line: String, most: usize) {
+    if tail.len() == most {
+        tail.pop_front();
+    }
+    tail.push_back(line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> (tempfile::TempDir, Journal) {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(RunFolder::new(folder.path()), 2).unwrap();
+        (folder, journal)
+    }
+
+    fn rank(process: usize, text: &str) -> Line {
+        Line::Rank { process, text: text.into() }
+    }
+
+    #[test]
+    fn every_line_goes_where_it_belongs() {
+        let (folder, mut journal) = journal();
+        let event = r#"{"time_s":1.0,"process":1,"event":"early_stop","epoch":3}"#;
+        let newer = r#"{"time_s":1.0,"process":1,"event":"sneezed"}"#;
+        assert_eq!(journal.take(rank(1, &format!("{MARKER}{event}"))).unwrap(), Some(Event::EarlyStop { epoch: 3 }));
+        assert_eq!(journal.take(rank(1, &format!("{MARKER}{newer}"))).unwrap(), None);
+        journal.take(rank(0, "Epoch 1/3")).unwrap();
+        journal.take(rank(1, &format!("{MARKER}{{broken"))).unwrap();
+        journal.take(rank(7, "unexpected")).unwrap();
+        journal.take(Line::Launcher("words".into())).unwrap();
+        journal.flush().unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(read("events.jsonl"), format!("{event}\n{newer}\n"));
+        assert_eq!((read("rank-0.log").as_str(), read("rank-7.log").as_str()), ("Epoch 1/3\n", "unexpected\n"));
+        assert_eq!((read("rank-1.log").as_str(), read("launcher.log").as_str()), ("@hvd {broken\n", "words\n"));
+    }
+
+    #[test]
+    fn last_lines_end_where_mpi_announces_its_abort() {
+        let (_folder, mut journal) = journal();
+        for line in 0..20 {
+            journal.take(rank(0, &format!("line {line}"))).unwrap();
+        }
+        for line in ["----------", "MPI_ABORT was invoked on rank 0", "NOTE: ...", "----------"] {
+            journal.take(rank(0, line)).unwrap();
+        }
+        let tail: Vec<_> = journal.evidence.tails[&0].iter().map(String::as_str).collect();
+        assert_eq!((tail.len(), tail[0], tail[8]), (9, "line 11", "line 19"));
+    }
+}

@@ -1,0 +1,31 @@
+//! Starting, following up and stopping runs.
+//!
+//! Never draws. Nothing here depends on a screen: a supervisor of its own session starts `mpirun` and writes the run
+//! folder, which screens and verbs then follow.
+//!
+//! ```text
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train x np
+//!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
+//!                        v
+//!                    run folder  <──follow── screen, `hvd-lab run`
+//! ```
+
+mod control;
+mod error;
+mod flavour;
+mod job;
+mod journal;
+mod mpirun;
+mod output;
+mod prepare;
+mod preset;
+mod setup;
+pub mod supervisor;
+mod verdict;
+
+pub use control::{StartRequest, continue_run, preview, start, stop};
+pub use error::LaunchError;
+pub use flavour::Flavour;
+pub use mpirun::{CommandLine, command_line};
+pub use preset::{Preset, Ranks, default_preset, presets};
+pub use setup::{Launcher, Machine, Setup, find_trainer};

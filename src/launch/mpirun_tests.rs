@@ -1,0 +1,147 @@
+//! The exact lines for each launcher.
+//!
+//! Never starts one.
+
+use super::*;
+use crate::launch::{Machine, default_preset};
+
+fn setup(flavour: Flavour) -> Setup {
+    let machine = Machine { cores: 4, physical_cores: 4, ..Machine::default() };
+    Setup {
+        mpirun: "/opt/mpi/bin/mpirun".into(),
+        flavour,
+        mpirun_version: String::new(),
+        hvd_train: "/opt/lab/hvd-train".into(),
+        machine,
+    }
+}
+
+fn spec(np: usize) -> RunSpec {
+    RunSpec { np, ..default_preset(false).spec }
+}
+
+fn line(spec: &RunSpec, setup: &Setup) -> Result<CommandLine, LaunchError> {
+    command_line(spec, "cpu", setup, "/data/fm", Path::new("/runs/0001/logs"), false)
+}
+
+/// The launcher's own words, before the trainer.
+fn launcher_words(spec: &RunSpec, setup: &Setup) -> String {
+    let argv = line(spec, setup).unwrap().argv;
+    let trainer = argv.iter().position(|word| word == "/opt/lab/hvd-train").unwrap();
+    argv[1..trainer].join(" ")
+}
+
+const TRAINER: &str = "/opt/lab/hvd-train --steps 1-10 --epochs 3 --batch-size 64 --base-lr 0.01 --momentum 0.9 --wd 0.000005 \
+                       --target-accuracy 0.85 --patience 2 --warmup-epochs 5 --model wrn-10-1 --data-dir /data/fm \
+                       --train-images 12000 --validation-images 1000 --seed 1 --log-dir /runs/0001/logs \
+                       --use-checkpointing --events";
+
+#[test]
+fn the_whole_line_of_each_launcher() {
+    for (flavour, words) in [
+        (Flavour::OpenMpi4, "--bind-to none --tag-output --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader -np 2"),
+        (Flavour::OpenMpi5, "--bind-to none --output tag --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm -np 2"),
+        (Flavour::Mpich, "-prepend-rank -bind-to none -np 2"),
+    ] {
+        let line = line(&spec(2), &setup(flavour)).unwrap();
+        assert_eq!(line.argv.join(" "), format!("/opt/mpi/bin/mpirun {words} {TRAINER}"), "{flavour}");
+        assert_eq!(line.env, [("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())]);
+        assert_eq!(line.notes, [""; 0]);
+    }
+}
+
+#[test]
+fn root_and_oversubscription_are_handled_and_said() {
+    for (flavour, words) in [
+        (
+            Flavour::OpenMpi4,
+            "--allow-run-as-root --oversubscribe --bind-to none --tag-output --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader -np 5",
+        ),
+        (
+            Flavour::OpenMpi5,
+            "--allow-run-as-root --map-by :OVERSUBSCRIBE --bind-to none --output tag --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm -np 5",
+        ),
+        (Flavour::Mpich, "-prepend-rank -bind-to none -np 5"),
+    ] {
+        let mut setup = setup(flavour);
+        setup.machine.is_root = true;
+        assert_eq!(launcher_words(&spec(5), &setup), words);
+        let said = line(&spec(5), &setup).unwrap().notes.join("\n");
+        assert!(said.contains("4 physical cores"), "{said}");
+        assert_eq!(said.contains("root"), flavour != Flavour::Mpich, "{said}");
+    }
+}
+
+#[test]
+fn hyperthreads_are_no_slots() {
+    let mut setup = setup(Flavour::OpenMpi5);
+    setup.machine.physical_cores = 2;
+    assert!(launcher_words(&spec(4), &setup).contains(":OVERSUBSCRIBE"));
+    assert!(!launcher_words(&spec(2), &setup).contains(":OVERSUBSCRIBE"));
+}
+
+#[test]
+fn hosts_go_to_the_launcher_with_the_variables_that_they_need() {
+    let spread = RunSpec { hosts: Some("a:4,b:4".into()), ..spec(8) };
+    let filed = RunSpec { hostfile: Some("/tmp/hosts".into()), ..spec(8) };
+    for (flavour, hosts, file) in [
+        (
+            Flavour::OpenMpi4,
+            "--bind-to none --tag-output --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG -np 8",
+            "--hostfile /tmp/hosts",
+        ),
+        (
+            Flavour::OpenMpi5,
+            "--bind-to none --output tag --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG -np 8",
+            "--hostfile /tmp/hosts",
+        ),
+        (Flavour::Mpich, "-prepend-rank -bind-to none -hosts a:4,b:4 -np 8", "-f /tmp/hosts"),
+    ] {
+        let mut setup = setup(flavour);
+        setup.machine.forwarded = vec!["NCCL_DEBUG".into()];
+        assert_eq!(launcher_words(&spread, &setup), hosts);
+        assert!(launcher_words(&filed, &setup).contains(file));
+    }
+}
+
+#[test]
+fn more_ranks_than_sensible_are_refused_with_advice_unless_forced() {
+    let setup = setup(Flavour::OpenMpi5);
+    assert!(line(&spec(16), &setup).is_ok());
+    let refused = line(&spec(17), &setup).unwrap_err();
+    assert!(refused.to_string().contains("np 17") && refused.to_string().contains("--np 4"), "{refused}");
+    let forced = command_line(&spec(17), "cpu", &setup, "generated", Path::new("/l"), true).unwrap();
+    assert!(forced.argv.join(" ").contains(":OVERSUBSCRIBE"));
+    let few = RunSpec { hosts: Some("a:1,b".into()), ..spec(3) };
+    assert!(line(&few, &setup).unwrap_err().to_string().contains("2 slots"));
+}
+
+#[test]
+fn the_gpu_preset_wants_a_gpu_for_each_rank() {
+    let mut setup = setup(Flavour::OpenMpi5);
+    let on_gpus = |setup: &Setup, np| command_line(&spec(np), "gpu", setup, "generated", Path::new("/l"), false);
+    assert!(on_gpus(&setup, 1).unwrap_err().to_string().contains("no GPU"));
+    setup.machine.gpus = 2;
+    assert!(on_gpus(&setup, 2).is_ok());
+    assert!(on_gpus(&setup, 3).unwrap_err().to_string().contains("2 GPUs"));
+}
+
+#[test]
+fn settings_that_cannot_run_and_hosts_that_are_none_are_named() {
+    let setup = setup(Flavour::OpenMpi5);
+    assert!(line(&spec(0), &setup).unwrap_err().to_string().contains("np is 0"));
+    for bad in ["", "a:0", "a:x", ":2", "a,,b", "--help:2"] {
+        let spec = RunSpec { hosts: Some(bad.into()), ..spec(1) };
+        assert!(line(&spec, &setup).unwrap_err().to_string().contains("no host"), "{bad}");
+    }
+}
+
+#[test]
+fn a_pasted_line_survives_the_shell() {
+    let line = CommandLine {
+        argv: vec!["mpirun".into(), "--data-dir".into(), "/a b/it's".into(), String::new()],
+        env: vec![("A".into(), "1 2".into())],
+        notes: vec![],
+    };
+    assert_eq!(line.to_shell(), r"A='1 2' mpirun --data-dir '/a b/it'\''s' ''");
+}

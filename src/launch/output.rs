@@ -1,0 +1,198 @@
+//! Whose line is this: takes the launcher's tags off the ranks' output.
+//!
+//! Never reads a stream: bytes of lines in, lines with their sender out.
+//!
+//! Tags differ by launcher and version: `[1,0]<stdout>:text` (Open MPI 4), `[1,0]<stdout>: text` (5),
+//! `[prterun-host-pid@1,0]<stdout>: text` (some 5.0 builds), `[0] text` (MPICH). A rank that writes without ending its
+//! line gets its tag in the middle of someone else's; such pieces are put together again.
+
+use std::collections::BTreeMap;
+
+use super::Flavour;
+
+/// One line of the launcher's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Printed by this process.
+    Rank { process: usize, text: String },
+    /// Said by the launcher itself.
+    Launcher(String),
+}
+
+/// Sorts the lines of one stream of the launcher (standard output or error).
+#[derive(Debug)]
+pub struct Sorter {
+    flavour: Flavour,
+    /// Pieces without a line end, by process and by whether they are of standard error.
+    open: BTreeMap<(usize, bool), String>,
+}
+
+/// A tag at the start of a text.
+struct Tag {
+    process: usize,
+    is_error: bool,
+    /// Bytes up to the text.
+    length: usize,
+}
+
+impl Sorter {
+    pub fn new(flavour: Flavour) -> Sorter {
+        Sorter { flavour, open: BTreeMap::new() }
+    }
+
+    /// Sort one line, given without its end.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Line> {
+        // Some launchers end their messages with a zero byte.
+        let text = String::from_utf8_lossy(bytes).replace('\0', "");
+        let text = text.trim_end_matches('\r');
+        if self.flavour == Flavour::Mpich {
+            return vec![match hydra_tag(text) {
+                Some((process, text)) => Line::Rank { process, text: text.to_owned() },
+                None => Line::Launcher(text.to_owned()),
+            }];
+        }
+        self.pieces(text)
+    }
+
+    /// What is left without a line end when the stream ends.
+    pub fn finish(&mut self) -> Vec<Line> {
+        let open = std::mem::take(&mut self.open);
+        open.into_iter().map(|((process, _), text)| Line::Rank { process, text }).collect()
+    }
+
+    /// Every piece but the last has no line end of its own: it waits for the rest.
+    fn pieces(&mut self, text: &str) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let (launcher, mut rest) = text.split_at(next_tag(text, 0).unwrap_or(text.len()));
+        if !launcher.is_empty() || rest.is_empty() {
+            lines.push(Line::Launcher(launcher.to_owned()));
+        }
+        while let Some(tag) = self.tag(rest) {
+            let end = next_tag(rest, tag.length).unwrap_or(rest.len());
+            let piece = &rest[tag.length..end];
+            let key = (tag.process, tag.is_error);
+            match end < rest.len() {
+                true => self.open.entry(key).or_default().push_str(piece),
+                false => {
+                    let mut text = self.open.remove(&key).unwrap_or_default();
+                    text.push_str(piece);
+                    lines.push(Line::Rank { process: tag.process, text });
+                }
+            }
+            rest = &rest[end..];
+        }
+        lines
+    }
+
+    fn tag(&self, text: &str) -> Option<Tag> {
+        let mut tag = open_mpi_tag(text)?;
+        // Open MPI 5 puts one blank behind the colon; with 4 a blank there is the rank's own.
+        if self.flavour == Flavour::OpenMpi5 && text[tag.length..].starts_with(' ') {
+            tag.length += 1;
+        }
+        Some(tag)
+    }
+}
+
+/// Where the next tag begins, at or behind `from`.
+fn next_tag(text: &str, from: usize) -> Option<usize> {
+    text[from..].match_indices('[').map(|(index, _)| from + index).find(|index| open_mpi_tag(&text[*index..]).is_some())
+}
+
+/// `[job,rank]<stream>:`, the job perhaps with the launcher's name before it.
+fn open_mpi_tag(text: &str) -> Option<Tag> {
+    let inside = text.strip_prefix('[')?;
+    let close = inside.find(']')?;
+    let (job, rank) = inside[..close].rsplit_once(',')?;
+    let number = job.rsplit_once('@').map_or(job, |(_, number)| number);
+    number.parse::<u64>().ok()?;
+    let behind = &inside[close + 1..];
+    let (stream, length) = ["<stdout>:", "<stderr>:", "<stddiag>:"]
+        .into_iter()
+        .find_map(|name| behind.starts_with(name).then_some((name, name.len())))?;
+    Some(Tag { process: rank.parse().ok()?, is_error: stream != "<stdout>:", length: 1 + close + 1 + length })
+}
+
+/// `[rank] text`.
+fn hydra_tag(text: &str) -> Option<(usize, &str)> {
+    let (rank, text) = text.strip_prefix('[')?.split_once(']')?;
+    let process = rank.parse().ok()?;
+    Some((process, text.strip_prefix(' ').unwrap_or(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sort(flavour: Flavour, text: &str) -> Vec<Line> {
+        let mut sorter = Sorter::new(flavour);
+        let mut lines: Vec<Line> = text.split('\n').flat_map(|line| sorter.take(line.as_bytes())).collect();
+        lines.extend(sorter.finish());
+        lines
+    }
+
+    fn rank(process: usize, text: &str) -> Line {
+        Line::Rank { process, text: text.into() }
+    }
+
+    fn launcher(text: &str) -> Line {
+        Line::Launcher(text.into())
+    }
+
+    #[test]
+    fn every_launchers_tags_come_off() {
+        for (flavour, text, want) in [
+            (Flavour::OpenMpi4, "[1,0]<stdout>:Epoch 1/3", rank(0, "Epoch 1/3")),
+            (Flavour::OpenMpi4, "[1,12]<stderr>:  indented", rank(12, "  indented")),
+            (Flavour::OpenMpi5, "[1,1]<stdout>: Epoch 1/3", rank(1, "Epoch 1/3")),
+            (Flavour::OpenMpi5, "[1,1]<stdout>:Epoch 1/3", rank(1, "Epoch 1/3")),
+            (Flavour::OpenMpi5, "[1,1]<stdout>:   indented\r", rank(1, "  indented")),
+            (Flavour::OpenMpi5, "[prterun-node-7@1,3]<stderr>: oops", rank(3, "oops")),
+            (Flavour::OpenMpi5, "[1,0]<stdout>:", rank(0, "")),
+            (Flavour::Mpich, "[0] Epoch 1/3", rank(0, "Epoch 1/3")),
+            (Flavour::Mpich, "[11] [0] quoted", rank(11, "[0] quoted")),
+            (
+                Flavour::Mpich,
+                "[proxy:0:0@vm] HYD_pmcd_pmip_control_cmd_cb",
+                launcher("[proxy:0:0@vm] HYD_pmcd_pmip_control_cmd_cb"),
+            ),
+            (Flavour::OpenMpi5, "[vm:123] *** Process received signal ***", launcher("[vm:123] *** Process received signal ***")),
+            (Flavour::OpenMpi5, "-----", launcher("-----")),
+            (Flavour::OpenMpi5, "", launcher("")),
+            (Flavour::OpenMpi5, "[1,x]<stdout>: a", launcher("[1,x]<stdout>: a")),
+            (Flavour::OpenMpi5, "[1,0]<stdlog>: a", launcher("[1,0]<stdlog>: a")),
+        ] {
+            assert_eq!(sort(flavour, text), [want], "{flavour}: {text}");
+        }
+    }
+
+    #[test]
+    fn lines_in_pieces_are_put_together() {
+        let torn = "[1,0]<stdout>: @hvd {\"a\"[1,1]<stdout>: loss 0.5\n[1,0]<stdout>: :1}";
+        assert_eq!(sort(Flavour::OpenMpi5, torn), [rank(1, "loss 0.5"), rank(0, "@hvd {\"a\":1}")]);
+        let same = "[1,0]<stdout>:first half,[1,0]<stdout>:second half";
+        assert_eq!(sort(Flavour::OpenMpi4, same), [rank(0, "first half,second half")]);
+        let unended = "[1,1]<stdout>: bye[1,0]<stdout>: bye";
+        assert_eq!(sort(Flavour::OpenMpi5, unended), [rank(0, "bye"), rank(1, "bye")]);
+    }
+
+    #[test]
+    fn output_and_error_of_a_rank_do_not_mix_in_one_line() {
+        let text = "[1,0]<stdout>: half[1,0]<stderr>: warning\n[1,0]<stdout>:  a line";
+        assert_eq!(sort(Flavour::OpenMpi5, text), [rank(0, "warning"), rank(0, "half a line")]);
+    }
+
+    #[test]
+    fn the_launchers_own_words_before_a_tag_stay_its_own() {
+        let text = "prterun: warning [1,0]<stdout>: text";
+        assert_eq!(sort(Flavour::OpenMpi5, text), [launcher("prterun: warning "), rank(0, "text")]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_no_harm() {
+        let mut sorter = Sorter::new(Flavour::OpenMpi5);
+        assert_eq!(sorter.take(b"[1,0]<stdout>: caf\xe9 \xff[[[[1,"), [rank(0, "caf\u{fffd} \u{fffd}[[[[1,")]);
+        assert_eq!(sorter.take(b"[1,0]<stdout>: a\0b\0"), [rank(0, "ab")]);
+        assert_eq!(sorter.take("[1,0]<stdout>: \u{1f9e5} [é".as_bytes()), [rank(0, "\u{1f9e5} [é")]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Which images a run trains on: where they are, and fetching them first where they are not.
+//!
+//! Never reads an image: `dataset` and the trainer do.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::LaunchError;
+use crate::dataset::{self, DatasetError, Located, Location, Progress};
+use crate::domain::run::DataSource;
+use crate::domain::units;
+
+/// Progress is told this often at most: each time is a file written and synced.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+
+/// Where the images are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Images {
+    /// What hvd-train's `--data-dir` takes: an absolute folder, or `generated`.
+    pub argument: String,
+    /// `Fashion-MNIST`, `generated garments`, ...
+    pub label: String,
+    /// Where they are, or why it is not the real ones.
+    pub note: Option<String>,
+}
+
+impl From<Located> for Images {
+    fn from(located: Located) -> Images {
+        // Ranks run in the folder of the run: a path relative to here would mean another place there.
+        let location = match located.location {
+            Location::Folder(folder) => Location::Folder(absolute(&folder)),
+            Location::Generated => Location::Generated,
+        };
+        Images { argument: location.to_string(), label: located.label, note: located.note }
+    }
+}
+
+/// The path from the root; itself where there is no current folder.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What the run will train on as far as can be told without a download.
+///
+/// # Errors
+/// [`LaunchError::Data`] where the choice cannot be met.
+pub(super) fn expected(choice: &DataSource, data_dir: Option<&Path>, offline: bool) -> Result<Images, LaunchError> {
+    Ok(dataset::locate(choice.clone(), data_dir, offline)?.into())
+}
+
+/// Fetch what is missing, saying how far that is.
+///
+/// # Errors
+/// Why there are no images to train on.
+pub(super) fn images(
+    choice: &DataSource,
+    data_dir: Option<&Path>,
+    offline: bool,
+    tell: &mut dyn FnMut(String),
+) -> Result<Images, DatasetError> {
+    let mut told: Option<Instant> = None;
+    let mut progress = |progress: Progress| {
+        let is_count = matches!(progress, Progress::Bytes { .. });
+        if !is_count || told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            told = is_count.then(Instant::now);
+            tell(words(progress));
+        }
+    };
+    dataset::prepare(choice.clone(), data_dir, offline, &mut progress).map(Images::from)
+}
+
+fn words(progress: Progress) -> String {
+    match progress {
+        Progress::Waiting => "waiting for another download of the images".into(),
+        Progress::Asking { file, .. } => format!("fetching {file}"),
+        Progress::Bytes { done, total } => {
+            format!("fetching the images: {} of {}", units::bytes(done), units::bytes(total))
+        }
+        Progress::Setback { message } => format!("fetching the images: {message}; trying again"),
+    }
+}

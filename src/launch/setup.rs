@@ -1,0 +1,224 @@
+//! What a run starts from on this machine: the launcher, the trainer, cores and GPUs.
+//!
+//! Never starts a run; it asks `mpirun` for its version and reads /proc and /sys.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::flavour::{Flavour, version_line};
+use super::{LaunchError, Preset, default_preset};
+
+/// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
+const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
+
+/// Everything a command line depends on beside the run's own settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    pub mpirun: PathBuf,
+    pub flavour: Flavour,
+    /// `mpirun (Open MPI) 5.0.11`.
+    pub mpirun_version: String,
+    pub hvd_train: PathBuf,
+    pub machine: Machine,
+}
+
+/// What this machine has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Logical cores that this process may use.
+    pub cores: usize,
+    /// Physical cores: what Open MPI takes for slots.
+    pub physical_cores: usize,
+    pub gpus: usize,
+    pub is_root: bool,
+    /// Inside an allocation of a batch system, which then says where ranks may run.
+    pub in_allocation: bool,
+    /// Variables of the user's that ranks on other hosts need as well.
+    pub forwarded: Vec<String>,
+}
+
+impl Setup {
+    /// Find launcher and trainer, and look at the machine. Takes a few milliseconds.
+    ///
+    /// # Errors
+    /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoTrainer`].
+    pub fn detect() -> Result<Setup, LaunchError> {
+        let hvd_train = find_trainer()?;
+        let Launcher { mpirun, flavour, version } = Launcher::detect()?;
+        Ok(Setup { flavour, mpirun_version: version, mpirun, hvd_train, machine: Machine::detect() })
+    }
+}
+
+/// The launcher that is found, and its version in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launcher {
+    pub mpirun: PathBuf,
+    pub flavour: Flavour,
+    pub version: String,
+}
+
+impl Launcher {
+    /// # Errors
+    /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`].
+    pub fn detect() -> Result<Launcher, LaunchError> {
+        let mpirun = find_launcher()?;
+        let text = version_text(&mpirun)?;
+        let flavour = Flavour::from_version_text(&text).ok_or_else(|| LaunchError::BadLauncher {
+            path: mpirun.clone(),
+            cause: format!("its --version says `{}`", version_line(&text)),
+        })?;
+        Ok(Launcher { flavour, version: version_line(&text), mpirun })
+    }
+}
+
+impl Machine {
+    pub fn detect() -> Machine {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Machine {
+            cores,
+            // A quota on processor time leaves fewer cores than there are.
+            physical_cores: physical_cores().unwrap_or(cores).min(cores),
+            gpus: gpus(),
+            is_root: nix::unistd::geteuid().is_root(),
+            in_allocation: ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"].iter().any(|name| std::env::var_os(name).is_some()),
+            forwarded: forwarded(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
+        }
+    }
+
+    /// The preset for this machine, with as many ranks as it has devices.
+    pub fn preset(&self) -> Preset {
+        default_preset(self.gpus > 0).fitted(self.cores, self.gpus)
+    }
+}
+
+/// HVD_LAB_MPIRUN, else the launcher that hvd-train was built with, else PATH.
+fn find_launcher() -> Result<PathBuf, LaunchError> {
+    if let Some(path) = std::env::var_os("HVD_LAB_MPIRUN").filter(|value| !value.is_empty()) {
+        let cause = "there is no such program".to_owned();
+        return resolve(Path::new(&path)).ok_or(LaunchError::BadLauncher { path: path.into(), cause });
+    }
+    let built = (!BUILD_MPIRUN.is_empty()).then(|| Path::new(BUILD_MPIRUN)).filter(|path| is_program(path));
+    let found = built.map(Path::to_owned).or_else(|| on_path("mpirun")).or_else(|| on_path("mpiexec"));
+    found.ok_or(LaunchError::NoLauncher)
+}
+
+/// HVD_TRAIN, else beside this program, else PATH.
+///
+/// # Errors
+/// [`LaunchError::TrainerIsNoProgram`], [`LaunchError::NoTrainer`].
+pub fn find_trainer() -> Result<PathBuf, LaunchError> {
+    if let Some(path) = std::env::var_os("HVD_TRAIN").filter(|value| !value.is_empty()) {
+        return resolve(Path::new(&path)).ok_or(LaunchError::TrainerIsNoProgram { path: path.into() });
+    }
+    let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
+    let beside = me.with_file_name("hvd-train");
+    if is_program(&beside) {
+        return Ok(beside);
+    }
+    on_path("hvd-train").ok_or(LaunchError::NoTrainer { beside: me })
+}
+
+/// An absolute path of a program given by name or path.
+fn resolve(program: &Path) -> Option<PathBuf> {
+    match program.components().count() {
+        1 => on_path(program.to_str()?),
+        _ => std::path::absolute(program).ok().filter(|path| is_program(path)),
+    }
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+fn version_text(mpirun: &Path) -> Result<String, LaunchError> {
+    let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.to_owned(), cause };
+    let output = Command::new(mpirun)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| bad(format!("it cannot be started ({error})")))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(text),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(bad(format!("`--version` ended with {}: {}", output.status, version_line(&said))))
+        }
+    }
+}
+
+/// Distinct cores behind the logical ones that this process may use: a launcher counts no others.
+fn physical_cores() -> Option<usize> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let siblings = |cpu| fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).ok();
+    let cores: BTreeSet<String> = cpu_list(allowed)?.into_iter().filter_map(siblings).collect();
+    (!cores.is_empty()).then_some(cores.len())
+}
+
+/// The kernel's way of writing sets of cores: `0-3,8`.
+fn cpu_list(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cpus.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
+    }
+    Some(cpus)
+}
+
+/// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them: enough to choose a
+/// preset without loading NVML.
+fn gpus() -> usize {
+    let count = |folder: &str, is_gpu: fn(&str) -> bool| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
+    };
+    let numbered = |name: &str| name.strip_prefix("nvidia").is_some_and(|number| number.parse::<usize>().is_ok());
+    match count("/dev", numbered) {
+        0 => count("/proc/driver/nvidia/gpus", |_| true),
+        gpus => gpus,
+    }
+}
+
+/// Variables that change how ranks find or use their devices and libraries.
+fn forwarded(names: impl Iterator<Item = String>) -> Vec<String> {
+    let wanted = |name: &String| {
+        name.starts_with("NCCL_") || ["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"].contains(&name.as_str())
+    };
+    let mut names: Vec<String> = names.filter(wanted).collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_ranks_need_is_forwarded() {
+        let names = ["NCCL_DEBUG", "HOME", "LD_LIBRARY_PATH", "AWS_SECRET_ACCESS_KEY", "NCCL_ALGO"];
+        assert_eq!(forwarded(names.map(String::from).into_iter()), ["LD_LIBRARY_PATH", "NCCL_ALGO", "NCCL_DEBUG"]);
+    }
+
+    #[test]
+    fn sets_of_cores_are_read_as_the_kernel_writes_them() {
+        assert_eq!(cpu_list("\t0-2,5\n"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(cpu_list("7"), Some(vec![7]));
+        assert_eq!(cpu_list(""), None);
+    }
+
+    #[test]
+    fn this_machine_has_at_least_one_core() {
+        let machine = Machine::detect();
+        assert!(machine.cores >= 1 && machine.physical_cores >= 1);
+        assert!(machine.preset().spec.np >= 1);
+    }
+}

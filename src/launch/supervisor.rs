@@ -1,0 +1,200 @@
+//! The process behind a run: prepares the images, starts `mpirun`, writes the run folder, ends what is left.
+//!
+//! Never draws, never prints: its words go to `launcher.log` and `status.json`. It leads a session of its own, so that
+//! closing the terminal, losing ssh or a crash of the screen does not reach it.
+//!
+//! In order: lead a session - take the folder's lock - fetch the images - start the launcher - sort its lines until it
+//! ends, or has to - end every process that is left - judge. Nothing that it started outlives it, unless it is killed
+//! itself; then the next look at the run does the same (`runs::orphans`).
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::Signal;
+use nix::unistd::{getpid, getsid, setsid};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::control::now_s;
+use super::job::{self, Job};
+use super::prepare::{self, Images};
+use super::verdict::Verdict;
+use super::{CommandLine, Flavour, Setup, command_line};
+use crate::domain::run::{RunState, RunStatus};
+use crate::runs::{Attempt, RunFolder, RunRecord, StoreError, process};
+
+/// Supervise the run of this folder to its end.
+///
+/// # Errors
+/// Where it cannot even begin; from then on errors end up in the run's status.
+pub fn supervise(path: &Path) -> anyhow::Result<ExitCode> {
+    lead_session()?;
+    let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
+    let _lock = lock(&folder)?;
+    let record = folder.read_record()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(Supervisor::new(folder, record).run());
+    // A download that goes on in the background must not hold the end up.
+    runtime.shutdown_background();
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+/// Ending leftovers goes by session, so a session shared with a shell would be deadly for the shell.
+fn lead_session() -> anyhow::Result<()> {
+    if setsid().is_err() && getsid(None).ok() != Some(getpid()) {
+        bail!("`supervise` is started by hvd-lab itself: use `hvd-lab run`");
+    }
+    Ok(())
+}
+
+fn lock(folder: &RunFolder) -> anyhow::Result<Flock<File>> {
+    let file = OpenOptions::new().read(true).open(folder.record_file())?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| anyhow::anyhow!("the run has a supervisor already"))
+}
+
+struct Supervisor {
+    folder: RunFolder,
+    record: RunRecord,
+    status: RunStatus,
+}
+
+impl Supervisor {
+    fn new(folder: RunFolder, record: RunRecord) -> Supervisor {
+        let me = process::look_up(std::process::id());
+        let status = RunStatus {
+            state: RunState::Preparing,
+            message: "looking for the images".into(),
+            supervisor_pid: std::process::id(),
+            supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
+            started_s: now_s(),
+            ended_s: None,
+            exit_code: None,
+            failed_process: None,
+            last_lines: Vec::new(),
+        };
+        Supervisor { folder, record, status }
+    }
+
+    fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {
+        self.status.state = state;
+        self.status.message = message.into();
+        self.folder.write_status(&self.status)
+    }
+
+    fn end(&mut self, verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {
+        self.status.ended_s = Some(now_s());
+        self.status.exit_code = exit_code;
+        self.status.failed_process = verdict.failed_process;
+        self.status.last_lines = verdict.last_lines;
+        self.set(verdict.state, verdict.message)?;
+        Ok(())
+    }
+
+    fn fail(&mut self, message: String) -> anyhow::Result<()> {
+        self.end(Verdict { state: RunState::Failed, message, failed_process: None, last_lines: Vec::new() }, None)
+    }
+
+    async fn run(mut self) -> anyhow::Result<()> {
+        // Handled rather than ignored: programs that are started inherit what is ignored. A closed terminal, Ctrl-C in
+        // it and a file that may not grow are survived.
+        let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), file_size_signal()].map(signal);
+        let mut terminate = signal(SignalKind::terminate())?;
+        self.set(RunState::Preparing, "looking for the images")?;
+        let images = tokio::select! {
+            images = self.prepare() => images,
+            _ = terminate.recv() => {
+                let message = "stopped before training began".into();
+                return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![] }, None);
+            }
+        };
+        let prepared = images.and_then(|images| self.command(&images));
+        let (line, flavour) = match prepared {
+            Ok(prepared) => prepared,
+            Err(message) => return self.fail(message),
+        };
+        match self.launch(&line, flavour, &mut terminate).await {
+            Ok(end) => self.end(end.verdict, end.exit_code),
+            Err(error) => self.fail(format!("{error:#}")),
+        }
+    }
+
+    /// Fetch the images if need be, telling the status how far that is.
+    async fn prepare(&mut self) -> Result<Images, String> {
+        let (sender, mut said) = mpsc::unbounded_channel();
+        let record = self.record.clone();
+        let mut fetching = tokio::task::spawn_blocking(move || {
+            let mut progress = |message: String| {
+                // The receiver lives as long as anyone wants to know.
+                let _ = sender.send(message);
+            };
+            prepare::images(&record.spec.data, record.data_dir.as_deref(), record.offline, &mut progress)
+        });
+        loop {
+            tokio::select! {
+                Some(message) = said.recv() => self.set(RunState::Preparing, message).map_err(|error| error.to_string())?,
+                done = &mut fetching => {
+                    let images = done.map_err(|error| format!("fetching the images broke off: {error}"))?;
+                    let images = images.map_err(|error| error.to_string())?;
+                    self.record.data_label = images.label.clone();
+                    return Ok(images);
+                }
+            }
+        }
+    }
+
+    /// The command line of this attempt, entered into the record.
+    fn command(&mut self, images: &Images) -> Result<(CommandLine, Flavour), String> {
+        let setup = Setup::detect().map_err(|error| error.to_string())?;
+        let (record, log_dir) = (&self.record, self.folder.log_dir());
+        let mut line = command_line(&record.spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
+            .map_err(|error| error.to_string())?;
+        let note = images.note.iter().map(|note| format!(" ({note})")).collect::<String>();
+        line.notes.push(format!("images: {}{note}", images.label));
+        self.record.attempts.push(Attempt {
+            argv: line.argv.clone(),
+            env: line.env.clone(),
+            started_s: now_s(),
+            epochs: self.record.spec.epochs,
+        });
+        self.folder.write_record(&self.record).map_err(|error| error.to_string())?;
+        Ok((line, setup.flavour))
+    }
+
+    /// Start the launcher and stay with it to its end.
+    async fn launch(&mut self, line: &CommandLine, flavour: Flavour, stop: &mut Signals) -> anyhow::Result<job::End> {
+        let np = self.record.spec.np;
+        self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
+        let folder = self.folder.clone();
+        let mut job = Job::start(folder, np, line, flavour)?;
+        let end = job
+            .follow(stop, &mut |state, message| {
+                // A status that cannot be written now is written at the next change, or its error told at the end.
+                let _ = self.set(state, message);
+            })
+            .await;
+        self.remember_versions(&end.versions);
+        Ok(end)
+    }
+
+    fn remember_versions(&mut self, versions: &BTreeSet<String>) {
+        let known = self.record.versions.len();
+        for version in versions {
+            if !self.record.versions.contains(version) {
+                self.record.versions.push(version.clone());
+            }
+        }
+        if self.record.versions.len() > known {
+            // Good to know, but no reason for a run to fail.
+            let _ = self.folder.write_record(&self.record);
+        }
+    }
+}
+
+/// SIGXFSZ: by default it kills whoever writes beyond the allowed size of a file.
+fn file_size_signal() -> SignalKind {
+    SignalKind::from_raw(Signal::SIGXFSZ as i32)
+}

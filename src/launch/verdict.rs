@@ -1,0 +1,180 @@
+//! How a run ended, from the evidence: finished, stopped, or failed and by whose fault.
+//!
+//! Never looks at a process or a file.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use super::journal::Evidence;
+use crate::domain::run::RunState;
+
+/// The end of a run in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub state: RunState,
+    pub message: String,
+    pub failed_process: Option<usize>,
+    pub last_lines: Vec<String>,
+}
+
+/// What the launcher says about the first process that died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Notice {
+    Signal { process: Option<usize>, pid: Option<u32>, signal: i32 },
+    ExitCode { process: Option<usize>, pid: Option<u32>, code: i32 },
+}
+
+/// Judge a run whose launcher has ended.
+///
+/// `asked_to_stop` says that the user wanted the end; `broken` why the supervisor had to end it.
+pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool, broken: Option<String>) -> Verdict {
+    let plain = |state, message: String| Verdict { state, message, failed_process: None, last_lines: Vec::new() };
+    if let Some(cause) = broken {
+        return plain(RunState::Failed, cause);
+    }
+    let all_finished = !evidence.pids.is_empty() && evidence.pids.keys().all(|process| evidence.finished.contains(process));
+    if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
+        return plain(RunState::Finished, format!("trained {}", epochs(evidence.epoch)));
+    }
+    if asked_to_stop {
+        return plain(RunState::Stopped, format!("stopped after {}", epochs(evidence.epoch)));
+    }
+    let (process, cause) = cause(evidence, exit);
+    let last_lines = match process {
+        Some(process) => evidence.tails.get(&process).into_iter().flatten().cloned().collect(),
+        None => Vec::new(),
+    };
+    // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
+    let last_lines = match last_lines.is_empty() {
+        true => launcher_words(evidence).into_iter().rev().take(10).rev().collect(),
+        false => last_lines,
+    };
+    Verdict { state: RunState::Failed, message: cause, failed_process: process, last_lines }
+}
+
+fn epochs(count: usize) -> String {
+    match count {
+        1 => "1 epoch".into(),
+        count => format!("{count} epochs"),
+    }
+}
+
+/// Which process failed first, and how, in one sentence.
+fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
+    let notice = notice(evidence);
+    let fatal = |(process, during, cause): &(usize, String, String)| {
+        (Some(*process), format!("process {process} failed during {during}: {cause}"))
+    };
+    // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first.
+    if let Some(Notice::Signal { process, pid, signal }) = &notice
+        && let Some(process) = known_process(*process, *pid, evidence)
+    {
+        return match &evidence.fatal {
+            Some(own) if own.0 == process => fatal(own),
+            _ => (Some(process), format!("process {process} was ended{} by {}", place(process, evidence), signal_words(*signal))),
+        };
+    }
+    if let Some(first) = &evidence.fatal {
+        return fatal(first);
+    }
+    if let Some(Notice::ExitCode { process, pid, code }) = &notice
+        && let Some(process) = known_process(*process, *pid, evidence)
+    {
+        let said = evidence.tails.get(&process).and_then(|tail| tail.iter().rfind(|line| !line.trim().is_empty()));
+        let said = said.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+        return (Some(process), format!("process {process} ended{} with exit code {code}{said}", place(process, evidence)));
+    }
+    if let Some(process) = evidence.vanished {
+        return (Some(process), format!("process {process} vanished{}, and mpirun did not notice", place(process, evidence)));
+    }
+    if let Some(signal) = exit.and_then(|exit| exit.signal()) {
+        return (None, format!("mpirun was ended by {}", signal_words(signal)));
+    }
+    if evidence.pids.is_empty() {
+        let words = launcher_words(evidence).join(" ");
+        let words = if words.is_empty() { "it said nothing".to_owned() } else { shortened(&words) };
+        return (None, format!("mpirun{} before any rank reported: {words}", code_words(exit)));
+    }
+    let silent = evidence.pids.keys().find(|process| !evidence.finished.contains(process)).copied();
+    match silent {
+        Some(process) => (
+            Some(process),
+            format!("process {process} ended{} without a final event (mpirun{})", place(process, evidence), code_words(exit)),
+        ),
+        None => (None, format!("every rank finished, but mpirun{}", code_words(exit))),
+    }
+}
+
+/// Where in the training a process was last seen.
+fn place(process: usize, evidence: &Evidence) -> String {
+    evidence.steps.get(&process).map_or_else(String::new, |(epoch, batch)| format!(" in epoch {epoch} after batch {batch}"))
+}
+
+fn code_words(exit: Option<ExitStatus>) -> String {
+    exit.and_then(|exit| exit.code()).map_or_else(String::new, |code| format!(" ended with exit code {code}"))
+}
+
+fn known_process(process: Option<usize>, pid: Option<u32>, evidence: &Evidence) -> Option<usize> {
+    process.or_else(|| evidence.pids.iter().find_map(|(process, known)| (Some(*known) == pid).then_some(*process)))
+}
+
+fn signal_words(signal: i32) -> String {
+    let name = nix::sys::signal::Signal::try_from(signal).map_or("?", nix::sys::signal::Signal::as_str);
+    match signal {
+        9 => format!("signal 9 ({name}): killed by hand, or by the system for want of memory"),
+        _ => format!("signal {signal} ({name})"),
+    }
+}
+
+/// The launcher's lines without rules and blank lines.
+fn launcher_words(evidence: &Evidence) -> Vec<String> {
+    let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ");
+    evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect()
+}
+
+/// At most 300 characters.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Read the launcher's notice of the first failure.
+fn notice(evidence: &Evidence) -> Option<Notice> {
+    let text = evidence.launcher.iter().map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ");
+    // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
+    if let Some((before, after)) = text.split_once("exited on signal ")
+        && let Some(signal) = leading_number(after)
+    {
+        let process = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest));
+        return Some(Notice::Signal { process, pid: None, signal });
+    }
+    // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]".
+    if let Some((_, after)) = text.split_once("Process name:")
+        && let Some((name, rest)) = after.split_once("Exit code:")
+    {
+        let process = name.rsplit_once(',').and_then(|(_, rank)| leading_number(rank));
+        return Some(Notice::ExitCode { process, pid: None, code: leading_number(rest)? });
+    }
+    // MPICH: "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES PID 77 RUNNING AT vm EXIT CODE: 9"; a code
+    // below 32 with an exit string that names a signal is that signal.
+    let (_, after) = text.split_once("BAD TERMINATION")?;
+    let pid = after.split_once(" PID ").and_then(|(_, rest)| leading_number(rest));
+    let code = after.split_once("EXIT CODE:").and_then(|(_, rest)| leading_number(rest))?;
+    let signal = after.split_once("(signal ").and_then(|(_, rest)| leading_number(rest));
+    Some(match signal {
+        Some(signal) => Notice::Signal { process: None, pid, signal },
+        None => Notice::ExitCode { process: None, pid, code },
+    })
+}
+
+fn leading_number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

@@ -1,0 +1,133 @@
+//! Verdicts over what launchers and ranks really say.
+//!
+//! Never starts one.
+
+use super::*;
+
+const OPEN_MPI_SIGNAL: &str = "\
+--------------------------------------------------------------------------
+prterun noticed that process rank 1 with PID 17651 on node vm exited on
+signal 9 (Killed).
+--------------------------------------------------------------------------";
+const OPEN_MPI_CODE: &str = "\
+--------------------------------------------------------------------------
+prterun detected that one or more processes exited with non-zero status,
+thus causing the job to be terminated. The first process to do so was:
+
+   Process name: [prterun-vm-17652@1,1]
+   Exit code:    3
+--------------------------------------------------------------------------";
+const OPEN_MPI_4_CODE: &str = "  Process name: [[4242,1],1]\n  Exit code:    3";
+const OPEN_MPI_NO_PROGRAM: &str = "\
+--------------------------------------------------------------------------
+prterun was unable to launch the specified application as it could not
+access an executable:
+
+   Executable: /nonexist
+   Node: vm
+--------------------------------------------------------------------------";
+const MPICH_SIGNAL: &str = "\
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 71 RUNNING AT vm
+=   EXIT CODE: 9
+=   CLEANING UP REMAINING PROCESSES
+=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES
+===================================================================================
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)";
+
+/// Two ranks with pids 70 and 71 that have reported, and these words of the launcher.
+fn evidence(launcher: &str) -> Evidence {
+    let pids = [(0, 70), (1, 71)].into();
+    let tails = [(1, ["one", "two"].map(String::from).into())].into();
+    Evidence { pids, tails, launcher: launcher.lines().map(String::from).collect(), ..Evidence::default() }
+}
+
+fn code(code: i32) -> Option<ExitStatus> {
+    Some(ExitStatus::from_raw(code << 8))
+}
+
+fn failed(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
+    let verdict = judge(evidence, exit, false, None);
+    assert_eq!(verdict.state, RunState::Failed);
+    assert!(!verdict.message.is_empty() && !verdict.message.contains('\n'));
+    (verdict.failed_process, verdict.message)
+}
+
+#[test]
+fn a_run_is_finished_only_when_every_rank_says_so() {
+    let mut run = evidence("");
+    run.epoch = 3;
+    run.finished = [0, 1].into();
+    let verdict = judge(&run, code(0), false, None);
+    assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Finished, "trained 3 epochs"));
+    run.finished = [0].into();
+    assert_eq!(failed(&run, code(0)).0, Some(1));
+    run.finished = [0, 1].into();
+    assert_eq!(failed(&run, code(1)), (None, "every rank finished, but mpirun ended with exit code 1".into()));
+    assert_eq!(failed(&Evidence::default(), code(0)).0, None);
+}
+
+#[test]
+fn the_first_to_be_killed_is_named_by_every_launcher() {
+    for words in [OPEN_MPI_SIGNAL, MPICH_SIGNAL] {
+        let (process, message) = failed(&evidence(words), code(137));
+        assert_eq!(process, Some(1), "{words}");
+        assert!(message.starts_with("process 1 was ended by signal 9 (SIGKILL)"), "{message}");
+    }
+    let mut run = evidence(OPEN_MPI_SIGNAL);
+    run.steps = [(1, (2, 7))].into();
+    assert!(failed(&run, code(137)).1.starts_with("process 1 was ended in epoch 2 after batch 7 by signal 9"));
+    assert_eq!(judge(&run, code(137), false, None).last_lines, ["one", "two"]);
+}
+
+#[test]
+fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
+    let mut run = evidence(OPEN_MPI_SIGNAL);
+    run.fatal = Some((0, "allreduce".into(), "a peer is gone".into()));
+    assert_eq!(failed(&run, code(137)).0, Some(1));
+    run.fatal = Some((1, "epoch 2".into(), "the loss is not a number".into()));
+    assert_eq!(failed(&run, code(134)), (Some(1), "process 1 failed during epoch 2: the loss is not a number".into()));
+}
+
+#[test]
+fn an_exit_code_comes_with_the_last_words() {
+    for words in [OPEN_MPI_CODE, OPEN_MPI_4_CODE] {
+        assert_eq!(failed(&evidence(words), code(3)), (Some(1), "process 1 ended with exit code 3: two".into()));
+    }
+}
+
+#[test]
+fn before_any_rank_reports_the_launchers_words_are_the_cause() {
+    let run = Evidence { pids: [].into(), ..evidence(OPEN_MPI_NO_PROGRAM) };
+    let (process, message) = failed(&run, code(183));
+    assert_eq!(process, None);
+    assert!(message.contains("exit code 183") && message.contains("Executable: /nonexist"), "{message}");
+    assert!(judge(&run, code(183), false, None).last_lines.contains(&"Executable: /nonexist".to_owned()));
+}
+
+#[test]
+fn a_rank_that_never_printed_leaves_the_launchers_words() {
+    let run = Evidence { tails: [].into(), ..evidence(OPEN_MPI_SIGNAL) };
+    assert!(judge(&run, code(137), false, None).last_lines[0].contains("process rank 1"));
+}
+
+#[test]
+fn a_killed_launcher_and_a_vanished_rank_are_told_apart() {
+    assert!(failed(&evidence(""), Some(ExitStatus::from_raw(9))).1.starts_with("mpirun was ended by signal 9"));
+    let run = Evidence { vanished: Some(0), ..evidence("") };
+    assert_eq!(failed(&run, code(143)).0, Some(0));
+}
+
+#[test]
+fn what_the_user_asked_for_is_no_failure() {
+    let mut run = evidence(OPEN_MPI_SIGNAL);
+    run.epoch = 1;
+    let verdict = judge(&run, code(143), true, None);
+    assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Stopped, "stopped after 1 epoch"));
+    // It came too late.
+    run.finished = [0, 1].into();
+    assert_eq!(judge(&run, code(0), true, None).state, RunState::Finished);
+    // A run that could not be written down has failed, whatever was asked.
+    assert_eq!(judge(&run, code(0), true, Some("cannot write".into())).state, RunState::Failed);
+}

@@ -1,0 +1,39 @@
+//! What can go wrong with the run folders, each with the path and the remedy.
+//!
+//! Never prints: callers do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::RunId;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("no folder for the runs: set HVD_LAB_HOME or HOME to a folder you may write to")]
+    NoHome,
+    #[error("{what} {}: {source}{}", path.display(), remedy(source))]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("{} is damaged: {cause}", path.display())]
+    Damaged { path: PathBuf, cause: String },
+    #[error("there is no run {id}: `hvd-lab runs` lists them")]
+    NoRun { id: RunId },
+}
+
+impl StoreError {
+    /// For `map_err`: what was being done (`cannot write`), and to which path.
+    pub fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+        move |source| StoreError::Io { what, path: path.to_owned(), source }
+    }
+}
+
+/// What to do about an error of the operating system, where there is something to do.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ". Set HVD_LAB_HOME to a folder you may write to",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            ". Free some space, or set HVD_LAB_HOME to a folder on another disk"
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ". Set HVD_LAB_HOME to another folder",
+        _ => "",
+    }
+}

@@ -1,0 +1,90 @@
+//! The paths inside one run folder, and reading and writing its two small files.
+//!
+//! Never decides what is in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use super::{RunRecord, StoreError, files};
+use crate::domain::run::RunStatus;
+
+/// One run's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    pub fn new(path: impl Into<PathBuf>) -> RunFolder {
+        RunFolder { path: path.into() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn record_file(&self) -> PathBuf {
+        self.path.join("run.json")
+    }
+
+    pub fn status_file(&self) -> PathBuf {
+        self.path.join("status.json")
+    }
+
+    pub fn summary_file(&self) -> PathBuf {
+        self.path.join("summary.json")
+    }
+
+    pub fn events_file(&self) -> PathBuf {
+        self.path.join("events.jsonl")
+    }
+
+    pub fn telemetry_file(&self) -> PathBuf {
+        self.path.join("telemetry.jsonl")
+    }
+
+    /// Human lines of one process, both streams.
+    pub fn rank_log(&self, process: usize) -> PathBuf {
+        self.path.join(format!("rank-{process}.log"))
+    }
+
+    pub fn launcher_log(&self) -> PathBuf {
+        self.path.join("launcher.log")
+    }
+
+    /// The trainer's `--log-dir`: checkpoints and TensorBoard files.
+    pub fn log_dir(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Damaged`].
+    pub fn read_record(&self) -> Result<RunRecord, StoreError> {
+        read_json(&self.record_file())
+    }
+
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
+        files::write_json(&self.record_file(), record)
+    }
+
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Damaged`].
+    pub fn read_status(&self) -> Result<RunStatus, StoreError> {
+        read_json(&self.status_file())
+    }
+
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_status(&self, status: &RunStatus) -> Result<(), StoreError> {
+        files::write_json(&self.status_file(), status)
+    }
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = fs::read(path).map_err(StoreError::io("cannot read", path))?;
+    serde_json::from_slice(&text).map_err(|error| StoreError::Damaged { path: path.to_owned(), cause: error.to_string() })
+}

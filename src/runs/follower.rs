@@ -1,0 +1,169 @@
+//! Follow a run while it goes on: what is new in its files since the last look.
+//!
+//! Never blocks, never locks, never writes. A half-written line is kept back until it is whole.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use super::RunFolder;
+use crate::domain::device::TelemetrySample;
+use crate::domain::event::EventLine;
+use crate::domain::run::RunStatus;
+
+/// One thing that happened in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunUpdate {
+    Status(RunStatus),
+    Event(EventLine),
+    /// A human line of one process, without its end.
+    Log {
+        process: usize,
+        text: String,
+    },
+    /// A line of mpirun or of the supervisor, without its end.
+    Launcher {
+        text: String,
+    },
+    Telemetry(TelemetrySample),
+}
+
+/// Most bytes taken from one file in one poll: a long log is read in pieces, so the caller stays responsive.
+const MAX_POLL_BYTES: u64 = 1 << 20;
+
+/// Remembers how far each file of a run was read.
+#[derive(Debug)]
+pub struct Follower {
+    folder: RunFolder,
+    events: Tail,
+    telemetry: Tail,
+    launcher: Tail,
+    logs: Vec<Tail>,
+    /// Modification time and size of the status file when it was last read.
+    seen_status: Option<(SystemTime, u64, u64)>,
+    /// Ended, but not told yet: first comes everything that was written before.
+    ended: Option<RunStatus>,
+}
+
+impl Follower {
+    pub fn new(folder: RunFolder) -> Follower {
+        Follower {
+            events: Tail::new(folder.events_file()),
+            telemetry: Tail::new(folder.telemetry_file()),
+            launcher: Tail::new(folder.launcher_log()),
+            logs: Vec::new(),
+            seen_status: None,
+            ended: None,
+            folder,
+        }
+    }
+
+    /// Follow what is written from now on; the status is told as it is.
+    pub fn from_here(folder: RunFolder) -> Follower {
+        let mut follower = Follower::new(folder);
+        follower.find_logs();
+        let tails = [&mut follower.events, &mut follower.telemetry, &mut follower.launcher];
+        tails.into_iter().chain(&mut follower.logs).for_each(Tail::skip);
+        follower
+    }
+
+    fn find_logs(&mut self) {
+        while self.folder.rank_log(self.logs.len()).exists() {
+            self.logs.push(Tail::new(self.folder.rank_log(self.logs.len())));
+        }
+    }
+
+    /// What is new, in order within each file. Once the run is over its status comes last, after all that was written.
+    pub fn poll(&mut self) -> Vec<RunUpdate> {
+        let mut updates = Vec::new();
+        // Read before the other files: what was written before the run ended is then in them.
+        if let Some(status) = self.changed_status() {
+            match status.state.is_over() {
+                true => self.ended = Some(status),
+                false => {
+                    self.ended = None;
+                    updates.push(RunUpdate::Status(status));
+                }
+            }
+        }
+        self.find_logs();
+        let mut more = self.events.read(&mut |line| updates.extend(EventLine::parse_line(line).map(RunUpdate::Event)));
+        more |= self.launcher.read(&mut |line| updates.push(RunUpdate::Launcher { text: line.to_owned() }));
+        for (process, log) in self.logs.iter_mut().enumerate() {
+            more |= log.read(&mut |line| updates.push(RunUpdate::Log { process, text: line.to_owned() }));
+        }
+        more |= self.telemetry.read(&mut |line| {
+            updates.extend(serde_json::from_str(line).ok().map(RunUpdate::Telemetry));
+        });
+        if !more {
+            updates.extend(self.ended.take().map(RunUpdate::Status));
+        }
+        updates
+    }
+
+    fn changed_status(&mut self) -> Option<RunStatus> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = fs::metadata(self.folder.status_file()).ok()?;
+        let seen = Some((metadata.modified().ok()?, metadata.len(), metadata.ino()));
+        if seen == self.seen_status {
+            return None;
+        }
+        let status = self.folder.read_status().ok()?;
+        self.seen_status = seen;
+        Some(status)
+    }
+}
+
+/// One growing file of lines.
+#[derive(Debug)]
+struct Tail {
+    path: PathBuf,
+    file: Option<File>,
+    /// Bytes of whole lines read so far.
+    offset: u64,
+    buffer: Vec<u8>,
+}
+
+impl Tail {
+    fn new(path: PathBuf) -> Tail {
+        Tail { path, file: None, offset: 0, buffer: Vec::new() }
+    }
+
+    fn skip(&mut self) {
+        self.offset = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+    }
+
+    /// Hand on each new whole line; whether there is more to read right away.
+    fn read(&mut self, line: &mut dyn FnMut(&str)) -> bool {
+        if self.file.is_none() {
+            self.file = File::open(&self.path).ok();
+        }
+        let Some(file) = &mut self.file else { return false };
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        if length < self.offset {
+            // Cut by someone else: what it holds now is new.
+            self.offset = 0;
+        }
+        if length == self.offset {
+            return false;
+        }
+        self.buffer.clear();
+        let wanted = (length - self.offset).min(MAX_POLL_BYTES);
+        if file.seek(SeekFrom::Start(self.offset)).is_err() || file.take(wanted).read_to_end(&mut self.buffer).is_err() {
+            return false;
+        }
+        let Some(end) = self.buffer.iter().rposition(|byte| *byte == b'\n') else {
+            // A line longer than a poll is no line of ours: skip it.
+            if wanted == MAX_POLL_BYTES {
+                self.offset += wanted;
+            }
+            return wanted == MAX_POLL_BYTES;
+        };
+        self.offset += end as u64 + 1;
+        for text in self.buffer[..end].split(|byte| *byte == b'\n') {
+            line(&String::from_utf8_lossy(text));
+        }
+        wanted == MAX_POLL_BYTES
+    }
+}

@@ -1,0 +1,204 @@
+//! All runs of a home folder: make, find and list them.
+//!
+//! Never starts one. A folder that cannot be read becomes a row with the reason, never an error.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+
+use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
+use crate::domain::run::{RunState, RunStatus};
+
+/// The runs under one home folder.
+#[derive(Clone, Debug)]
+pub struct RunStore {
+    /// Absolute, with `runs` at its end.
+    root: PathBuf,
+    host: String,
+}
+
+impl RunStore {
+    /// Open the store under `home`, making the folders that are missing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] where the folder cannot be made or written to.
+    pub fn open(home: &Path) -> Result<RunStore, StoreError> {
+        let root = home.join("runs");
+        fs::create_dir_all(&root).map_err(StoreError::io("cannot make the folder", &root))?;
+        let root = root.canonicalize().map_err(StoreError::io("cannot open the folder", &root))?;
+        Ok(RunStore { root, host: host_name() })
+    }
+
+    /// HVD_LAB_HOME, else `hvd-lab` in the user's data folder.
+    ///
+    /// # Errors
+    /// [`StoreError::NoHome`].
+    pub fn default_home() -> Result<PathBuf, StoreError> {
+        match std::env::var_os("HVD_LAB_HOME").filter(|home| !home.is_empty()) {
+            Some(home) => Ok(home.into()),
+            None => etcetera::choose_base_strategy().map(|base| base.data_dir().join("hvd-lab")).map_err(|_| StoreError::NoHome),
+        }
+    }
+
+    /// [`RunStore::open`] at [`RunStore::default_home`].
+    ///
+    /// # Errors
+    /// As those two.
+    pub fn open_default() -> Result<RunStore, StoreError> {
+        RunStore::open(&RunStore::default_home()?)
+    }
+
+    /// The folder of a run, whether it is there or not.
+    pub fn folder(&self, id: RunId) -> RunFolder {
+        RunFolder::new(self.root.join(format!("{:04}", id.0)))
+    }
+
+    /// The runs there are, oldest first.
+    pub fn ids(&self) -> Vec<RunId> {
+        let Ok(entries) = fs::read_dir(&self.root) else { return Vec::new() };
+        let mut ids: Vec<RunId> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// The number that the next run gets, unless another lab takes it first.
+    pub fn next_id(&self) -> RunId {
+        RunId(self.ids().last().map_or(1, |last| last.0 + 1))
+    }
+
+    /// Make the folder of a new run and write its record and status; `record.id` is set to its number.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; nothing is left behind then.
+    pub fn create(&self, mut record: RunRecord, status: &RunStatus) -> Result<RunRecord, StoreError> {
+        let mut number = self.next_id().0;
+        let folder = loop {
+            let folder = self.folder(RunId(number));
+            match fs::create_dir(folder.path()) {
+                Ok(()) => break folder,
+                // Another lab was faster with this number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(StoreError::io("cannot make the folder", folder.path())(error)),
+            }
+        };
+        record.id = RunId(number);
+        let made = fs::create_dir(folder.log_dir())
+            .map_err(StoreError::io("cannot make the folder", &folder.log_dir()))
+            .and_then(|()| folder.write_record(&record))
+            .and_then(|()| folder.write_status(status));
+        if made.is_err() {
+            let _ = fs::remove_dir_all(folder.path());
+        }
+        made.map(|()| record)
+    }
+
+    /// Every run, newest last.
+    pub fn list(&self) -> Vec<RunSummary> {
+        self.ids().into_iter().map(|id| self.summarise(id)).collect()
+    }
+
+    /// One run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`].
+    pub fn summary(&self, id: RunId) -> Result<RunSummary, StoreError> {
+        match self.folder(id).path().is_dir() {
+            true => Ok(self.summarise(id)),
+            false => Err(StoreError::NoRun { id }),
+        }
+    }
+
+    /// The record of a run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`], [`StoreError::Io`], [`StoreError::Damaged`].
+    pub fn record(&self, id: RunId) -> Result<RunRecord, StoreError> {
+        match self.folder(id).path().is_dir() {
+            true => self.folder(id).read_record(),
+            false => Err(StoreError::NoRun { id }),
+        }
+    }
+
+    /// How a run is going; one whose supervisor was killed is marked failed on the way, and what is left of it ended.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`], [`StoreError::Io`], [`StoreError::Damaged`].
+    pub fn status(&self, id: RunId) -> Result<RunStatus, StoreError> {
+        let record = self.record(id)?;
+        let status = self.folder(id).read_status()?;
+        Ok(orphans::reconcile(&self.folder(id), status, record.host == self.host))
+    }
+
+    /// Change name and note of a run.
+    ///
+    /// # Errors
+    /// As [`RunStore::record`].
+    pub fn annotate(&self, id: RunId, name: Option<String>, note: Option<String>) -> Result<(), StoreError> {
+        let record = RunRecord { name, note, ..self.record(id)? };
+        self.folder(id).write_record(&record)?;
+        self.forget_summary(id);
+        Ok(())
+    }
+
+    /// The cached summary is made again at the next look.
+    pub fn forget_summary(&self, id: RunId) {
+        // It may not be there.
+        let _ = fs::remove_file(self.folder(id).summary_file());
+    }
+
+    fn summarise(&self, id: RunId) -> RunSummary {
+        let folder = self.folder(id);
+        if let Some(cached) = cached(&folder, id) {
+            return cached;
+        }
+        let record = match folder.read_record() {
+            Ok(record) => record,
+            Err(error) => return damaged(id, None, &error),
+        };
+        let status = match folder.read_status() {
+            Ok(status) => orphans::reconcile(&folder, status, record.host == self.host),
+            Err(error) => damaged(id, None, &error).status,
+        };
+        let tally = summary::tally(&folder, &record);
+        let row = RunSummary { id, record: Some(record), status, tally };
+        if row.status.state.is_over() {
+            // Only a cache: where it cannot be written the next look costs more.
+            let _ = files::write_json(&folder.summary_file(), &row);
+        }
+        row
+    }
+}
+
+/// The cached summary, unless the run was continued after it was made.
+fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
+    // File times are coarse: a summary of the same tick may be older than the status, and is made again.
+    let modified = |path: PathBuf| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    if modified(folder.summary_file())? <= modified(folder.status_file())? {
+        return None;
+    }
+    let row: RunSummary = serde_json::from_slice(&fs::read(folder.summary_file()).ok()?).ok()?;
+    (row.id == id && row.status.state.is_over()).then_some(row)
+}
+
+fn damaged(id: RunId, record: Option<RunRecord>, error: &StoreError) -> RunSummary {
+    let status = RunStatus {
+        state: RunState::Failed,
+        message: error.to_string(),
+        supervisor_pid: 0,
+        supervisor_start_ticks: 0,
+        started_s: 0.0,
+        ended_s: None,
+        exit_code: None,
+        failed_process: None,
+        last_lines: Vec::new(),
+    };
+    RunSummary { id, record, status, tally: Tally::default() }
+}
+
+/// This host's name, or `localhost` where it has none.
+pub(crate) fn host_name() -> String {
+    nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
+}

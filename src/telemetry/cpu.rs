@@ -1,0 +1,185 @@
+//! The CPU as a device: use of each core and of each rank's process, where there is no GPU to watch.
+//!
+//! Never passes for a GPU: its kind is `Cpu`, and the sample says why there is no GPU.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use super::{DeviceProbe, host_name, now_s, process};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+
+/// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
+/// Both 0 where the host does not tell.
+pub fn host_memory() -> (u64, u64) {
+    let mut system = System::new();
+    system.refresh_memory();
+    let limits = system.cgroup_limits();
+    let (available, total) = (system.available_memory(), system.total_memory());
+    limits.map_or((available, total), |limits| (available.min(limits.free_memory), total.min(limits.total_memory)))
+}
+
+/// Use is a difference of two readings.
+const FIRST: &str = "known from the second sample on";
+const NO_SENSOR: &str = "not measured for a CPU";
+
+/// CPU time that a process had used at a moment, and its use up to then in percent of one core.
+#[derive(Clone, Copy)]
+struct CpuTime {
+    at: Instant,
+    used_ms: u64,
+    percent: Option<f64>,
+}
+
+pub struct CpuProbe {
+    system: System,
+    host: String,
+    gpu_missing: String,
+    refreshed: Instant,
+    /// Core use of the last refresh; empty until there are two readings.
+    core_percent: Vec<f64>,
+    /// CPU time of the ranks' processes at the samples before, by process id.
+    used: HashMap<u32, CpuTime>,
+}
+
+impl CpuProbe {
+    /// `gpu_missing` is the reason why the CPU is shown rather than a GPU.
+    pub fn new(gpu_missing: impl Into<String>) -> CpuProbe {
+        let mut system = System::new();
+        system.refresh_cpu_usage();
+        system.refresh_memory();
+        CpuProbe {
+            system,
+            host: host_name(),
+            gpu_missing: gpu_missing.into(),
+            refreshed: Instant::now(),
+            core_percent: Vec::new(),
+            used: HashMap::new(),
+        }
+    }
+
+    /// Shorter intervals than the kernel's own accounting give nonsense: then the figures before stay.
+    fn refresh(&mut self) {
+        if self.refreshed.elapsed() < MINIMUM_CPU_UPDATE_INTERVAL {
+            return;
+        }
+        self.refreshed = Instant::now();
+        self.system.refresh_cpu_usage();
+        self.core_percent = self.system.cpus().iter().map(|core| percent(core.cpu_usage())).collect();
+    }
+
+    fn processes(&mut self, ranks: &[(usize, u32)]) -> Vec<DeviceProcess> {
+        let pids: Vec<Pid> = ranks.iter().map(|(_, pid)| Pid::from_u32(*pid)).collect();
+        let what = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
+        self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, what);
+        let mut used = HashMap::new();
+        let mut processes = Vec::new();
+        for &(rank, pid) in ranks {
+            // A rank that has ended is no process any more: it is left out rather than shown idle.
+            let Some(found) = self.system.process(Pid::from_u32(pid)) else { continue };
+            let now = CpuTime::since(self.used.get(&pid), found.accumulated_cpu_time());
+            used.insert(pid, now);
+            processes.push(DeviceProcess {
+                pid,
+                rank: Some(rank),
+                command: process::command(pid),
+                memory_bytes: Reading::Value(found.memory()),
+                utilization_percent: now.percent.map_or_else(|| Reading::missing(FIRST), Reading::Value),
+            });
+        }
+        self.used = used;
+        processes
+    }
+}
+
+impl CpuTime {
+    /// The kernel counts in ticks of 10 ms: over short intervals the figure before stays.
+    fn since(before: Option<&CpuTime>, used_ms: u64) -> CpuTime {
+        let at = Instant::now();
+        let Some(before) = before else { return CpuTime { at, used_ms, percent: None } };
+        let elapsed = at - before.at;
+        if elapsed < MINIMUM_CPU_UPDATE_INTERVAL {
+            return *before;
+        }
+        let percent = used_ms.saturating_sub(before.used_ms) as f64 / elapsed.as_secs_f64() / 10.0;
+        CpuTime { at, used_ms, percent: Some(percent) }
+    }
+}
+
+impl DeviceProbe for CpuProbe {
+    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample {
+        self.refresh();
+        self.system.refresh_memory();
+        let processes = self.processes(ranks);
+        let cores = self.core_percent.len();
+        let utilization_percent = match cores {
+            0 => Reading::missing(FIRST),
+            _ => Reading::Value(self.core_percent.iter().sum::<f64>() / cores as f64),
+        };
+        let total = self.system.total_memory();
+        let memory =
+            |bytes: u64| if total > 0 { Reading::Value(bytes) } else { Reading::missing("/proc/meminfo is not readable") };
+        let name = self.system.cpus().first().map(|core| core.brand().trim().to_owned()).filter(|name| !name.is_empty());
+        let device = DeviceSample {
+            kind: DeviceKind::Cpu,
+            index: 0,
+            name: name.unwrap_or_else(|| "CPU".into()),
+            uuid: String::new(),
+            bus_id: Reading::missing("a CPU has none"),
+            utilization_percent,
+            core_percent: self.core_percent.clone(),
+            memory_used_bytes: memory(self.system.used_memory()),
+            memory_total_bytes: memory(total),
+            temperature_celsius: Reading::missing(NO_SENSOR),
+            power_watts: Reading::missing(NO_SENSOR),
+            power_limit_watts: Reading::missing(NO_SENSOR),
+            fan_percent: Reading::missing(NO_SENSOR),
+            sm_clock_mhz: Reading::missing(NO_SENSOR),
+            memory_clock_mhz: Reading::missing(NO_SENSOR),
+            performance_state: Reading::missing(NO_SENSOR),
+            ecc_errors: Reading::missing(NO_SENSOR),
+            pcie_tx_bytes_per_sec: Reading::missing(NO_SENSOR),
+            pcie_rx_bytes_per_sec: Reading::missing(NO_SENSOR),
+            nvlink_bytes_per_sec: Reading::missing("a CPU has none"),
+            processes,
+        };
+        let gpu_missing = Some(self.gpu_missing.clone());
+        TelemetrySample { time_s: now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
+    }
+}
+
+fn percent(value: f32) -> f64 {
+    f64::from(value).clamp(0.0, 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sample_claims_no_use_and_the_second_does() {
+        let mut probe = CpuProbe::new("no driver");
+        let ranks = [(3, std::process::id()), (4, u32::MAX - 1)];
+        let first = probe.sample(&ranks);
+        assert_eq!(first.gpu_missing.as_deref(), Some("no driver"));
+        assert_eq!(first.devices[0].kind, DeviceKind::Cpu);
+        assert_eq!(first.devices[0].utilization_percent.reason(), Some(FIRST));
+        assert!(first.devices[0].memory_total_bytes.value().is_some_and(|&bytes| bytes > 1 << 20));
+
+        // Keeps one core busy, so that this process must show up.
+        let start = Instant::now();
+        let mut sum = 0_u64;
+        while start.elapsed() < MINIMUM_CPU_UPDATE_INTERVAL + MINIMUM_CPU_UPDATE_INTERVAL / 2 {
+            sum = std::hint::black_box(sum.wrapping_mul(31) + 1);
+        }
+        let second = probe.sample(&ranks);
+        let device = &second.devices[0];
+        assert!(device.utilization_percent.value().is_some_and(|&percent| percent > 0.0 && percent <= 100.0));
+        assert!(!device.core_percent.is_empty());
+        assert_eq!(device.processes.len(), 1, "a pid that is gone is left out");
+        assert_eq!(device.processes[0].rank, Some(3));
+        assert!(device.processes[0].utilization_percent.value().is_some_and(|&percent| percent > 5.0), "{device:?}");
+        assert!(device.processes[0].memory_bytes.value().is_some_and(|&bytes| bytes > 100_000));
+    }
+}

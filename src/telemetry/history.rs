@@ -1,0 +1,137 @@
+//! The last minutes of each device, bounded, for graphs.
+//!
+//! Never grows with time, and never fills a gap: a missing figure stays a gap.
+
+use std::collections::VecDeque;
+
+use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
+
+/// What is drawn of one device at one moment; `None` where it was not given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub time_s: f64,
+    pub utilization_percent: Option<f64>,
+    /// Of the device's memory.
+    pub memory_percent: Option<f64>,
+    pub power_watts: Option<f64>,
+    pub temperature_celsius: Option<f64>,
+}
+
+/// One device's ring of points, oldest first.
+#[derive(Clone, Debug)]
+pub struct DeviceHistory {
+    pub host: String,
+    pub kind: DeviceKind,
+    pub index: usize,
+    pub uuid: String,
+    pub points: VecDeque<Point>,
+}
+
+/// All devices seen, in the order in which they appeared.
+#[derive(Clone, Debug)]
+pub struct History {
+    capacity: usize,
+    pub devices: Vec<DeviceHistory>,
+}
+
+impl History {
+    /// Keeps `capacity` points (at least 1) a device: 240 are two minutes at 2 Hz.
+    pub fn new(capacity: usize) -> History {
+        History { capacity: capacity.max(1), devices: Vec::new() }
+    }
+
+    /// Adds a sample. A device of that host that is not in it gets a gap.
+    pub fn push(&mut self, sample: &TelemetrySample) {
+        let capacity = self.capacity;
+        let gap = |time_s| Point {
+            time_s,
+            utilization_percent: None,
+            memory_percent: None,
+            power_watts: None,
+            temperature_celsius: None,
+        };
+        for known in self.devices.iter_mut().filter(|known| known.host == sample.host) {
+            if !sample.devices.iter().any(|device| known.is(&sample.host, device)) {
+                known.push(gap(sample.time_s), capacity);
+            }
+        }
+        for device in &sample.devices {
+            let place = self.devices.iter().position(|known| known.is(&sample.host, device));
+            let place = place.unwrap_or_else(|| {
+                self.devices.push(DeviceHistory {
+                    host: sample.host.clone(),
+                    kind: device.kind,
+                    index: device.index,
+                    uuid: device.uuid.clone(),
+                    points: VecDeque::new(),
+                });
+                self.devices.len() - 1
+            });
+            let memory_percent = match (device.memory_used_bytes.value(), device.memory_total_bytes.value()) {
+                (Some(&used), Some(&total)) if total > 0 => Some(used as f64 / total as f64 * 100.0),
+                _ => None,
+            };
+            let point = Point {
+                time_s: sample.time_s,
+                utilization_percent: device.utilization_percent.value().copied(),
+                memory_percent,
+                power_watts: device.power_watts.value().copied(),
+                temperature_celsius: device.temperature_celsius.value().copied(),
+            };
+            self.devices[place].push(point, capacity);
+        }
+    }
+
+    /// The history of a device of a sample from this host.
+    pub fn of(&self, host: &str, device: &DeviceSample) -> Option<&DeviceHistory> {
+        self.devices.iter().find(|known| known.is(host, device))
+    }
+}
+
+impl DeviceHistory {
+    fn is(&self, host: &str, device: &DeviceSample) -> bool {
+        let same = if self.uuid.is_empty() { self.index == device.index } else { true };
+        self.host == host && self.kind == device.kind && self.uuid == device.uuid && same
+    }
+
+    fn push(&mut self, point: Point, capacity: usize) {
+        if self.points.len() == capacity {
+            self.points.pop_front();
+        }
+        self.points.push_back(point);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::{CpuProbe, DeviceProbe};
+
+    fn sample(time_s: f64, utilization: &[(&str, Option<f64>)]) -> TelemetrySample {
+        let template = CpuProbe::new("test").sample(&[]).devices.remove(0);
+        let devices = utilization.iter().map(|(uuid, percent)| DeviceSample {
+            kind: DeviceKind::Gpu,
+            uuid: (*uuid).to_owned(),
+            utilization_percent: percent
+                .map_or_else(|| crate::domain::device::Reading::missing("N/A"), crate::domain::device::Reading::Value),
+            ..template.clone()
+        });
+        TelemetrySample { time_s, host: "node".into(), devices: devices.collect(), gpu_missing: None }
+    }
+
+    #[test]
+    fn rings_are_bounded_and_gaps_stay_gaps() {
+        let mut history = History::new(3);
+        for time in 0..5 {
+            history.push(&sample(f64::from(time), &[("GPU-a", Some(f64::from(time))), ("GPU-b", None)]));
+        }
+        history.push(&sample(5.0, &[("GPU-b", Some(50.0))]));
+        assert_eq!(history.devices.len(), 2);
+        let seen = |index: usize| -> Vec<Option<f64>> {
+            history.devices[index].points.iter().map(|point| point.utilization_percent).collect()
+        };
+        assert_eq!(seen(0), [Some(3.0), Some(4.0), None], "a device that is gone leaves a gap");
+        assert_eq!(seen(1), [None, None, Some(50.0)]);
+        assert_eq!(history.devices[0].points.back().map(|point| point.time_s), Some(5.0));
+    }
+}

@@ -1,0 +1,55 @@
+//! Device telemetry: GPUs by NVML, CPU cores where there is no GPU, sampled off the screen's thread.
+//!
+//! Never draws, and never fails: a device, field or library that does not answer is a reading with its reason.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::domain::device::TelemetrySample;
+
+mod cpu;
+mod history;
+mod nvml;
+mod process;
+mod sampler;
+mod scripted;
+
+pub use cpu::{CpuProbe, host_memory};
+pub use history::{DeviceHistory, History, Point};
+pub use nvml::{GpuSystem, NvmlProbe};
+pub use sampler::{SAMPLE_PERIOD, Sampler};
+pub use scripted::ScriptedProbe;
+
+/// Measures all devices of this host. `ranks` are this host's ranks with their process ids, as their topology events
+/// report them; processes on a device are matched to them.
+pub trait DeviceProbe: Send {
+    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample;
+}
+
+/// The probe for this machine: NVML where it finds a GPU, else the CPU with the reason why there is none. It is opened
+/// at its first sample, on the thread that takes it: loading a driver takes its time.
+pub fn probe() -> Box<dyn DeviceProbe> {
+    Box::new(LateProbe(None))
+}
+
+struct LateProbe(Option<Box<dyn DeviceProbe>>);
+
+impl DeviceProbe for LateProbe {
+    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample {
+        let open = || -> Box<dyn DeviceProbe> {
+            match NvmlProbe::open() {
+                Ok(probe) => Box::new(probe),
+                Err(reason) => Box::new(CpuProbe::new(reason)),
+            }
+        };
+        self.0.get_or_insert_with(open).sample(ranks)
+    }
+}
+
+/// Unix time in seconds.
+fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+fn host_name() -> String {
+    nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
+}

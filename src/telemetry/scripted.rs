@@ -1,0 +1,30 @@
+//! ScriptedProbe: plays samples that a test wrote, in order, and then repeats the last one.
+//!
+//! Never measures anything. Its cheat: processes and ranks are as scripted, whatever ranks are watched.
+
+use super::{DeviceProbe, host_name, now_s};
+use crate::domain::device::TelemetrySample;
+
+pub struct ScriptedProbe {
+    samples: Vec<TelemetrySample>,
+    next: usize,
+}
+
+impl ScriptedProbe {
+    pub fn new(samples: Vec<TelemetrySample>) -> ScriptedProbe {
+        ScriptedProbe { samples, next: 0 }
+    }
+}
+
+impl DeviceProbe for ScriptedProbe {
+    fn sample(&mut self, _ranks: &[(usize, u32)]) -> TelemetrySample {
+        let sample = self.samples.get(self.next).or(self.samples.last()).cloned();
+        self.next += 1;
+        sample.unwrap_or_else(|| TelemetrySample {
+            time_s: now_s(),
+            host: host_name(),
+            devices: Vec::new(),
+            gpu_missing: Some("the script is empty".into()),
+        })
+    }
+}

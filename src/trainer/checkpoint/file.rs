@@ -1,0 +1,188 @@
+//! One checkpoint file: written so that it is complete or not there, read so that no damage goes unnoticed.
+//!
+//! Never judges whether a checkpoint fits the training at hand.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
+
+use super::{Checkpoint, Reason, Written, path};
+use crate::domain::units;
+use crate::trainer::digest::Digester;
+
+const FORMAT: &str = "hvd-lab-checkpoint";
+const VERSION: &str = "1";
+/// Before keys of [`Checkpoint::metadata`], so that they cannot hide one of ours.
+const EXTRA: &str = "extra.";
+
+/// A checkpoint that could not be written. Earlier ones are as they were, and nothing of this one is left.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "checkpoint `{}` ({}) could not be written: {cause}. Earlier checkpoints are kept. Make room or give another --log-dir",
+    path.display(),
+    units::bytes(*bytes)
+)]
+pub struct SaveError {
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// Part of the message, and so not the `source`, which would be printed a second time.
+    pub cause: io::Error,
+}
+
+/// Writes `checkpoint-{epoch}.safetensors` into `folder`, in place of one that may be there.
+///
+/// Written under a temporary name beside it, synced, renamed, and the folder synced: at any moment, also after a crash
+/// or a power cut, the file is the old one or the new one. Every writer has a temporary name of its own.
+///
+/// # Errors
+/// [`SaveError`] for a full disk, a folder that may not be written to, and the like.
+pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError> {
+    let path = path(folder, checkpoint.epoch);
+    let bytes = checkpoint.tensors.values().map(|(_, values)| values.len() as u64 * 4).sum();
+    let fail = |cause| SaveError { path: path.clone(), bytes, cause };
+    std::fs::create_dir_all(folder).map_err(fail)?;
+    // Two hosts that share the folder may have the same pid; not at the same nanosecond as well.
+    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let name = format!(".checkpoint-{}.{}-{nanoseconds}.tmp", checkpoint.epoch, std::process::id());
+    let temporary = Temporary(folder.join(name));
+    let bytes = write(&temporary.0, checkpoint).map_err(fail)?;
+    std::fs::rename(&temporary.0, &path).map_err(fail)?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
+    let digest = checkpoint.parameters_digest();
+    Ok(Written { path, epoch: checkpoint.epoch, bytes, digest })
+}
+
+/// Removes the file unless it was renamed.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After the rename there is nothing to remove, and that is no matter.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn write(path: &Path, checkpoint: &Checkpoint) -> io::Result<u64> {
+    let mut metadata = metadata(checkpoint);
+    metadata.insert("sha256".into(), seal(&metadata, &checkpoint.tensors));
+    let metadata: HashMap<String, String> = metadata.into_iter().collect();
+    let tensors = checkpoint.tensors.iter().map(|(name, (shape, values))| (name, Floats { shape, values }));
+    safetensors::serialize_to_file(tensors, Some(metadata), path).map_err(|error| match error {
+        SafeTensorError::IoError(error) => error,
+        other => io::Error::other(other),
+    })?;
+    let file = File::open(path)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+fn metadata(checkpoint: &Checkpoint) -> BTreeMap<String, String> {
+    let own = [
+        ("format", FORMAT.to_owned()),
+        ("version", VERSION.to_owned()),
+        ("epoch", checkpoint.epoch.to_string()),
+        ("steps", checkpoint.steps.clone()),
+        ("seed", checkpoint.seed.to_string()),
+        ("model", checkpoint.model.clone()),
+        ("optimizer", checkpoint.optimizer.clone()),
+    ];
+    let own = own.map(|(key, value)| (key.to_owned(), value));
+    own.into_iter().chain(checkpoint.metadata.iter().map(|(key, value)| (format!("{EXTRA}{key}"), value.clone()))).collect()
+}
+
+/// SHA-256 over everything that a checkpoint says: metadata, names, shapes and numbers, each in order.
+fn seal(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, (Vec<usize>, Vec<f32>)>) -> String {
+    let mut digester = Digester::default();
+    for (key, value) in metadata.iter().filter(|(key, _)| *key != "sha256") {
+        digester.add_text(key);
+        digester.add_text(value);
+    }
+    for (name, (shape, values)) in tensors {
+        digester.add_text(name);
+        digester.add_text(&format!("{shape:?}"));
+        digester.add(values);
+    }
+    digester.hex()
+}
+
+struct Floats<'a> {
+    shape: &'a [usize],
+    values: &'a [f32],
+}
+
+impl View for Floats<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        let mut bytes = Vec::with_capacity(self.data_len());
+        self.values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+        bytes.into()
+    }
+
+    fn data_len(&self) -> usize {
+        self.values.len() * 4
+    }
+}
+
+/// Reads a checkpoint and proves it whole.
+///
+/// # Errors
+/// The [`Reason`] for which the file is no checkpoint, or no longer one.
+pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
+    let bytes = std::fs::read(path).map_err(|error| Reason::Unreadable(error.to_string()))?;
+    let length = bytes.len() as u64;
+    let damaged = |error| match error {
+        SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength | SafeTensorError::MetadataIncompleteBuffer => {
+            Reason::Truncated(length)
+        }
+        // The first 8 bytes of any other kind of file, read as a length, are beyond all measure.
+        SafeTensorError::HeaderTooLarge => Reason::Foreign("no safetensors file".into()),
+        other => Reason::Corrupt(other.to_string()),
+    };
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(damaged)?;
+    let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
+    let field = |key: &str| metadata.get(key).map(String::as_str).unwrap_or_default();
+    if field("format") != FORMAT {
+        return Err(Reason::Foreign("a safetensors file of another program".into()));
+    }
+    if field("version") != VERSION {
+        return Err(Reason::Foreign(format!("version {} of the format, this program reads {VERSION}", field("version"))));
+    }
+    let mut tensors = BTreeMap::new();
+    for (name, view) in SafeTensors::deserialize(&bytes).map_err(damaged)?.iter() {
+        if view.dtype() != Dtype::F32 {
+            return Err(Reason::Foreign(format!("`{name}` is {:?}, not F32", view.dtype())));
+        }
+        let values = view.data().chunks_exact(4).map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        tensors.insert(name.to_owned(), (view.shape().to_vec(), values.collect()));
+    }
+    if seal(&metadata, &tensors) != field("sha256") {
+        return Err(Reason::Corrupt("its SHA-256 does not match its contents".into()));
+    }
+    // The seal holds, so a field that cannot be read was written so.
+    let unreadable = |key: &str| Reason::Foreign(format!("its {key} `{}` is none", field(key)));
+    let extra = metadata.iter().filter_map(|(key, value)| Some((key.strip_prefix(EXTRA)?.to_owned(), value.clone())));
+    let checkpoint = Checkpoint {
+        epoch: field("epoch").parse().map_err(|_| unreadable("epoch"))?,
+        steps: field("steps").to_owned(),
+        seed: field("seed").parse().map_err(|_| unreadable("seed"))?,
+        model: field("model").to_owned(),
+        optimizer: field("optimizer").to_owned(),
+        metadata: extra.collect(),
+        tensors,
+    };
+    let digest = checkpoint.parameters_digest();
+    let written = Written { path: path.to_owned(), epoch: checkpoint.epoch, bytes: length, digest };
+    Ok((checkpoint, written))
+}

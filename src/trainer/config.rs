@@ -1,0 +1,324 @@
+//! The flags of `hvd-train`: the original script's names and defaults, and what the lab adds.
+//!
+//! Never prints and never exits: a bad value comes back as one line and an exit code, for `main` to act on.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Parser;
+use clap::error::{ContextKind, ErrorKind};
+
+use crate::domain::run::{DataSource, ModelSpec, RunSpec};
+use crate::domain::step::StepSet;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-train --steps none --epochs 3 --model wrn-10-1 --batch-size 64
+      The serial program, alone.
+  mpirun -np 2 hvd-train --steps 1-10 --epochs 3 --model wrn-10-1 --batch-size 64
+      Both processes train one model together.
+  mpirun -np 2 hvd-train --steps 1-3,5-10 --epochs 3 --model wrn-10-1 --batch-size 64
+      The same without step 4: the ranks start from different weights, and stay different.
+  hvd-train --epochs 5 --use-checkpointing --log-dir logs
+      Goes on from the newest checkpoint in logs, if there is one.
+
+Steps:
+   1 init and pin a device      6 average the metrics
+   2 print on rank 0 only       7 checkpoint on rank 0
+   3 average gradients          8 scale the learning rate
+   4 broadcast the weights      9 warm the rate up
+   5 fewer steps per epoch     10 NovoGrad optimizer
+Steps 2 to 9 have no effect without step 1.
+
+Exit codes: 0 trained, 1 failed while training, 2 a flag that cannot be used.";
+
+/// Trains a Wide ResNet on Fashion-MNIST, alone or with other processes under mpirun.
+///
+/// One program for every rank. Each of the ten steps from serial to distributed training is switched by --steps.
+#[derive(Clone, Debug, PartialEq, Parser)]
+#[command(name = "hvd-train", version, after_long_help = EXAMPLES, max_term_width = 110)]
+pub struct Config {
+    /// Steps to take: a list such as 1-10, 1,3,5-7 or none
+    #[arg(long, value_name = "LIST", default_value_t = StepSet::ALL)]
+    pub steps: StepSet,
+    /// Epochs to train in total; those in a checkpoint count
+    #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true)]
+    pub epochs: usize,
+    /// Images in a batch of one rank
+    #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
+    pub batch_size: usize,
+    /// Learning rate of a single rank
+    #[arg(long, value_name = "RATE", default_value_t = 0.01, allow_negative_numbers = true)]
+    pub base_lr: f64,
+    /// Momentum of SGD (step 10 off)
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.9, allow_negative_numbers = true)]
+    pub momentum: f64,
+    /// Weight decay of the kernels
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.000005, allow_negative_numbers = true)]
+    pub wd: f64,
+    /// Validation accuracy to stop at, 0 to 1; above 1 to never stop early
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.85, allow_negative_numbers = true)]
+    pub target_accuracy: f64,
+    /// Epochs in a row that must exceed the target before training stops
+    #[arg(long, value_name = "N", default_value_t = 2, allow_negative_numbers = true)]
+    pub patience: usize,
+    /// Write a checkpoint after each epoch, and go on from the newest one in the log folder
+    #[arg(long)]
+    pub use_checkpointing: bool,
+    /// Epochs over which step 9 raises the learning rate
+    #[arg(long, value_name = "N", default_value_t = 5.0, allow_negative_numbers = true)]
+    pub warmup_epochs: f64,
+    /// Folder for checkpoints and TensorBoard event files
+    #[arg(long, value_name = "DIR", default_value = "./logs")]
+    pub log_dir: PathBuf,
+    /// Folder with the four Fashion-MNIST .gz files, or the word `generated`
+    ///
+    /// Without it: HVD_LAB_DATA, then the cache, then the bundled generator.
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<DataChoice>,
+    /// Wide ResNet of a depth 6n+4 and a width
+    #[arg(long, value_name = "wrn-DEPTH-WIDTH", default_value = "wrn-16-10")]
+    pub model: ModelSpec,
+    /// Train on the first N images only
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub train_images: Option<usize>,
+    /// Validate on the first N test images only
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub validation_images: Option<usize>,
+    /// Same seed, same flags, same number of ranks: the same losses
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Print event lines for the lab between the human lines
+    #[arg(long)]
+    pub events: bool,
+    /// Print what this program was built with, as JSON, and exit
+    #[arg(long)]
+    pub build_info: bool,
+}
+
+/// Where the user wants the images from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataChoice {
+    Folder(PathBuf),
+    Generated,
+}
+
+impl FromStr for DataChoice {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<DataChoice, Self::Err> {
+        Ok(if text == "generated" { DataChoice::Generated } else { DataChoice::Folder(text.into()) })
+    }
+}
+
+/// Why there is nothing to train: print `text` (on stdout when `code` is 0) and exit with `code`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    pub text: String,
+    pub code: u8,
+}
+
+impl Config {
+    /// Reads the flags and checks all that can be known before training. `args` starts with the program's name.
+    ///
+    /// With --use-checkpointing the log folder is made if it is not there.
+    ///
+    /// # Errors
+    /// A [`Stop`] with code 0 for --help and --version, and code 2 with one line for anything that cannot be used.
+    pub fn from_args<I, T>(args: I) -> Result<Config, Stop>
+    where
+        I: IntoIterator<Item = T>,
+        T: Into<OsString> + Clone,
+    {
+        let config = Config::try_parse_from(args).map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
+            _ => refusal(&one_line(&error)),
+        })?;
+        if config.build_info {
+            return Ok(config);
+        }
+        match config.problem() {
+            Some(problem) => Err(refusal(&problem)),
+            None => Ok(config),
+        }
+    }
+
+    /// The same checks as the lab makes, in the same words, and those that need this machine.
+    fn problem(&self) -> Option<String> {
+        self.spec().problem().or_else(|| self.data_problem()).or_else(|| self.log_problem())
+    }
+
+    /// As far as one process can know: the number of ranks is mpirun's.
+    fn spec(&self) -> RunSpec {
+        RunSpec {
+            np: 1,
+            steps: self.steps,
+            epochs: self.epochs,
+            batch_size: self.batch_size,
+            base_lr: self.base_lr,
+            momentum: self.momentum,
+            wd: self.wd,
+            target_accuracy: self.target_accuracy,
+            patience: self.patience,
+            warmup_epochs: self.warmup_epochs,
+            model: self.model,
+            data: DataSource::Auto,
+            train_images: self.train_images,
+            validation_images: self.validation_images,
+            checkpointing: self.use_checkpointing,
+            seed: self.seed,
+            hosts: None,
+            hostfile: None,
+        }
+    }
+
+    fn data_problem(&self) -> Option<String> {
+        let Some(DataChoice::Folder(folder)) = &self.data_dir else { return None };
+        let error = std::fs::read_dir(folder).err()?;
+        Some(format!(
+            "--data-dir `{}` cannot be read ({error}). Give a folder with the four Fashion-MNIST .gz files, or the word \
+             `generated`",
+            folder.display()
+        ))
+    }
+
+    /// Found out before the first epoch is spent, rather than after it.
+    fn log_problem(&self) -> Option<String> {
+        if !self.use_checkpointing {
+            return None;
+        }
+        let error = try_writing(&self.log_dir).err()?;
+        Some(format!(
+            "--log-dir `{}` cannot be written ({error}). Give a folder for checkpoints that you may write to",
+            self.log_dir.display()
+        ))
+    }
+}
+
+/// Permissions say little about full, read-only and remote file systems: a file tells.
+fn try_writing(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let probe = folder.join(format!(".hvd-train-probe-{}", std::process::id()));
+    let written = std::fs::write(&probe, b"?");
+    let removed = std::fs::remove_file(&probe);
+    // Two hosts that share the folder may have the same pid: then the other one has removed the file already.
+    written.and(removed.or_else(|error| if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }))
+}
+
+fn refusal(problem: &str) -> Stop {
+    Stop { text: format!("hvd-train: {problem}"), code: 2 }
+}
+
+/// clap explains in paragraphs; the first says it all, and a suggestion is worth keeping.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let line = words.join(" ");
+    let line = line.strip_prefix("error: ").unwrap_or(&line).to_owned();
+    match error.get(ContextKind::SuggestedArg) {
+        Some(similar) => format!("{line}. Did you mean {similar}?"),
+        None => format!("{line}. See hvd-train --help"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(flags: &str) -> Result<Config, Stop> {
+        Config::from_args(std::iter::once("hvd-train").chain(flags.split_whitespace()))
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Config::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_are_the_original_scripts() {
+        let config = parse("").unwrap();
+        assert_eq!((config.epochs, config.batch_size, config.patience), (40, 32, 2));
+        assert_eq!((config.base_lr, config.momentum, config.wd), (0.01, 0.9, 0.000005));
+        assert_eq!((config.target_accuracy, config.warmup_epochs), (0.85, 5.0));
+        assert_eq!((config.log_dir.as_path(), config.data_dir.clone()), (Path::new("./logs"), None));
+        assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec { depth: 16, width: 10 }));
+        assert!(!config.use_checkpointing && !config.events && !config.build_info);
+        assert_eq!((config.train_images, config.validation_images), (None, None));
+    }
+
+    #[test]
+    fn every_flag_of_the_lab_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("a/b");
+        let flags = format!(
+            "--steps 1,3,5-7 --epochs 3 --batch-size 64 --base-lr 0.02 --momentum 0.8 --wd 0.1 --target-accuracy 0.9 \
+             --patience 1 --use-checkpointing --warmup-epochs 2.5 --log-dir {} --data-dir generated --model wrn-10-1 \
+             --train-images 12000 --validation-images 500 --seed 18446744073709551615 --events",
+            logs.display()
+        );
+        let config = parse(&flags).unwrap();
+        assert_eq!(config.steps.to_string(), "1,3,5-7");
+        assert_eq!((config.epochs, config.batch_size, config.patience, config.seed), (3, 64, 1, u64::MAX));
+        assert_eq!((config.base_lr, config.momentum, config.wd), (0.02, 0.8, 0.1));
+        assert_eq!((config.target_accuracy, config.warmup_epochs), (0.9, 2.5));
+        assert_eq!(config.data_dir, Some(DataChoice::Generated));
+        assert_eq!((config.train_images, config.validation_images), (Some(12000), Some(500)));
+        assert!(config.use_checkpointing && config.events && config.model.to_string() == "wrn-10-1");
+        assert_eq!(std::fs::read_dir(&logs).unwrap().count(), 0, "the folder is made, and nothing is left in it");
+    }
+
+    #[test]
+    fn bad_values_get_one_line_that_names_them_and_code_2() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = file.path().display();
+        let bad = [
+            ("--steps 0-3", "0-3"),
+            ("--steps 11", "1-10"),
+            ("--epochs 0", "epochs is 0"),
+            ("--epochs -1", "-1"),
+            ("--epochs three", "three"),
+            ("--batch-size 0", "batch size is 0"),
+            ("--batch-size -64", "-64"),
+            ("--base-lr -0.1", "-0.1"),
+            ("--base-lr nan", "NaN"),
+            ("--momentum 1", "momentum 1"),
+            ("--wd -0.5", "-0.5"),
+            ("--patience 0", "patience"),
+            ("--target-accuracy nan", "target accuracy"),
+            ("--warmup-epochs -1", "warmup"),
+            ("--warmup-epochs inf", "warmup"),
+            ("--model wrn-12-1", "6n+4"),
+            ("--model resnet50", "resnet50"),
+            ("--train-images 0", "0 images"),
+            ("--seed -1", "-1"),
+            ("--data-dir /nowhere/at/all", "/nowhere/at/all"),
+            (&format!("--data-dir {file}"), "--data-dir"),
+            (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),
+            (&format!("--use-checkpointing --log-dir {file}/logs"), "--log-dir"),
+            ("--epoch 3", "--epochs"),
+            ("--epochs", "--epochs"),
+            ("surplus", "surplus"),
+        ];
+        for (flags, named) in bad {
+            let stop = parse(flags).expect_err(flags);
+            assert_eq!((stop.code, stop.text.lines().count()), (2, 1), "{flags}: {}", stop.text);
+            assert!(stop.text.starts_with("hvd-train: ") && stop.text.contains(named), "{flags}: {}", stop.text);
+        }
+    }
+
+    #[test]
+    fn help_is_no_error_and_has_examples() {
+        let stop = parse("--help").unwrap_err();
+        assert!(stop.code == 0 && stop.text.contains("mpirun -np 2 hvd-train") && stop.text.contains("--warmup-epochs"));
+        let version = parse("--version").unwrap_err();
+        assert_eq!((version.code, version.text.trim()), (0, concat!("hvd-train ", env!("CARGO_PKG_VERSION"))));
+    }
+
+    #[test]
+    fn build_info_asks_for_nothing_else() {
+        assert!(parse("--build-info --data-dir /nowhere").unwrap().build_info);
+    }
+}

@@ -1,0 +1,137 @@
+//! Where a rank computes: a GPU by local rank, or a slice of the CPU's cores.
+//!
+//! Never trains. CUDA is looked for once, at the first question about it.
+
+use std::path::Path;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use tch::{Cuda, Device};
+
+use crate::domain::topology::Topology;
+
+/// The device of one process, and what it may use of the CPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    pub device: Device,
+    /// NVML's name of the GPU (`GPU-...`), where the device is one.
+    pub uuid: Option<String>,
+    /// Logical cores that this process runs on.
+    pub cores: Vec<usize>,
+    /// Threads inside one operation.
+    pub threads: usize,
+}
+
+/// Step 1 on: the GPU with the index of the local rank, or this local rank's equal share of the cores.
+///
+/// # Horovod
+/// `set_visible_devices(gpus[hvd.local_rank()], 'GPU')`. Chosen by index, not by `CUDA_VISIBLE_DEVICES`, which would
+/// break direct copies between GPUs.
+pub fn pin(topology: &Topology) -> Placement {
+    let cores = cores_in_order();
+    let gpus = gpu_count();
+    if gpus > 0 {
+        return gpu(topology.local_rank.0 % gpus, cores);
+    }
+    let mine = cores[topology.core_slice(cores.len())].to_vec();
+    let mut set = CpuSet::new();
+    let bound = mine.iter().all(|&core| set.set(core).is_ok()) && sched_setaffinity(Pid::this(), &set).is_ok();
+    // Where binding is forbidden, the number of threads still keeps ranks from crowding.
+    cpu(if bound { mine } else { cores })
+}
+
+/// Step 1 off: the first GPU, or any core, as if no other rank were there.
+pub fn first() -> Placement {
+    let cores = cores_in_order();
+    if gpu_count() > 0 { gpu(0, cores) } else { cpu(cores) }
+}
+
+/// A rank on a CPU computes on one thread, or on OMP_NUM_THREADS where that is set: as one rank on a GPU means one GPU,
+/// so that np ranks have np times the means of one, and speed-ups compare like with like.
+fn cpu(cores: Vec<usize>) -> Placement {
+    let wanted = std::env::var("OMP_NUM_THREADS").ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+    let threads = usize::clamp(wanted, 1, cores.len());
+    tch::set_num_threads(threads as i32);
+    Placement { device: Device::Cpu, uuid: None, cores, threads }
+}
+
+fn gpu(index: usize, cores: Vec<usize>) -> Placement {
+    let threads = tch::get_num_threads() as usize;
+    Placement { device: Device::Cuda(index), uuid: gpu_uuid(index), cores, threads }
+}
+
+/// The cores this process may use, siblings of one physical core side by side, so that slices share no core.
+fn cores_in_order() -> Vec<usize> {
+    let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return vec![0] };
+    let place = |core: usize| {
+        let read = |name: &str| -> usize {
+            let path = format!("/sys/devices/system/cpu/cpu{core}/topology/{name}");
+            std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(core)
+        };
+        (read("physical_package_id"), read("core_id"), core)
+    };
+    let mut cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect();
+    cores.sort_by_key(|&core| place(core));
+    if cores.is_empty() { vec![0] } else { cores }
+}
+
+/// Number of GPUs that libtorch can use; opens the CUDA half of libtorch where there is a driver.
+pub fn gpu_count() -> usize {
+    match open_cuda() {
+        Ok(()) => Cuda::device_count().max(0) as usize,
+        Err(_) => 0,
+    }
+}
+
+/// Why there is no CUDA, or that there is.
+///
+/// `hvd-train` is linked with the CPU half of libtorch alone, so the same binary runs where no driver is. The CUDA half
+/// registers itself when it is opened, which must be before the first question about CUDA.
+pub fn open_cuda() -> Result<(), String> {
+    static OPENED: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
+    let open = || {
+        if !Path::new("/proc/driver/nvidia").exists() && !Path::new("/dev/nvidiactl").exists() {
+            return Err("no NVIDIA driver on this machine".to_owned());
+        }
+        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+        // SAFETY: opening libtorch's own library runs its registration code, which is meant to run once in a process
+        // that has libtorch; it stays open for good, since libtorch keeps pointers into it.
+        match unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) } {
+            Ok(library) => std::mem::forget(library),
+            Err(error) => return Err(format!("libtorch_cuda.so does not open: {error}")),
+        }
+        if Cuda::is_available() {
+            Ok(())
+        } else {
+            Err("libtorch finds no usable GPU (driver too old, or none visible)".to_owned())
+        }
+    };
+    OPENED.get_or_init(open).clone()
+}
+
+/// `GPU-8-4-4-4-12` hexadecimal digits, as NVML and nvidia-smi print it: CUDA's order of devices may differ from theirs.
+fn gpu_uuid(index: usize) -> Option<String> {
+    let bytes = cudarc::driver::CudaContext::new(index).ok()?.uuid().ok()?.bytes;
+    let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+    Some(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
+}
+
+/// Let the allocator keep what is freed: a training step allocates the same large blocks again and again, and handing
+/// them back to the kernel each time costs up to a quarter of the step (page faults on a CPU).
+pub fn keep_freed_memory() {
+    use nix::libc::{M_MMAP_MAX, M_TRIM_THRESHOLD, mallopt};
+    // SAFETY: mallopt only sets two numbers of the C allocator; called once, before other threads start.
+    unsafe {
+        mallopt(M_MMAP_MAX, 0);
+        mallopt(M_TRIM_THRESHOLD, i32::MAX);
+    }
+}
+
+/// `cpu` or `cuda:0`, as in events.
+pub fn name(device: Device) -> String {
+    match device {
+        Device::Cuda(index) => format!("cuda:{index}"),
+        _ => "cpu".to_owned(),
+    }
+}

@@ -1,0 +1,24 @@
+//! The parts that `src/bin/hvd-train.rs` puts together: data, model, optimizers, checkpoints, reports.
+//!
+//! Never names the launcher or the screen.
+
+pub mod augment;
+pub mod batches;
+pub mod build_info;
+pub mod checkpoint;
+pub mod config;
+pub mod device;
+pub mod digest;
+pub mod distributed;
+pub mod early_stop;
+pub mod evaluate;
+pub mod model;
+pub mod optimizer;
+pub mod params;
+pub mod random;
+pub mod report;
+pub mod resume;
+pub mod sampler;
+pub mod startup;
+pub mod stopwatch;
+pub mod tensorboard;

@@ -1,0 +1,40 @@
+//! Stochastic gradient descent with momentum, as libtorch has it.
+//!
+//! Never corrects the momentum when the learning rate changes: that is right for Keras, whose buffer contains the rate.
+
+use tch::Tensor;
+
+use super::{Optimizer, decay};
+use crate::trainer::params::FlatTensors;
+
+/// buf = momentum * buf + g + wd * w;  w -= lr * buf
+pub struct Sgd {
+    momentum: f64,
+    decay: Tensor,
+    buffer: Tensor,
+}
+
+impl Sgd {
+    pub fn new(params: &FlatTensors, momentum: f64, wd: f64) -> Sgd {
+        Sgd { momentum, decay: decay(params, wd), buffer: params.flat.zeros_like() }
+    }
+}
+
+impl Optimizer for Sgd {
+    fn step(&mut self, params: &mut FlatTensors, gradients: Tensor, lr: f64) {
+        tch::no_grad(|| {
+            let _ = self.buffer.g_mul_scalar_(self.momentum);
+            let _ = self.buffer.g_add_(&gradients);
+            let _ = self.buffer.addcmul_(&self.decay, &params.flat);
+            let _ = params.flat.g_sub_(&(&self.buffer * lr));
+        });
+    }
+
+    fn state(&mut self) -> Vec<(&'static str, &mut Tensor)> {
+        vec![("momentum", &mut self.buffer)]
+    }
+
+    fn name(&self) -> &'static str {
+        "sgd"
+    }
+}

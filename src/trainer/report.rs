@@ -1,0 +1,253 @@
+//! What a rank tells the world: lines for people, in the original script's words, and events for the lab.
+//!
+//! Never decides what is true: it prints what it is given. Never fails: training goes on when nobody reads.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, MARKER};
+use crate::domain::units;
+
+/// Prints the lines of one process.
+///
+/// Every line, human or event, is one write with its line end, flushed: ranks that share a terminal or a pipe do not
+/// mix within a line, and the lab sees a line when it happens.
+pub struct Reporter {
+    process: usize,
+    events: bool,
+    verbose: bool,
+    /// `None` once the reader is gone.
+    out: RefCell<Option<Box<dyn Write>>>,
+}
+
+impl Reporter {
+    /// `process` is the index that the launcher gave ([`crate::comm::launched_index`]). Starts verbose.
+    pub fn new(process: usize, events: bool) -> Reporter {
+        Reporter::to(process, events, Box::new(std::io::stdout()))
+    }
+
+    fn to(process: usize, events: bool, out: Box<dyn Write>) -> Reporter {
+        Reporter { process, events, verbose: true, out: RefCell::new(Some(out)) }
+    }
+
+    /// Step 2: whether this rank prints its human lines. Events are evidence and come from every rank in any case.
+    ///
+    /// # Horovod
+    /// `verbose = 1 if hvd.rank() == 0 else 0`.
+    pub fn set_verbose(&mut self, verbose: bool) {
+        self.verbose = verbose;
+    }
+
+    /// Prints an event, if the lab listens.
+    pub fn event(&self, event: Event) {
+        if self.events {
+            let line = EventLine { time_s: unix_seconds(), process: self.process, event };
+            self.write(&format!("{MARKER}{}\n", line.to_line()));
+        }
+    }
+
+    /// Prints a line for people, if this rank is verbose.
+    pub fn line(&self, text: &str) {
+        if self.verbose {
+            self.write(&format!("{text}\n"));
+        }
+    }
+
+    /// `Epoch 1/3`. Epochs count from 1 in all that is printed.
+    pub fn epoch_begin(&self, epoch: usize, epochs: usize) {
+        self.line(&format!("Epoch {epoch}/{epochs}"));
+    }
+
+    /// The epoch's result as Keras prints it, then throughput and time; and the event.
+    pub fn epoch_end(&self, report: EpochReport) {
+        let (train, validation, seconds) = (report.train, report.judged(), report.phases.training);
+        self.line(&format!(
+            "{batches}/{batches} - {seconds:.0}s {:.0}ms/step - loss: {:.4} - accuracy: {:.4} - val_loss: {:.4} - val_accuracy: {:.4}",
+            seconds * 1e3 / report.batches.max(1) as f64,
+            train.loss,
+            train.accuracy,
+            validation.loss,
+            validation.accuracy,
+            batches = report.batches,
+        ));
+        self.line(&format!("Images/sec: {}", hundredths(report.images_per_sec)));
+        let total = hundredths(report.cumulative_seconds);
+        self.line(&format!("Cumulative training time after epoch {}: {total}", report.epoch));
+        self.event(Event::Epoch(report));
+    }
+
+    /// `lr` is the rate that the warmup led to.
+    pub fn warmup_finished(&self, epoch: usize, lr: f64) {
+        self.line(&format!("Epoch {epoch}: finished gradual learning rate warmup to {}.", six_digits(lr)));
+    }
+
+    pub fn early_stop(&self, epoch: usize) {
+        self.line(&format!("Early stopping after epoch {epoch}"));
+        self.event(Event::EarlyStop { epoch });
+    }
+
+    /// After the last epoch. `seconds` include validation, as in the original.
+    pub fn training_end(&self, seconds: f64) {
+        self.line(&format!("Cumulative training time: {}", hundredths(seconds)));
+    }
+
+    pub fn test(&self, loss: f64, accuracy: f64, images: usize, seconds: f64) {
+        self.line(&format!("Test loss: {loss:.4}"));
+        self.line(&format!("Test accuracy: {accuracy:.4}"));
+        self.event(Event::Test { loss, accuracy, images, seconds });
+    }
+
+    pub fn checkpoint(&self, report: CheckpointReport) {
+        let CheckpointReport { path, epoch, note, .. } = &report;
+        let note = note.as_deref().unwrap_or_default();
+        match report.action {
+            CheckpointAction::Written => {
+                let size = report.bytes.map(|bytes| format!(" ({})", units::bytes(bytes))).unwrap_or_default();
+                self.line(&format!("Checkpoint: {path}{size}"));
+            }
+            CheckpointAction::Loaded => self.line(&format!("Resuming after epoch {epoch}: {path}")),
+            CheckpointAction::Refused => self.line(&format!("Checkpoint refused: {note}")),
+            CheckpointAction::Inspected => self.line(&format!("Checkpoint read back: {path}: {note}")),
+        }
+        self.event(Event::Checkpoint(report));
+    }
+
+    /// Something worth knowing that stops nothing.
+    pub fn warning(&self, message: &str) {
+        self.line(&format!("Warning: {message}"));
+        self.event(Event::Warning { message: message.to_owned() });
+    }
+
+    /// Last words of a rank that cannot go on, on standard error, verbose or not. The caller then aborts the job.
+    pub fn fatal(&self, during: &str, cause: &str) {
+        self.event(Event::Fatal { during: during.to_owned(), cause: cause.to_owned() });
+        let line = format!("hvd-train: process {} failed during {during}: {cause}\n", self.process);
+        // Nobody is left to tell if standard error is gone too.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+
+    /// A write that fails (a closed pipe, a full disk behind it) ends the printing, not the training.
+    fn write(&self, line: &str) {
+        let mut out = self.out.borrow_mut();
+        if let Some(writer) = out.as_mut()
+            && writer.write_all(line.as_bytes()).and_then(|()| writer.flush()).is_err()
+        {
+            *out = None;
+        }
+    }
+}
+
+fn unix_seconds() -> f64 {
+    // A clock before 1970 is the only way to fail.
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// As Python prints `round(value, 2)`: `20.1`, `203.28`, `60.0`.
+fn hundredths(value: f64) -> String {
+    format!("{:?}", (value * 100.0).round() / 100.0)
+}
+
+/// As C prints `%g`, near 1: `0.04` also for 0.04000000000000001.
+fn six_digits(value: f64) -> String {
+    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind, Result};
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::domain::event::{Metrics, PhaseSeconds};
+
+    /// Keeps each write apart, and breaks after so many.
+    #[derive(Clone, Default)]
+    struct Pipe {
+        writes: Rc<RefCell<Vec<String>>>,
+        breaks_after: Option<usize>,
+    }
+
+    impl Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+            let mut writes = self.writes.borrow_mut();
+            if self.breaks_after.is_some_and(|limit| writes.len() >= limit) {
+                writes.push("broken".into());
+                return Err(Error::from(ErrorKind::BrokenPipe));
+            }
+            writes.push(String::from_utf8(bytes.to_vec()).unwrap());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn reporter(events: bool) -> (Reporter, Pipe) {
+        let pipe = Pipe::default();
+        (Reporter::to(1, events, Box::new(pipe.clone())), pipe)
+    }
+
+    fn epoch() -> EpochReport {
+        EpochReport {
+            epoch: 1,
+            train: Metrics { loss: 0.77124, accuracy: 0.72111 },
+            validation: Metrics { loss: 0.9, accuracy: 0.1 },
+            averaged: Some(Metrics { loss: 0.52, accuracy: 0.81 }),
+            lr: 0.01,
+            batches: 93,
+            images: 5952,
+            images_per_sec: 1573.2,
+            cumulative_seconds: 20.1,
+            phases: PhaseSeconds { training: 6.1, ..PhaseSeconds::default() },
+        }
+    }
+
+    #[test]
+    fn lines_read_as_in_the_original() {
+        let (reporter, pipe) = reporter(false);
+        reporter.epoch_begin(1, 3);
+        reporter.epoch_end(epoch());
+        reporter.warmup_finished(5, 0.1 * 0.4);
+        reporter.early_stop(7);
+        reporter.training_end(203.284);
+        reporter.test(0.53, 0.87761, 10_000, 1.0);
+        let lines = [
+            "Epoch 1/3\n",
+            "93/93 - 6s 66ms/step - loss: 0.7712 - accuracy: 0.7211 - val_loss: 0.5200 - val_accuracy: 0.8100\n",
+            "Images/sec: 1573.2\n",
+            "Cumulative training time after epoch 1: 20.1\n",
+            "Epoch 5: finished gradual learning rate warmup to 0.04.\n",
+            "Early stopping after epoch 7\n",
+            "Cumulative training time: 203.28\n",
+            "Test loss: 0.5300\n",
+            "Test accuracy: 0.8776\n",
+        ];
+        assert_eq!(*pipe.writes.borrow(), lines, "each in one write");
+    }
+
+    #[test]
+    fn a_quiet_rank_still_gives_evidence() {
+        let (mut reporter, pipe) = reporter(true);
+        reporter.set_verbose(false);
+        reporter.epoch_begin(1, 3);
+        reporter.epoch_end(epoch());
+        reporter.warning("three\nlines\n");
+        let writes = pipe.writes.borrow();
+        assert_eq!(writes.len(), 2);
+        for write in writes.iter() {
+            let line = write.strip_prefix(MARKER).and_then(|rest| rest.strip_suffix('\n')).unwrap();
+            assert!(!line.contains('\n'));
+            assert_eq!(EventLine::parse_line(line).unwrap().process, 1);
+        }
+    }
+
+    #[test]
+    fn a_reader_that_leaves_does_not_end_the_training() {
+        let pipe = Pipe { breaks_after: Some(1), ..Pipe::default() };
+        let reporter = Reporter::to(0, true, Box::new(pipe.clone()));
+        (1..5).for_each(|epoch| reporter.epoch_begin(epoch, 5));
+        assert_eq!(*pipe.writes.borrow(), ["Epoch 1/5\n", "broken"], "tried once, then left alone");
+    }
+}

@@ -1,0 +1,121 @@
+//! What a rank says about itself before it trains, and the small decisions that no step is about.
+//!
+//! Never trains.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use tch::Tensor;
+
+use super::batches::Images;
+use super::checkpoint::SaveError;
+use super::config::{Config, DataChoice, Stop};
+use super::device::{self, Placement};
+use super::digest::{Digester, digest};
+use super::model::Model;
+use super::optimizer::Optimizer;
+use super::params::to_vec;
+use super::tensorboard::TensorBoardError;
+use crate::comm::{self, CommError, Communicator};
+use crate::dataset::{self, DatasetError, Located};
+use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
+use crate::domain::run::DataSource;
+use crate::domain::schedule::LearningRateSchedule;
+
+/// MPI did not start: there is nobody to tell but the terminal.
+pub fn refuse(error: &CommError) -> ExitCode {
+    eprintln!("hvd-train: {error}");
+    ExitCode::FAILURE
+}
+
+/// 2 for what the user gave and can mend (images, a full or forbidden log folder), 1 for all else.
+pub fn exit_code(error: &anyhow::Error) -> i32 {
+    let is_bad_input = error.is::<DatasetError>() || error.is::<SaveError>() || error.is::<TensorBoardError>();
+    if is_bad_input { 2 } else { 1 }
+}
+
+/// Nothing to train: say why, or show what was asked for.
+pub fn explain(stop: &Stop) -> ExitCode {
+    // A reader that is gone needs no text.
+    let _ = match stop.code {
+        0 => writeln!(std::io::stdout(), "{}", stop.text.trim_end()),
+        _ => writeln!(std::io::stderr(), "{}", stop.text),
+    };
+    ExitCode::from(stop.code)
+}
+
+/// `--build-info`.
+pub fn print_build_info() -> ExitCode {
+    let _ = writeln!(std::io::stdout(), "{}", super::build_info::build_info());
+    ExitCode::SUCCESS
+}
+
+/// Evidence that ranks hold the same parameters, or not. The same digest as a checkpoint's.
+pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
+    let mut digester = Digester::default();
+    model.params().rows().iter().for_each(|row| digester.add(row));
+    Event::Digest { moment, epoch, digest: digester.short() }
+}
+
+/// Evidence that ranks apply the same gradients, or not.
+pub fn gradients_digest(epoch: usize, gradients: &Tensor) -> Event {
+    Event::Digest { moment: DigestMoment::FirstGradients, epoch, digest: digest(&to_vec(gradients)) }
+}
+
+/// Where the images are: `--data-dir`, the cache, or the generator. The trainer itself downloads nothing.
+///
+/// # Errors
+/// If `--data-dir` holds no usable files.
+pub fn locate_data(config: &Config) -> anyhow::Result<Located> {
+    let (choice, folder) = match &config.data_dir {
+        Some(DataChoice::Generated) => (DataSource::Generated, None),
+        Some(DataChoice::Folder(folder)) => (DataSource::Auto, Some(folder.as_path())),
+        None => (DataSource::Auto, None),
+    };
+    Ok(dataset::locate(choice, folder, true)?)
+}
+
+pub fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
+    Event::Topology(TopologyReport {
+        topology: comm.topology(),
+        host: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        pid: std::process::id(),
+        communicator: comm.name().to_owned(),
+        device: device::name(placement.device),
+        device_uuid: placement.uuid.clone(),
+        cores: placement.cores.clone(),
+        threads: placement.threads,
+        versions: vec![format!("libtorch {}", super::build_info::LIBTORCH), comm::library_version()],
+    })
+}
+
+/// What this rank is going to do.
+pub struct Plan<'a> {
+    pub schedule: &'a LearningRateSchedule,
+    pub data: &'a Located,
+    pub training: &'a Images,
+    pub validation_batches: usize,
+    pub resume_epoch: usize,
+}
+
+pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimizer, plan: &Plan<'_>) -> Event {
+    Event::Config(ConfigReport {
+        steps: config.steps,
+        seed: config.seed,
+        epochs: config.epochs,
+        resume_epoch: plan.resume_epoch,
+        local_batch_size: config.batch_size,
+        global_batch_size: config.batch_size * plan.schedule.size,
+        steps_per_epoch: plan.schedule.steps_per_epoch,
+        validation_steps: plan.validation_batches,
+        train_images: plan.training.len(),
+        optimizer: optimizer.name().to_owned(),
+        model: model.name(),
+        parameters: model.params().len(),
+        gradient_tensors: model.params().segments.len(),
+        data: plan.data.label.clone(),
+        base_lr: config.base_lr,
+        warmup_epochs: plan.schedule.warmup_epochs,
+        target_accuracy: config.target_accuracy,
+    })
+}

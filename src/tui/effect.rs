@@ -1,0 +1,31 @@
+//! What the screen asks of the world, as data.
+//!
+//! Never done inside `update`: `runner` does it, off the thread that draws.
+
+use crate::domain::run::RunSpec;
+use crate::runs::RunId;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    Start {
+        spec: Box<RunSpec>,
+        preset: String,
+    },
+    /// Train until `epochs` in total.
+    Continue {
+        run: RunId,
+        epochs: usize,
+    },
+    Stop(RunId),
+    /// Follow this run, and no other.
+    Watch(RunId),
+    /// Read the curves of the run that others are compared with.
+    ReadBaseline(RunId),
+    ListRuns,
+    /// Find out which images such a run would train on.
+    LocateData(Box<RunSpec>),
+    /// Ranks of the followed run with their pids on this host, for the devices pane.
+    WatchRanks(Vec<(usize, u32)>),
+    /// To the clipboard of the terminal's owner.
+    Copy(String),
+}

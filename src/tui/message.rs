@@ -1,0 +1,42 @@
+//! Everything that can happen to the screen, as one type.
+//!
+//! Never acts: `update` does.
+
+use crossterm::event::KeyEvent;
+
+use super::watched::Curves;
+use crate::domain::device::TelemetrySample;
+use crate::runs::{RunId, RunSummary, RunUpdate};
+
+#[derive(Clone, Debug)]
+pub enum Message {
+    Key(KeyEvent),
+    /// The terminal has so many columns and rows.
+    Resize(u16, u16),
+    /// Unix time in seconds, once a second while a run is going.
+    Tick(f64),
+    /// All runs, newest last.
+    Runs(Vec<RunSummary>),
+    /// What the followed run has written since the last time.
+    Updates(RunId, Vec<RunUpdate>),
+    /// The curves of the baseline run.
+    Baseline(RunId, Curves),
+    Telemetry(TelemetrySample),
+    /// Which images the next run would train on.
+    Data(DataInfo),
+    Started(RunId),
+    Continued(RunId),
+    /// An effect did what it should, and the user should know.
+    Done(String),
+    /// An effect failed: what, the value, what to do.
+    Failed(String),
+    /// The terminal or the system asks the screen to go; runs go on.
+    Leave,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataInfo {
+    /// `Fashion-MNIST` or `generated garments`.
+    pub label: String,
+    pub note: Option<String>,
+}

@@ -1,0 +1,149 @@
+//! The screen: one owner of state, fed by one channel, drawn only when something changed.
+//!
+//! Never does I/O in its update: keys, signals and results come in as messages, wishes go out as effects.
+//!
+//! ```text
+//!  terminal ── keys ──┐                       ┌── effects ──> runner ──> launch, runs, telemetry
+//!  signals ───────────┼──> message ──> update ┤                 │
+//!  runner ── results ─┘        (state)        └── view ──> terminal
+//!      ^───────────────────────────────────────────────────────-┘
+//! ```
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+mod effect;
+mod keymap;
+mod layout;
+mod log_buffer;
+mod message;
+mod mode;
+mod pane;
+mod runner;
+#[cfg(test)]
+mod samples;
+mod settings;
+mod state;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod theme;
+mod update;
+mod view;
+mod watched;
+
+use effect::Effect;
+use message::Message;
+use terminal::Screen;
+use theme::Theme;
+use update::update;
+
+use crate::runs::RunStore;
+
+/// Frames are at least this far apart, unless a key was pressed: about 30 a second.
+const FRAME: Duration = Duration::from_millis(33);
+/// Messages that wait for the screen; senders wait when there are more, so memory stays bounded.
+const WAITING: usize = 64;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Only ASCII on the screen.
+    pub ascii: bool,
+}
+
+/// Shows the screen until the user leaves it.
+///
+/// # Errors
+/// The terminal refused, or no thread could be started. It is restored in any case.
+pub fn run(options: Options) -> anyhow::Result<ExitCode> {
+    if !terminal::is_there() {
+        eprintln!("hvd-lab: no terminal here. Use `hvd-lab run`, `hvd-lab runs` or `hvd-lab --help` instead.");
+        return Ok(ExitCode::from(2));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no event loop")?;
+    let done = runtime.block_on(show(options));
+    // Threads that wait for a key or a file must not hold up the end.
+    runtime.shutdown_background();
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+async fn show(options: Options) -> anyhow::Result<()> {
+    // A home that cannot be used is said on the terminal as it is.
+    let store = RunStore::open_default()?;
+    // Before the terminal is taken: a signal from here on leads out through the same door as a key.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut resized = signal(SignalKind::window_change())?;
+    let theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
+    let mut state = runner::initial_state(theme);
+    let (sender, mut messages) = mpsc::channel(WAITING);
+    let mut screen = Screen::enter().context("the terminal cannot be used")?;
+    update(&mut state, terminal::size());
+    screen.draw(&state)?;
+    // Everything that may be slow starts after the first frame.
+    // Keys have a channel of their own: they overtake whatever a run has to tell.
+    let (pressed, mut keys) = mpsc::channel(WAITING);
+    std::thread::Builder::new().name("keys".into()).spawn(move || terminal::read_keys(pressed)).context("no thread for keys")?;
+    let mut runner = runner::Runner::start(sender, store);
+    for effect in runner::first_effects(&state) {
+        runner.perform(effect);
+    }
+    let mut second = interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut changed, mut next_frame) = (false, Instant::now());
+    while !state.done {
+        // Looked at before each message, not left to the timer, which comes too late while messages pour in.
+        if changed && Instant::now() >= next_frame {
+            if screen.draw(&state).is_err() {
+                // The terminal is gone: nobody sees a screen, runs go on.
+                break;
+            }
+            changed = false;
+            next_frame = Instant::now() + FRAME;
+        }
+        let message = tokio::select! {
+            biased;
+            _ = terminate.recv() => Message::Leave,
+            _ = hang_up.recv() => Message::Leave,
+            _ = interrupt.recv() => Message::Leave,
+            _ = resized.recv() => terminal::size(),
+            () = sleep_until(next_frame), if changed => continue,
+            Some(key) = keys.recv() => key,
+            Some(message) = messages.recv() => message,
+            _ = second.tick(), if state.going().is_some() => Message::Tick(now_s()),
+        };
+        if matches!(message, Message::Key(_) | Message::Resize(..)) {
+            next_frame = Instant::now();
+        }
+        changed = true;
+        let mut effects = VecDeque::from(update(&mut state, message));
+        // Nothing an effect leads to at once leads to another effect, so this ends.
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Copy(text) => {
+                    let copied = match screen.copy(&text) {
+                        Ok(()) => Message::Done("copied to the terminal's clipboard (OSC 52), if it allows it".into()),
+                        Err(error) => Message::Failed(format!("not copied: {error}")),
+                    };
+                    effects.extend(update(&mut state, copied));
+                }
+                effect => runner.perform(effect),
+            }
+        }
+    }
+    drop(screen);
+    runner.finish().await;
+    Ok(())
+}
+
+/// Unix time in seconds.
+fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}

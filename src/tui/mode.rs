@@ -1,0 +1,70 @@
+//! What the keyboard is talking to: the panes, a field being edited, or a window in front of them.
+//!
+//! Never more than one window at a time.
+
+use super::settings::Field;
+use crate::runs::RunId;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Mode {
+    #[default]
+    Normal,
+    Edit {
+        field: Field,
+        text: String,
+        /// Why the text is no value, if it is none.
+        error: Option<String>,
+    },
+    Help {
+        scroll: usize,
+    },
+    Details {
+        run: RunId,
+        scroll: usize,
+    },
+    /// Train a run that is over, and has `done` epochs, for `more`?
+    Continue {
+        run: RunId,
+        done: usize,
+        more: usize,
+    },
+    ConfirmStop {
+        run: RunId,
+    },
+    /// Another run is going: start one beside it?
+    ConfirmStart {
+        going: RunId,
+    },
+    /// A run is going: leave it, stop it or stay?
+    Quit {
+        going: RunId,
+    },
+}
+
+/// The kinds of [`Mode`], as the key table names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModeKind {
+    Normal,
+    Edit,
+    Help,
+    Details,
+    Continue,
+    ConfirmStop,
+    ConfirmStart,
+    Quit,
+}
+
+impl Mode {
+    pub fn kind(&self) -> ModeKind {
+        match self {
+            Mode::Normal => ModeKind::Normal,
+            Mode::Edit { .. } => ModeKind::Edit,
+            Mode::Help { .. } => ModeKind::Help,
+            Mode::Details { .. } => ModeKind::Details,
+            Mode::Continue { .. } => ModeKind::Continue,
+            Mode::ConfirmStop { .. } => ModeKind::ConfirmStop,
+            Mode::ConfirmStart { .. } => ModeKind::ConfirmStart,
+            Mode::Quit { .. } => ModeKind::Quit,
+        }
+    }
+}

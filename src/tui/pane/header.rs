@@ -1,0 +1,162 @@
+//! Two lines on top: what the next run would be, and how the shown run is going.
+//!
+//! Never hides that images are generated.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::state::State;
+use super::super::theme::{bar, sign};
+use super::super::watched::Watched;
+use super::cut;
+use crate::dataset::LABEL_GENERATED;
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::units;
+
+pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
+    let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
+    let theme = state.theme;
+    let step = Line::from(vec![
+        Span::styled(" hvd-lab ", theme.key()),
+        Span::styled("│ ", theme.dim()),
+        Span::styled(state.step.to_string(), theme.strong()),
+    ]);
+    let next = next_run(state, (first.width as usize).saturating_sub(step.width() + 2));
+    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(next.width() as u16)]).areas(first);
+    frame.render_widget(Paragraph::new(step), left);
+    frame.render_widget(Paragraph::new(next), right);
+    frame.render_widget(Paragraph::new(run_line(state, second.width as usize)), second);
+}
+
+/// `np 2 · wrn-10-1 · Fashion-MNIST`; the model goes first where there is no room.
+fn next_run(state: &State, width: usize) -> Line<'static> {
+    let theme = state.theme;
+    let label = state.data.as_ref().map_or_else(|| state.spec.data.to_string(), |data| data.label.clone());
+    let style = if label == LABEL_GENERATED { theme.warn() } else { theme.text() };
+    let np = Span::raw(format!("np {}", state.spec.np));
+    let model = Span::raw(state.spec.model.to_string());
+    let data = Span::styled(label, style);
+    let candidates = [vec![np.clone(), model, data.clone()], vec![np.clone(), data], vec![np]];
+    let lines = candidates.into_iter().map(|facts| {
+        let mut line = Line::default();
+        for (index, fact) in facts.into_iter().enumerate() {
+            if index > 0 {
+                line.push_span(Span::styled(" · ", theme.dim()));
+            }
+            line.push_span(fact);
+        }
+        line.push_span(Span::raw(" "));
+        line
+    });
+    lines.into_iter().find(|line| line.width() <= width).unwrap_or_default()
+}
+
+fn run_line(state: &State, width: usize) -> Line<'static> {
+    let theme = state.theme;
+    let Some(watched) = &state.watched else {
+        let text = if state.listed { " no run yet: press " } else { " reading the runs … press " };
+        return Line::from(vec![
+            Span::styled(text, theme.dim()),
+            Span::styled("r", theme.key()),
+            Span::styled(" to run, ", theme.dim()),
+            Span::styled("?", theme.key()),
+            Span::styled(" for help", theme.dim()),
+        ]);
+    };
+    let summary = state.summary(watched.id);
+    let Some(status) = watched.status.as_ref().or(summary.map(|summary| &summary.status)) else {
+        return Line::styled(format!(" run {}: reading …", watched.id), theme.dim());
+    };
+    let mut spans = vec![
+        Span::styled(format!(" run {} ", watched.id), theme.strong()),
+        Span::styled(format!("{} {}", sign(status.state), status.state.name()), theme.state(status.state)),
+    ];
+    if summary.and_then(|summary| summary.record.as_ref()).is_some_and(|record| record.data_label == LABEL_GENERATED) {
+        spans.push(Span::styled(format!("  on {LABEL_GENERATED}"), theme.warn()));
+    }
+    let mut facts = match status.state {
+        RunState::Running | RunState::Preparing | RunState::Stopping => going(state, watched, status, width),
+        RunState::Failed => failed(status),
+        RunState::Finished | RunState::Stopped => over(state, watched, status),
+    };
+    if let Some(other) = state.going().filter(|other| *other != watched.id) {
+        facts.push(Span::styled(format!("  (run {other} is going)"), theme.warn()));
+    }
+    spans.extend(facts);
+    fit(spans, width)
+}
+
+fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> Vec<Span<'static>> {
+    let theme = state.theme;
+    let elapsed = units::clock(state.now_s.max(status.started_s) - status.started_s);
+    let Some(config) = &watched.config else {
+        return vec![Span::raw(format!("  {elapsed}  ")), Span::styled(status.message.clone(), theme.dim())];
+    };
+    let (full, rest) = bar(
+        watched.progress(),
+        match width {
+            0..110 => 8,
+            110..150 => 20,
+            _ => 30,
+        },
+    );
+    let mut spans = vec![
+        Span::raw(format!("  epoch {}/{} ", watched.epoch().max(1), config.epochs)),
+        Span::styled(full, theme.accent()),
+        Span::styled(rest, theme.dim()),
+        Span::raw(format!(" {:>3.0} %  {elapsed}", watched.progress() * 100.0)),
+    ];
+    if let Some((_, _, loss)) = watched.step {
+        spans.push(Span::raw(format!("  loss {loss:.3}")));
+    }
+    if let Some(report) = watched.epochs.last() {
+        spans.push(Span::raw(format!("  accuracy {:.1} %", report.judged().accuracy * 100.0)));
+    }
+    spans
+}
+
+fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<Span<'static>> {
+    let Some(summary) = state.summary(watched.id) else { return Vec::new() };
+    let mut text = format!("  {} epochs", summary.last_epoch);
+    if let Some(epoch) = watched.early_stop {
+        text.push_str(&format!(" (stopped early after {epoch})"));
+    }
+    if let Some(test) = watched.test.or(summary.test) {
+        text.push_str(&format!("  test accuracy {:.1} %", test.accuracy * 100.0));
+    }
+    if let Some(ended) = status.ended_s {
+        text.push_str(&format!("  {}", units::seconds(ended - status.started_s)));
+    }
+    if let Some(rate) = summary.figures.images_per_sec {
+        text.push_str(&format!("  {} images/s", units::rate(rate)));
+    }
+    vec![Span::raw(text)]
+}
+
+/// Which rank, and why, in the words of the launcher.
+fn failed(status: &RunStatus) -> Vec<Span<'static>> {
+    let cause = match (status.failed_process, status.message.strip_prefix("process ")) {
+        (Some(_), Some(rest)) => format!("rank {rest}"),
+        (Some(process), None) => format!("rank {process}: {}", status.message),
+        (None, _) => status.message.clone(),
+    };
+    vec![Span::raw(format!("  {cause}"))]
+}
+
+/// Cuts the line where the screen ends, with a sign.
+fn fit(spans: Vec<Span<'static>>, width: usize) -> Line<'static> {
+    let mut left = width;
+    let mut fitted = Vec::with_capacity(spans.len());
+    for span in spans {
+        let columns = span.content.chars().count();
+        if columns > left {
+            fitted.push(Span::styled(cut(&span.content, left), span.style));
+            break;
+        }
+        left -= columns;
+        fitted.push(span);
+    }
+    Line::from(fitted)
+}

@@ -1,0 +1,117 @@
+//! The panes, one file each: pure functions from the state to cells.
+//!
+//! Never changes the state, and never writes outside the given area.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Padding};
+
+use super::state::{Pane, State};
+
+pub mod chart;
+pub mod details;
+pub mod devices;
+pub mod footer;
+pub mod header;
+pub mod help;
+pub mod log;
+pub mod notice;
+pub mod runs;
+pub mod settings;
+pub mod steps;
+pub mod window;
+
+/// The frame of a pane: calm, blue with a bold title where the focus is.
+fn frame_of(state: &State, pane: Pane, extra: Vec<Span<'static>>) -> Block<'static> {
+    let focused = state.focus == pane && state.mode == super::mode::Mode::Normal || state.zoom;
+    let theme = state.theme;
+    let style = if focused { theme.accent().add_modifier(Modifier::BOLD) } else { theme.strong() };
+    let mut title = vec![Span::raw(" "), Span::styled(pane.title(), style), Span::raw(" ")];
+    title.extend(extra);
+    Block::bordered().border_type(BorderType::Rounded).border_style(theme.border(focused)).title(Line::from(title))
+}
+
+/// Says on the lower border which panes take turns in this place.
+pub fn shared_by(frame: &mut Frame, area: Rect, state: &State) {
+    let theme = state.theme;
+    let panes = Pane::ALL.into_iter().filter(|pane| pane.shares_slot());
+    let names = panes
+        .map(|pane| Span::styled(format!(" {} ", pane.title()), if pane == state.slot { theme.strong() } else { theme.dim() }));
+    let line = Line::from_iter(names);
+    let width = (line.width() as u16).min(area.width.saturating_sub(2));
+    let place = Rect::new(area.x + 1, area.bottom().saturating_sub(1), width, 1);
+    frame.render_widget(line, place);
+}
+
+/// The frame of a window in front of the panes.
+fn window_frame(state: &State, title: &str) -> Block<'static> {
+    Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(state.theme.accent())
+        .padding(Padding::horizontal(1))
+        .title(Span::styled(format!(" {title} "), state.theme.key()))
+}
+
+/// `width` x `height` in the middle of `area`, smaller where it does not fit.
+fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height)
+}
+
+/// Text cut to `width` columns, with a sign where something is missing.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    if width > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// Text broken into lines of at most `width` columns, at spaces where there are any.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        loop {
+            let last = lines.last_mut().map_or(0, |line| line.chars().count());
+            let space = usize::from(last > 0);
+            if last + space + word.len() <= width {
+                if let Some(line) = lines.last_mut() {
+                    line.extend(std::iter::repeat_n(' ', space).chain(word));
+                }
+                break;
+            }
+            if last > 0 {
+                lines.push(String::new());
+                continue;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.extend(word.drain(..width));
+            }
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapped_lines_fit_and_lose_no_word() {
+        for width in 1..30 {
+            let text = "mpirun -np 2 /a/very/long/path/that/does/not/fit --steps 1-10";
+            let lines = wrap(text, width);
+            assert!(lines.iter().all(|line| line.chars().count() <= width), "{width}: {lines:?}");
+            let squeeze = |text: &str| text.replace(' ', "");
+            assert_eq!(squeeze(&lines.concat()), squeeze(text));
+        }
+    }
+}

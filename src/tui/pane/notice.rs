@@ -1,0 +1,34 @@
+//! A line above the footer's keys that says what happened or went wrong, until it is dismissed.
+//!
+//! Never ends the program.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+use super::super::state::State;
+use super::{window_frame, wrap};
+
+pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
+    let Some(notice) = &state.notice else { return };
+    let theme = state.theme;
+    let (sign, style, title) = if notice.is_error {
+        ("✗ ", theme.warn(), "Problem, Esc dismisses")
+    } else {
+        ("▸ ", theme.accent(), "Esc dismisses")
+    };
+    let width = footer.width.saturating_sub(4).min(100);
+    let longest = notice.text.chars().count().max(title.len()) as u16 + 8;
+    let width = width.min(longest);
+    let lines = wrap(&notice.text, width.saturating_sub(6) as usize);
+    let height = (lines.len() as u16 + 2).min(footer.y);
+    let place = Rect::new(footer.x + footer.width.saturating_sub(width + 1), footer.y - height, width, height);
+    let text = lines
+        .into_iter()
+        .enumerate()
+        .map(|(index, line)| Line::from(vec![Span::styled(if index == 0 { sign } else { "  " }, style), Span::raw(line)]));
+    let block = window_frame(state, title).border_style(style);
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(text.collect::<Vec<_>>()).block(block), place);
+}

@@ -1,0 +1,72 @@
+//! The settings of the next run, one a line, edited in place.
+//!
+//! Never shows a value that the run would not use.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::mode::Mode;
+use super::super::settings::Field;
+use super::super::state::{Pane, State};
+use super::{cut, frame_of, wrap};
+
+const LABEL: usize = 15;
+
+pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
+    let block = frame_of(state, Pane::Settings, Vec::new());
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let note = note(state, inner.width as usize, inner.height);
+    let [list, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(note.len() as u16)]).areas(inner);
+    // The cursor stays in view where not all fields fit.
+    let cursor = Field::ALL.iter().position(|field| *field == state.field).unwrap_or(0);
+    let visible = list.height as usize;
+    let first = (cursor + 1).saturating_sub(visible).min(Field::ALL.len().saturating_sub(visible));
+    let rows = Field::ALL.iter().skip(first).take(visible).map(|field| row(state, *field, list.width as usize));
+    frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
+    frame.render_widget(Paragraph::new(note), below);
+}
+
+fn row(state: &State, field: Field, width: usize) -> Line<'static> {
+    let theme = state.theme;
+    // Room for the arrows around the value under the cursor.
+    let room = width.saturating_sub(LABEL + 6);
+    if let Mode::Edit { field: edited, text, .. } = &state.mode
+        && *edited == field
+    {
+        return Line::from(vec![
+            Span::styled(format!(" {:<LABEL$} ", field.label()), theme.strong()),
+            Span::styled(text.clone(), theme.key()),
+            Span::styled(" ", theme.key().add_modifier(Modifier::REVERSED)),
+        ]);
+    }
+    let value = cut(&field.value(&state.spec, &state.preset), room);
+    if state.field == field {
+        let focused = state.focus == Pane::Settings && state.mode == Mode::Normal;
+        let value = if focused { format!("‹ {value} ›") } else { value };
+        let line = format!(" {:<LABEL$} {value:<rest$}", field.label(), rest = width.saturating_sub(LABEL + 2));
+        return Line::styled(line, theme.cursor(focused));
+    }
+    Line::from(vec![Span::styled(format!(" {:<LABEL$} ", field.label()), theme.dim()), Span::raw(value)])
+}
+
+/// What is wrong with the typed text, else what the chosen numbers mean together.
+fn note(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let lines = |text: &str, style| {
+        let lines = wrap(text, width.saturating_sub(2)).into_iter().take(3);
+        lines.map(|line| Line::styled(format!(" {line}"), style)).collect::<Vec<_>>()
+    };
+    match &state.mode {
+        Mode::Edit { error: Some(error), .. } => lines(&format!("! {error}"), theme.warn()),
+        Mode::Edit { field, .. } => lines(field.hint(), theme.dim()),
+        _ => match state.advice() {
+            Err(advice) => lines(&format!("! {advice}"), theme.warn()),
+            Ok(advice) if height as usize > Field::ALL.len() => lines(&advice, theme.dim()),
+            Ok(_) => Vec::new(),
+        },
+    }
+}

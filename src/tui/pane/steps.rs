@@ -1,0 +1,74 @@
+//! The ten steps, on or off, and what the one under the cursor is for.
+//!
+//! Never hides that a step has no effect: it says which other step it needs.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::state::{Pane, State};
+use super::{cut, frame_of, wrap};
+use crate::domain::step::{Step, StepSet};
+
+pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
+    let theme = state.theme;
+    let steps = state.spec.steps;
+    let block = frame_of(state, Pane::Steps, vec![Span::styled(format!("{} ", summary(steps)), theme.dim())]);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let [list, about] = Layout::vertical([Constraint::Length(10), Constraint::Fill(1)]).areas(inner);
+    let rows = Step::ALL.into_iter().map(|step| row(state, step, list.width as usize));
+    frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
+    if about.height > 1 {
+        frame.render_widget(Paragraph::new(explanation(state, about.width as usize)), about);
+    }
+}
+
+fn summary(steps: StepSet) -> String {
+    if steps.is_empty() { "none: serial".into() } else { steps.to_string() }
+}
+
+fn row(state: &State, step: Step, width: usize) -> Line<'static> {
+    let theme = state.theme;
+    let steps = state.spec.steps;
+    let (on, effective) = (steps.contains(step), steps.is_effective(step));
+    // A step that is on without step 1 is marked by a sign, not by colour alone.
+    let (mark, style) = match (on, effective) {
+        (true, true) => ("[x]", theme.accent()),
+        (true, false) => ("[!]", theme.warn()),
+        (false, _) => ("[ ]", theme.dim()),
+    };
+    let title = cut(step.title(), width.saturating_sub(8));
+    let text = format!("{:>2} {title}", step.number());
+    let at_cursor = step == state.step;
+    if at_cursor {
+        let focused = state.focus == Pane::Steps;
+        let line = format!(" {mark} {text:<rest$}", rest = width.saturating_sub(5));
+        return Line::styled(line, theme.cursor(focused));
+    }
+    let text_style = if on { theme.text() } else { theme.dim() };
+    Line::from(vec![Span::raw(" "), Span::styled(mark, style), Span::raw(" "), Span::styled(text, text_style)])
+}
+
+fn explanation(state: &State, width: usize) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let (step, steps) = (state.step, state.spec.steps);
+    let width = width.saturating_sub(1);
+    let mut lines = vec![Line::raw("")];
+    let mut paragraph = |text: &str, style| {
+        lines.extend(wrap(text, width).into_iter().map(|line| Line::styled(format!(" {line}"), style)));
+    };
+    if let Some(needed) = step.needs().filter(|_| steps.contains(step) && !steps.is_effective(step)) {
+        let number = needed.number();
+        paragraph(
+            &format!("! No effect while step {number} is off: a process that knows of no other has nobody to share with."),
+            theme.warn(),
+        );
+    }
+    paragraph("Without it:", theme.strong());
+    paragraph(step.without(), theme.text());
+    paragraph("In Horovod:", theme.strong());
+    paragraph(step.horovod(), theme.dim());
+    lines
+}

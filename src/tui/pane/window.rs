@@ -1,0 +1,113 @@
+//! The windows in front of the panes: help, details and questions.
+//!
+//! Never more than one, and never without the keys that answer it.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+use super::super::keymap;
+use super::super::layout::places;
+use super::super::mode::Mode;
+use super::super::state::{Pane, State};
+use super::{centred, details, help, window_frame};
+
+pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
+    if let Some(page) = page(state, area) {
+        return page.draw(frame, state);
+    }
+    match &state.mode {
+        Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } => {}
+        Mode::Continue { run, done, more } => {
+            let text = [
+                format!("Train run {run} for {more} more epoch{}?", if *more == 1 { "" } else { "s" }),
+                format!("From its last checkpoint, to {} epochs in total.", done + more),
+            ];
+            question(frame, area, state, "Continue", &text);
+        }
+        Mode::ConfirmStop { run } => {
+            let text = [format!("Stop run {run}?"), "What it has measured stays; its checkpoints too.".into()];
+            question(frame, area, state, "Stop", &text);
+        }
+        Mode::ConfirmStart { going } => {
+            let text =
+                [format!("Run {going} is still going."), "Two runs share the devices, so neither measures its speed.".into()];
+            question(frame, area, state, "Start another run?", &text);
+        }
+        Mode::Quit { going } => {
+            let text = [
+                format!("Run {going} is still going."),
+                "It can go on without the screen: the next start shows it again.".into(),
+            ];
+            question(frame, area, state, "Quit", &text);
+        }
+    }
+}
+
+fn question(frame: &mut Frame, area: Rect, state: &State, title: &str, text: &[String]) {
+    let mut lines = vec![Line::raw("")];
+    lines.extend(text.iter().map(|line| Line::raw(line.clone())));
+    lines.push(Line::raw(""));
+    lines.push(answers(state));
+    let width = lines.iter().map(Line::width).max().unwrap_or(0) as u16 + 6;
+    let place = centred(area, width, lines.len() as u16 + 2);
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(lines).block(window_frame(state, title)), place);
+}
+
+/// The keys in force, from the table.
+fn answers(state: &State) -> Line<'static> {
+    let theme = state.theme;
+    let shown = keymap::active(state.mode.kind(), Pane::Steps).filter(|binding| !binding.label.is_empty());
+    Line::from_iter(
+        shown.flat_map(|binding| [Span::styled(binding.key, theme.key()), Span::raw(format!(" {}   ", binding.label))]),
+    )
+}
+
+/// A window of more lines than may fit.
+struct Page {
+    title: String,
+    place: Rect,
+    lines: Vec<Line<'static>>,
+    scroll: usize,
+}
+
+/// The furthest that the window in front can be scrolled on a screen of this size.
+pub fn last_scroll(state: &State, area: Rect) -> usize {
+    page(state, area).map_or(0, |page| page.hidden())
+}
+
+fn page(state: &State, area: Rect) -> Option<Page> {
+    let body = places(area, None, state.slot, 0)?.body;
+    let width = body.width.saturating_sub(4);
+    let (title, width, lines, scroll) = match &state.mode {
+        Mode::Help { scroll } => ("Help".to_owned(), width.min(78), help::lines(state), *scroll),
+        Mode::Details { run, scroll } => {
+            let width = width.min(110);
+            (format!("Run {run}"), width, details::lines(state, *run, width.saturating_sub(4) as usize), *scroll)
+        }
+        _ => return None,
+    };
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    Some(Page { title, place: centred(body, width, height), lines, scroll })
+}
+
+impl Page {
+    fn hidden(&self) -> usize {
+        self.lines.len().saturating_sub(self.place.height.saturating_sub(2) as usize)
+    }
+
+    fn draw(self, frame: &mut Frame, state: &State) {
+        let (hidden, all) = (self.hidden(), self.lines.len());
+        let scroll = self.scroll.min(hidden);
+        let mut block = window_frame(state, &self.title);
+        if hidden > 0 {
+            let position = format!(" {} to {} of {all} lines, ↑↓ ", scroll + 1, all - hidden + scroll);
+            block = block.title_bottom(Line::styled(position, state.theme.dim()).right_aligned());
+        }
+        let shown: Vec<Line> = self.lines.into_iter().skip(scroll).collect();
+        frame.render_widget(Clear, self.place);
+        frame.render_widget(Paragraph::new(shown).block(block), self.place);
+    }
+}

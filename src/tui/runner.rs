@@ -1,0 +1,190 @@
+//! Does what `update` asks for, off the thread that draws, and sends back what came of it.
+//!
+//! Never touches the state.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+
+use super::effect::Effect;
+use super::message::{DataInfo, Message};
+use super::state::State;
+use super::theme::Theme;
+use super::watched::Curves;
+use crate::dataset;
+use crate::domain::run::RunSpec;
+use crate::launch::{self, StartRequest};
+use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate};
+use crate::telemetry::{self, Sampler};
+
+/// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
+const LOOK: Duration = Duration::from_millis(100);
+/// Updates in one message: little enough that a key never waits for long behind them.
+const AT_ONCE: usize = 200;
+/// The folder of runs is looked at so often, for runs that were started elsewhere.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// A stop that was asked for just before quitting gets so long to reach the run.
+const LAST_WISHES: Duration = Duration::from_secs(4);
+
+/// The state of the first frame: no file has been read, no device asked.
+pub fn initial_state(theme: Theme) -> State {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
+    let preset = launch::default_preset(false).fitted(cores, 0);
+    State::new(theme, presets, preset)
+}
+
+/// What there is to find out at the start.
+pub fn first_effects(state: &State) -> Vec<Effect> {
+    vec![Effect::ListRuns, Effect::LocateData(Box::new(state.spec.clone()))]
+}
+
+pub struct Runner {
+    messages: Sender<Message>,
+    store: Arc<RunStore>,
+    tasks: JoinSet<()>,
+    /// Set to end the thread that follows a run.
+    follower: Arc<AtomicBool>,
+    sampler: Sampler,
+}
+
+impl Runner {
+    pub fn start(messages: Sender<Message>, store: RunStore) -> Runner {
+        let samples = messages.clone();
+        let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+            // A screen that is busy gets the next one.
+            let _ = samples.try_send(Message::Telemetry(sample));
+        });
+        let store = Arc::new(store);
+        let (listener, folder) = (messages.clone(), Arc::clone(&store));
+        // Without this thread runs started elsewhere show up later; nothing else is lost.
+        let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
+        Runner { messages, store, tasks: JoinSet::new(), follower: Arc::default(), sampler }
+    }
+
+    pub fn perform(&mut self, effect: Effect) {
+        while self.tasks.try_join_next().is_some() {}
+        let (messages, store) = (self.messages.clone(), Arc::clone(&self.store));
+        let effect = match effect {
+            Effect::Watch(run) => return self.follow(run),
+            Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
+            effect => effect,
+        };
+        self.tasks.spawn_blocking(move || {
+            let message = done(&store, effect).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
+            if let Some(message) = message {
+                // Nobody listens any more only when the screen is leaving.
+                let _ = messages.blocking_send(message);
+            }
+        });
+    }
+
+    fn follow(&mut self, run: RunId) {
+        self.follower.store(true, Ordering::Relaxed);
+        self.follower = Arc::default();
+        let (messages, folder, stop) = (self.messages.clone(), self.store.folder(run), Arc::clone(&self.follower));
+        let follower = std::thread::Builder::new().name("follow".into());
+        if let Err(error) = follower.spawn(move || follow(run, folder, &messages, &stop)) {
+            let text = format!("run {run} cannot be followed: {error}");
+            let _ = self.messages.try_send(Message::Failed(text));
+        }
+    }
+
+    /// Waits a little for what was asked last: a stop before quitting must reach the run.
+    pub async fn finish(mut self) {
+        self.follower.store(true, Ordering::Relaxed);
+        let all_done = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_WISHES, all_done).await;
+    }
+}
+
+/// What came of an effect, for the screen to know.
+fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
+    Ok(Some(match effect {
+        Effect::ListRuns => Message::Runs(store.list()),
+        Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
+        Effect::Continue { run, epochs } => {
+            launch::continue_run(store, run, epochs)?;
+            Message::Continued(run)
+        }
+        Effect::Stop(run) => {
+            launch::stop(store, run)?;
+            return Ok(None);
+        }
+        Effect::ReadBaseline(run) => Message::Baseline(run, curves(store.folder(run))),
+        Effect::LocateData(spec) => locate(&spec)?,
+        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) => return Ok(None),
+    }))
+}
+
+/// Lists the runs again when one came or went. Costs one look at a folder's date a second.
+fn watch_store(store: &RunStore, messages: &Sender<Message>) {
+    let date = || store.folder(RunId(1)).path().parent()?.metadata().ok()?.modified().ok();
+    let (mut seen, mut again) = (None, false);
+    while !messages.is_closed() {
+        std::thread::sleep(LOOK_AROUND);
+        let now = date();
+        // Once more after a change: a run's folder is there a moment before what belongs in it.
+        if now != seen || again {
+            again = now != seen;
+            seen = now;
+            let _ = messages.blocking_send(Message::Runs(store.list()));
+        }
+    }
+}
+
+/// Tells what a run writes, until it is over and all is told, or until the screen follows another.
+fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
+    let mut follower = Follower::new(folder);
+    loop {
+        let updates = follower.poll();
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        // Its status comes last of all when it is over.
+        let over = matches!(updates.last(), Some(RunUpdate::Status(status)) if status.state.is_over());
+        let idle = updates.is_empty();
+        let mut updates = updates.into_iter();
+        loop {
+            let some: Vec<RunUpdate> = updates.by_ref().take(AT_ONCE).collect();
+            if some.is_empty() {
+                break;
+            }
+            if messages.blocking_send(Message::Updates(run, some)).is_err() {
+                return;
+            }
+        }
+        if over {
+            return;
+        }
+        if idle {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+fn curves(folder: RunFolder) -> Curves {
+    let mut follower = Follower::new(folder);
+    let mut curves = Curves::default();
+    loop {
+        let updates = follower.poll();
+        if updates.is_empty() {
+            return curves;
+        }
+        for update in updates {
+            if let RunUpdate::Event(line) = update {
+                curves.absorb(&line);
+            }
+        }
+    }
+}
+
+fn locate(spec: &RunSpec) -> anyhow::Result<Message> {
+    let located = dataset::locate(spec.data.clone(), None, false).context("no images to train on")?;
+    let label = if located.fetchable { format!("{} (fetched first)", dataset::LABEL_OFFICIAL) } else { located.label };
+    Ok(Message::Data(DataInfo { label, note: located.note }))
+}

@@ -1,0 +1,240 @@
+//! Everything the screen knows: one owner, changed by `update` only, drawn by `pane`.
+//!
+//! Never holds a handle, a channel or a clock.
+
+use super::log_buffer::Source;
+use super::message::DataInfo;
+use super::mode::Mode;
+use super::settings::Field;
+use super::theme::Theme;
+use super::watched::{Curves, Watched};
+use crate::domain::device::{DeviceKind, TelemetrySample};
+use crate::domain::run::{RunSpec, RunState};
+use crate::domain::speedup::{Comparison, compare};
+use crate::domain::step::Step;
+use crate::launch::Preset;
+use crate::runs::{RunId, RunSummary};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    Steps,
+    Settings,
+    Devices,
+    Chart,
+    Log,
+    Runs,
+}
+
+impl Pane {
+    /// In the order of Tab.
+    pub const ALL: [Pane; 6] = [Pane::Steps, Pane::Settings, Pane::Devices, Pane::Chart, Pane::Log, Pane::Runs];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Pane::Steps => "Steps",
+            Pane::Settings => "Next run",
+            Pane::Devices => "Devices",
+            Pane::Chart => "Chart",
+            Pane::Log => "Log",
+            Pane::Runs => "Runs",
+        }
+    }
+
+    /// One of the three that share a place on a small screen.
+    pub fn shares_slot(self) -> bool {
+        matches!(self, Pane::Devices | Pane::Chart | Pane::Log)
+    }
+}
+
+/// Which lines the log shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogTab {
+    /// Process 0, which speaks for all.
+    #[default]
+    Root,
+    Process(usize),
+    /// mpirun and the supervisor.
+    Launcher,
+    All,
+}
+
+impl LogTab {
+    /// `None` for all.
+    pub fn source(self) -> Option<Source> {
+        match self {
+            LogTab::Root => Some(Source::Process(0)),
+            LogTab::Process(process) => Some(Source::Process(process)),
+            LogTab::Launcher => Some(Source::Launcher),
+            LogTab::All => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChartTab {
+    #[default]
+    Loss,
+    Accuracy,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    pub text: String,
+    pub is_error: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct State {
+    pub theme: Theme,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    pub mode: Mode,
+    pub focus: Pane,
+    /// Which of log, chart and devices a small screen shows.
+    pub slot: Pane,
+    pub zoom: bool,
+    /// The step under the cursor.
+    pub step: Step,
+    /// The setting under the cursor.
+    pub field: Field,
+    pub spec: RunSpec,
+    pub preset: String,
+    pub presets: Vec<Preset>,
+    /// The user changed a setting: hardware found later picks no other preset.
+    pub touched: bool,
+    pub data: Option<DataInfo>,
+    /// All runs, newest last.
+    pub runs: Vec<RunSummary>,
+    /// The run folder has been read at least once.
+    pub listed: bool,
+    /// The run that log, chart and header show: the chosen row of the table.
+    pub watched: Option<Watched>,
+    /// The user's choice; see [`State::baseline`].
+    pub baseline: Option<RunId>,
+    pub baseline_curves: Option<(RunId, Curves)>,
+    pub log: LogTab,
+    /// One past the last line shown; `None` follows new lines.
+    pub log_end: Option<usize>,
+    pub chart: ChartTab,
+    pub devices: Option<TelemetrySample>,
+    pub devices_scroll: usize,
+    pub notice: Option<Notice>,
+    pub now_s: f64,
+    pub done: bool,
+}
+
+impl State {
+    pub fn new(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
+        let Preset { name: preset, spec, .. } = preset;
+        State {
+            theme,
+            size: (0, 0),
+            mode: Mode::Normal,
+            focus: Pane::Steps,
+            slot: Pane::Log,
+            zoom: false,
+            step: Step::InitAndPin,
+            field: Field::Preset,
+            spec,
+            preset,
+            presets,
+            touched: false,
+            data: None,
+            runs: Vec::new(),
+            listed: false,
+            watched: None,
+            baseline: None,
+            baseline_curves: None,
+            log: LogTab::Root,
+            log_end: None,
+            chart: ChartTab::Loss,
+            devices: None,
+            devices_scroll: 0,
+            notice: None,
+            now_s: 0.0,
+            done: false,
+        }
+    }
+
+    pub fn summary(&self, id: RunId) -> Option<&RunSummary> {
+        self.runs.iter().find(|run| run.id == id)
+    }
+
+    /// The state of a run, from the newest source.
+    pub fn run_state(&self, run: &RunSummary) -> RunState {
+        let watched = self.watched.as_ref().filter(|watched| watched.id == run.id);
+        watched.and_then(Watched::state).unwrap_or(run.status.state)
+    }
+
+    /// A run that is going: the watched one if it is, else the newest.
+    pub fn going(&self) -> Option<RunId> {
+        if let Some(watched) = self.watched.as_ref().filter(|watched| watched.is_going()) {
+            return Some(watched.id);
+        }
+        self.runs.iter().rev().find(|run| !self.run_state(run).is_over()).map(|run| run.id)
+    }
+
+    /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
+    /// first with a measured rate.
+    pub fn baseline(&self) -> Option<&RunSummary> {
+        let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
+        self.baseline
+            .and_then(|id| self.summary(id))
+            .or_else(|| self.runs.iter().filter(measured).find(|run| run.figures.np == 1))
+            .or_else(|| self.runs.iter().find(measured))
+    }
+
+    /// What `run` gained over the baseline, or why that cannot be said.
+    pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
+        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
+        let (Some(with), Some(record)) = (&baseline.record, &run.record) else { return Err("its record cannot be read") };
+        if with.spec.model != record.spec.model {
+            return Err("other model than the baseline");
+        }
+        if with.data_label != record.data_label {
+            return Err("other data than the baseline");
+        }
+        Ok(compare(&run.figures, &baseline.figures))
+    }
+
+    /// Tabs of the log: root, the other processes, the launcher, all.
+    pub fn log_tabs(&self) -> Vec<LogTab> {
+        let watched = self.watched.as_ref();
+        let np = watched
+            .and_then(|watched| self.summary(watched.id))
+            .and_then(|run| run.record.as_ref())
+            .map_or(1, |record| record.spec.np);
+        let seen = watched.and_then(|watched| watched.topology.keys().last().copied()).map_or(1, |last| last + 1);
+        let mut tabs = vec![LogTab::Root];
+        tabs.extend((1..np.max(seen)).map(LogTab::Process));
+        tabs.extend([LogTab::Launcher, LogTab::All]);
+        tabs
+    }
+
+    /// What the chosen settings mean together, in one line; `Err` where one should look twice.
+    pub fn advice(&self) -> Result<String, String> {
+        if let Some(problem) = self.spec.problem() {
+            return Err(problem);
+        }
+        let np = self.spec.np;
+        if np == 1 {
+            return Ok("one rank alone: steps 2 to 9 have nothing to do".into());
+        }
+        let devices = self.devices.as_ref().map_or(&[][..], |sample| &sample.devices);
+        let gpus = devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
+        let cores: usize = devices.iter().map(|device| device.core_percent.len()).sum();
+        match (gpus, cores) {
+            (0, cores) if cores > 0 && np > cores => Err(format!("{np} ranks on {cores} cores share them and gain no speed")),
+            (gpus, _) if gpus > 0 && np > gpus => Err(format!("{np} ranks on {gpus} GPUs share them and gain little")),
+            _ => Ok(format!("global batch {} images", self.spec.global_batch_size())),
+        }
+    }
+
+    pub fn error(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: true });
+    }
+
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: false });
+    }
+}

@@ -1,0 +1,145 @@
+//! The terminal: taken over once, given back once on every way out, read and written.
+//!
+//! Never leaves raw mode, the alternate screen or a hidden cursor behind, and never spins on a terminal that is gone.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{self, Event};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use ratatui::backend::CrosstermBackend;
+use tokio::sync::mpsc::Sender;
+
+use super::message::Message;
+use super::state::State;
+use super::view;
+
+/// Whether the terminal is ours: whoever sets it to false gives it back.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// There is a terminal to read keys from and to draw on.
+pub fn is_there() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Its columns and rows.
+pub fn size() -> Message {
+    let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
+    Message::Resize(columns, rows)
+}
+
+/// The terminal while the lab draws on it; dropped, it is as it was.
+pub struct Screen {
+    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+}
+
+impl Screen {
+    /// # Errors
+    /// The terminal refused; it is as it was.
+    pub fn enter() -> io::Result<Screen> {
+        restore_on_panic();
+        TAKEN.store(true, Ordering::SeqCst);
+        let entered = enable_raw_mode()
+            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, cursor::Hide))
+            .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()))));
+        match entered {
+            Ok(terminal) => Ok(Screen { terminal }),
+            Err(error) => {
+                leave();
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws in one synchronised update: no terminal shows half a frame.
+    pub fn draw(&mut self, state: &State) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| view::draw(frame, state))?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// To the clipboard of the terminal, also through ssh, where the terminal allows it (OSC 52).
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Gives the terminal back. Errors are of no use: there may be no terminal any more.
+fn leave() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let mut out = io::stdout();
+        let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+        let _ = out.flush();
+    }
+}
+
+/// A panic's message belongs on the screen that comes back, not on the one that goes. A panic of a helper thread ends
+/// the program as well: the screen would go on without what that thread did.
+fn restore_on_panic() {
+    let previous = std::panic::take_hook();
+    let drawing = std::thread::current().id();
+    std::panic::set_hook(Box::new(move |info| {
+        leave();
+        previous(info);
+        if std::thread::current().id() != drawing {
+            std::process::exit(101);
+        }
+    }));
+}
+
+/// Reads keys until the terminal is gone, on a thread of its own.
+///
+/// crossterm's reader spins for ever when the terminal hangs up (its issue 793), so it is only called when `poll` says
+/// that there is something to read and that nothing hung up.
+pub fn read_keys(messages: Sender<Message>) {
+    loop {
+        let stdin = io::stdin();
+        let mut waiting = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut waiting, PollTimeout::NONE) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => continue,
+            Err(_) => break,
+        }
+        let happened = waiting[0].revents().unwrap_or(PollFlags::empty());
+        if happened.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
+            break;
+        }
+        match read_pending(&messages) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(_) => break,
+        }
+    }
+    // Nobody listens any more only when the screen is leaving anyway.
+    let _ = messages.blocking_send(Message::Leave);
+}
+
+/// False when nobody listens any more.
+fn read_pending(messages: &Sender<Message>) -> io::Result<bool> {
+    while event::poll(Duration::ZERO)? {
+        let message = match event::read()? {
+            Event::Key(key) => Message::Key(key),
+            Event::Resize(columns, rows) => Message::Resize(columns, rows),
+            _ => continue,
+        };
+        if messages.blocking_send(message).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

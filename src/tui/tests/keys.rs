@@ -1,0 +1,283 @@
+//! What each key does in each mode.
+
+use crossterm::event::KeyCode;
+
+use super::super::effect::Effect;
+use super::super::message::Message;
+use super::super::mode::Mode;
+use super::super::samples;
+use super::super::settings::Field;
+use super::super::state::{LogTab, Pane};
+use super::super::update::update;
+use super::{press, text, type_text};
+use crate::domain::run::RunState;
+use crate::domain::step::{Step, StepSet};
+use crate::runs::RunId;
+
+#[test]
+fn digits_toggle_the_ten_steps() {
+    let mut state = samples::never_used();
+    for (digit, step) in "1234567890".chars().zip(Step::ALL) {
+        press(&mut state, KeyCode::Char(digit));
+        assert!(!state.spec.steps.contains(step), "{digit}");
+        assert_eq!(state.step, step);
+    }
+    assert!(state.spec.steps.is_empty());
+    type_text(&mut state, "1234567890");
+    assert_eq!(state.spec.steps, StepSet::ALL);
+}
+
+#[test]
+fn a_step_without_its_prerequisite_toggles_and_says_why_it_does_nothing() {
+    let mut state = samples::never_used();
+    type_text(&mut state, "144");
+    assert!(state.spec.steps.contains(Step::Broadcast));
+    let notice = state.notice.clone().unwrap().text;
+    assert!(notice.contains("step 4") && notice.contains("step 1 is off"), "{notice}");
+    assert!(text(&state, 80, 24).contains("[!]"));
+    assert!(text(&state, 120, 40).contains("No effect while step 1 is"));
+}
+
+#[test]
+fn run_starts_what_is_shown() {
+    let mut state = samples::never_used();
+    type_text(&mut state, "4+");
+    let effects = type_text(&mut state, "r");
+    let mut spec = samples::spec(3, StepSet::ALL.without(Step::Broadcast));
+    spec.seed = state.spec.seed;
+    assert_eq!(effects, [Effect::Start { spec: Box::new(spec), preset: "cpu".into() }]);
+    let effects = update(&mut state, Message::Started(RunId(1)));
+    assert!(effects.contains(&Effect::Watch(RunId(1))) && effects.contains(&Effect::ListRuns), "{effects:?}");
+}
+
+#[test]
+fn a_second_run_asks_first() {
+    let mut state = samples::running();
+    assert_eq!(type_text(&mut state, "r"), []);
+    assert_eq!(state.mode, Mode::ConfirmStart { going: RunId(2) });
+    press(&mut state, KeyCode::Enter);
+    assert_eq!(state.mode, Mode::Normal);
+    assert!(matches!(type_text(&mut state, "ry")[..], [Effect::Start { .. }]));
+}
+
+#[test]
+fn stop_asks_and_can_be_declined() {
+    let mut state = samples::running();
+    type_text(&mut state, "x");
+    assert_eq!(press(&mut state, KeyCode::Esc), []);
+    assert_eq!(type_text(&mut state, "xy"), [Effect::Stop(RunId(2))]);
+    let mut idle = samples::compared();
+    assert_eq!(type_text(&mut idle, "x"), []);
+    assert!(idle.notice.unwrap().text.contains("nothing to stop"));
+}
+
+#[test]
+fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
+    let mut idle = samples::compared();
+    type_text(&mut idle, "q");
+    assert!(idle.done);
+    for (answer, done, effects) in [('l', true, vec![]), ('s', true, vec![Effect::Stop(RunId(2))]), ('n', false, vec![])] {
+        let mut state = samples::running();
+        type_text(&mut state, "q");
+        assert!(matches!(state.mode, Mode::Quit { .. }) && !state.done);
+        assert_eq!(press(&mut state, KeyCode::Char(answer)), effects);
+        assert_eq!(state.done, done, "{answer}");
+    }
+}
+
+#[test]
+fn a_finished_run_continues_for_more_epochs() {
+    let mut state = samples::compared();
+    type_text(&mut state, "c");
+    assert_eq!(state.mode, Mode::Continue { run: RunId(5), done: 3, more: 3 });
+    press(&mut state, KeyCode::Right);
+    assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Continue { run: RunId(5), epochs: 7 }]);
+    let mut going = samples::running();
+    type_text(&mut going, "c");
+    assert_eq!(going.mode, Mode::Normal);
+    assert!(going.notice.unwrap().text.contains("still going"));
+}
+
+#[test]
+fn a_run_without_checkpoints_cannot_continue_and_says_so() {
+    let mut state = samples::compared();
+    state.runs.last_mut().unwrap().record.as_mut().unwrap().spec.checkpointing = false;
+    type_text(&mut state, "c");
+    assert_eq!(state.mode, Mode::Normal);
+    assert!(state.notice.unwrap().text.contains("wrote no checkpoints"));
+}
+
+#[test]
+fn the_baseline_is_the_users_choice() {
+    let mut state = samples::compared();
+    assert_eq!(state.baseline().unwrap().id, RunId(1));
+    state.focus = Pane::Runs;
+    type_text(&mut state, "jjj");
+    assert_eq!(state.watched.as_ref().unwrap().id, RunId(2));
+    assert_eq!(type_text(&mut state, "b"), [Effect::ReadBaseline(RunId(2))]);
+    assert_eq!(state.baseline().unwrap().id, RunId(2));
+    let gained = state.comparison(state.summary(RunId(3)).unwrap()).unwrap();
+    assert!((gained.speedup.unwrap() - 1990.0 / 1964.0).abs() < 1e-9);
+    assert!(state.comparison(state.summary(RunId(4)).unwrap()).is_err(), "another model");
+    assert!(state.comparison(state.summary(RunId(5)).unwrap()).is_err(), "other data");
+}
+
+#[test]
+fn choosing_a_run_shows_it() {
+    let mut state = samples::compared();
+    state.focus = Pane::Runs;
+    let effects = press(&mut state, KeyCode::Down);
+    assert!(effects.contains(&Effect::Watch(RunId(4))), "{effects:?}");
+    press(&mut state, KeyCode::End);
+    assert_eq!(state.watched.as_ref().unwrap().id, RunId(1));
+    assert_eq!(press(&mut state, KeyCode::Down), []);
+}
+
+#[test]
+fn settings_are_stepped_and_typed() {
+    let mut state = samples::never_used();
+    state.focus = Pane::Settings;
+    press(&mut state, KeyCode::Down);
+    assert_eq!(state.field, Field::Np);
+    press(&mut state, KeyCode::Right);
+    assert_eq!(state.spec.np, 3);
+    press(&mut state, KeyCode::Enter);
+    press(&mut state, KeyCode::Backspace);
+    type_text(&mut state, "12");
+    press(&mut state, KeyCode::Enter);
+    assert_eq!((state.spec.np, &state.mode), (12, &Mode::Normal));
+}
+
+#[test]
+fn typed_text_that_means_nothing_is_explained_in_place_and_changes_nothing() {
+    let mut state = samples::never_used();
+    state.focus = Pane::Settings;
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    press(&mut state, KeyCode::Backspace);
+    type_text(&mut state, "0");
+    press(&mut state, KeyCode::Enter);
+    assert!(matches!(&state.mode, Mode::Edit { error: Some(error), .. } if error.contains("np is 0")), "{:?}", state.mode);
+    assert!(text(&state, 80, 24).contains("np is 0"));
+    // Keys are text here: no run starts, no step toggles, nothing quits.
+    assert_eq!(type_text(&mut state, "rq1"), []);
+    assert!(!state.done);
+    press(&mut state, KeyCode::Esc);
+    assert_eq!((state.spec.np, &state.mode), (2, &Mode::Normal));
+}
+
+#[test]
+fn hardware_picks_the_preset_unless_the_user_did() {
+    let mut state = samples::fresh();
+    update(&mut state, Message::Telemetry(samples::gpu_sample()));
+    assert_eq!((state.preset.as_str(), state.spec.np), ("gpu", 8));
+    let mut touched = samples::fresh();
+    type_text(&mut touched, "+");
+    update(&mut touched, Message::Telemetry(samples::gpu_sample()));
+    assert_eq!((touched.preset.as_str(), touched.spec.np), ("cpu", 3));
+}
+
+#[test]
+fn the_log_stays_where_one_scrolled_to() {
+    let mut state = samples::running();
+    state.focus = Pane::Log;
+    let lines = |state: &mut super::super::state::State, from: usize, to: usize| {
+        let log = |line| crate::runs::RunUpdate::Log { process: 0, text: format!("line {line}") };
+        update(state, Message::Updates(RunId(2), (from..to).map(log).collect()));
+    };
+    lines(&mut state, 0, 100);
+    assert!(text(&state, 80, 24).contains("line 99"));
+    press(&mut state, KeyCode::PageUp);
+    assert!(text(&state, 80, 24).contains("line 89") && !text(&state, 80, 24).contains("line 90"));
+    lines(&mut state, 100, 200);
+    assert!(text(&state, 80, 24).contains("line 89") && text(&state, 80, 24).contains("End follows"));
+    press(&mut state, KeyCode::End);
+    assert!(text(&state, 80, 24).contains("line 199"));
+    assert_eq!(state.log, LogTab::Root);
+    press(&mut state, KeyCode::Right);
+    assert_eq!(state.log, LogTab::Process(1));
+    assert!(text(&state, 80, 24).contains("warning: rank 1 speaks"));
+    press(&mut state, KeyCode::Right);
+    assert_eq!(state.log, LogTab::Launcher);
+}
+
+#[test]
+fn a_failed_run_names_the_rank_the_cause_and_its_last_lines() {
+    let mut state = samples::failed();
+    let screen = text(&state, 120, 40);
+    assert!(screen.contains("failed") && screen.contains("rank 1 was ended by signal 9"), "{screen}");
+    assert_eq!(state.log, LogTab::Process(1));
+    assert!(screen.contains("out of memory: 812 MiB asked"));
+    type_text(&mut state, "i");
+    let details = text(&state, 80, 24);
+    assert!(details.contains("failed first") && details.contains("Last lines") && details.contains("out of memory"), "{details}");
+}
+
+#[test]
+fn the_command_of_a_run_is_shown_and_copied() {
+    let mut state = samples::compared();
+    let effects = type_text(&mut state, "iy");
+    assert!(matches!(&effects[..], [Effect::Copy(line)] if line.contains("mpirun -np 2")), "{effects:?}");
+    type_text(&mut state, "q");
+    assert_eq!((&state.mode, state.done), (&Mode::Normal, false));
+}
+
+#[test]
+fn at_the_start_a_run_that_is_still_going_is_followed() {
+    let mut state = samples::fresh();
+    let going = samples::summary(1, 2, samples::status(RunState::Running, "training"), None);
+    let runs = vec![going, samples::finished(2, 1, 900.0)];
+    assert!(update(&mut state, Message::Runs(runs)).contains(&Effect::Watch(RunId(1))));
+    let mut idle = samples::fresh();
+    let runs = vec![samples::finished(1, 1, 900.0), samples::finished(2, 1, 900.0)];
+    assert!(update(&mut idle, Message::Runs(runs)).contains(&Effect::Watch(RunId(2))));
+}
+
+#[test]
+fn updates_of_another_run_are_not_mixed_in() {
+    let mut state = samples::compared();
+    let before = text(&state, 120, 40);
+    update(&mut state, Message::Updates(RunId(1), samples::updates(2, 3, 10)));
+    assert_eq!(text(&state, 120, 40), before);
+}
+
+#[test]
+fn an_error_is_a_notice_that_goes_with_escape() {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Failed("mpirun was not found: install Open MPI".into()));
+    assert!(text(&state, 80, 24).contains("mpirun was not found"));
+    assert!(!state.done);
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(state.notice, None);
+}
+
+#[test]
+fn tab_visits_every_pane_and_comes_back() {
+    let mut state = samples::never_used();
+    for pane in Pane::ALL {
+        assert_eq!(state.focus, pane);
+        assert!(text(&state, 80, 24).contains(pane.title()), "{pane:?} is on the small screen when it has the focus");
+        press(&mut state, KeyCode::Tab);
+    }
+    assert_eq!(state.focus, Pane::Steps);
+    press(&mut state, KeyCode::BackTab);
+    assert_eq!(state.focus, Pane::Runs);
+    type_text(&mut state, "z");
+    assert!(!text(&state, 80, 24).contains("Next run"));
+    type_text(&mut state, "z");
+    assert!(text(&state, 80, 24).contains("Next run"));
+}
+
+#[test]
+fn a_long_window_scrolls_to_its_end_and_no_further() {
+    let mut state = samples::compared();
+    update(&mut state, Message::Resize(80, 24));
+    type_text(&mut state, "?");
+    for _ in 0..20 {
+        press(&mut state, KeyCode::PageDown);
+    }
+    let end = text(&state, 80, 24);
+    press(&mut state, KeyCode::Up);
+    assert_ne!(text(&state, 80, 24), end, "one step back shows at once");
+    assert!(end.contains("details of the chosen run"));
+}

@@ -1,0 +1,62 @@
+//! A panic while the screen is up: the terminal comes back, and the message is on it.
+//!
+//! The test runs itself again inside a pseudo terminal, where it may fall.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+use super::super::samples;
+use super::super::terminal::Screen;
+
+const CHILD: &str = "HVD_LAB_TEST_PANICS";
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_shows_its_message() {
+    if let Ok(place) = std::env::var(CHILD) {
+        let mut screen = Screen::enter().unwrap();
+        screen.draw(&samples::never_used()).unwrap();
+        match place.as_str() {
+            "drawing thread" => panic!("fell on purpose"),
+            _ => drop(std::thread::spawn(|| panic!("fell on purpose")).join()),
+        }
+        unreachable!("a panic of a helper thread ends the program");
+    }
+    for place in ["drawing thread", "helper thread"] {
+        let screen = watch(place);
+        let shown = screen.contents();
+        assert!(shown.contains("fell on purpose"), "{place}: {shown}");
+        assert!(!screen.alternate_screen() && !screen.hide_cursor(), "{place}");
+    }
+}
+
+/// The terminal after the child has fallen.
+fn watch(place: &str) -> vt100::Screen {
+    let pty = native_pty_system().openpty(PtySize { rows: 24, cols: 120, pixel_width: 0, pixel_height: 0 }).unwrap();
+    let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "--nocapture", "tui::tests::panic::a_panic_gives_the_terminal_back_and_shows_its_message"]);
+    command.env(CHILD, place);
+    command.env("RUST_BACKTRACE", "0");
+    let mut child = pty.slave.spawn_command(command).unwrap();
+    drop(pty.slave);
+    let mut output = pty.master.try_clone_reader().unwrap();
+    let mut terminal = vt100::Parser::new(24, 120, 0);
+    let mut bytes = [0; 4096];
+    // Ends when the child does: reading a terminal that nobody holds open is an error.
+    while let Ok(read @ 1..) = output.read(&mut bytes) {
+        terminal.process(&bytes[..read]);
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if Instant::now() > end => child.kill().unwrap(),
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    assert!(!status.success());
+    let termios = pty.master.get_termios().unwrap();
+    assert!(termios.local_flags.bits() & nix::libc::ICANON != 0, "{place}: still raw");
+    terminal.screen().clone()
+}

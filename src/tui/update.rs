@@ -1,0 +1,183 @@
+//! What each message does to the state, and what it asks of the world.
+//!
+//! Never does I/O, reads a clock or waits.
+
+mod command;
+mod window;
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use super::effect::Effect;
+use super::keymap;
+use super::message::Message;
+use super::state::{LogTab, State};
+use super::watched::Watched;
+use crate::domain::device::{DeviceKind, TelemetrySample};
+use crate::domain::event::{Event, TopologyReport};
+use crate::domain::run::RunState;
+use crate::launch::Ranks;
+use crate::runs::{RunId, RunSummary, RunUpdate};
+
+pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
+    match message {
+        Message::Key(key) => press(state, key),
+        Message::Resize(columns, rows) => {
+            state.size = (columns, rows);
+            Vec::new()
+        }
+        Message::Tick(now_s) => tick(state, now_s),
+        Message::Runs(runs) => list(state, runs),
+        Message::Updates(run, updates) => follow(state, run, updates),
+        Message::Baseline(run, curves) => {
+            state.baseline_curves = Some((run, curves));
+            Vec::new()
+        }
+        Message::Telemetry(sample) => {
+            hardware(state, &sample);
+            state.devices = Some(sample);
+            Vec::new()
+        }
+        Message::Data(data) => {
+            state.data = Some(data);
+            Vec::new()
+        }
+        Message::Started(run) => {
+            state.notice = None;
+            let mut effects = watch(state, run);
+            effects.push(Effect::ListRuns);
+            effects
+        }
+        Message::Continued(run) => {
+            state.inform(format!("run {run} goes on"));
+            let mut effects = watch(state, run);
+            effects.push(Effect::ListRuns);
+            effects
+        }
+        Message::Done(text) => {
+            state.inform(text);
+            Vec::new()
+        }
+        Message::Failed(text) => {
+            state.error(text);
+            vec![Effect::ListRuns]
+        }
+        Message::Leave => {
+            state.done = true;
+            Vec::new()
+        }
+    }
+}
+
+fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    if key.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    match keymap::command(state.mode.kind(), state.focus, key) {
+        Some(command) => command::obey(state, command),
+        None => Vec::new(),
+    }
+}
+
+fn tick(state: &mut State, now_s: f64) -> Vec<Effect> {
+    state.now_s = now_s;
+    // A run that goes on behind the one on the screen has no follower: its row comes from the list.
+    let watched_goes = state.watched.as_ref().is_some_and(Watched::is_going);
+    if state.going().is_some() && !watched_goes { vec![Effect::ListRuns] } else { Vec::new() }
+}
+
+/// The first sample tells what hardware there is: it picks the preset, unless the user has chosen.
+fn hardware(state: &mut State, sample: &TelemetrySample) {
+    let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
+    if state.devices.is_some() || gpus == 0 {
+        return;
+    }
+    for preset in &mut state.presets {
+        if preset.ranks == Ranks::Gpus {
+            *preset = preset.clone().fitted(1, gpus);
+        }
+    }
+    if !state.touched
+        && let Some(preset) = state.presets.iter().find(|preset| preset.ranks == Ranks::Gpus)
+    {
+        state.spec = preset.spec.clone();
+        state.preset = preset.name.clone();
+    }
+}
+
+fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
+    state.runs = runs;
+    state.listed = true;
+    let mut effects = Vec::new();
+    // At the start: the run that is still going, else the last one.
+    if state.watched.is_none()
+        && let Some(run) = state.going().or(state.runs.last().map(|run| run.id))
+    {
+        effects.extend(watch(state, run));
+    }
+    // The run on the screen was over, and has been continued from elsewhere.
+    if let Some(run) = revived(state) {
+        effects.extend(watch(state, run));
+    }
+    effects.extend(read_baseline(state));
+    effects
+}
+
+fn revived(state: &State) -> Option<RunId> {
+    let watched = state.watched.as_ref().filter(|watched| watched.state().is_some_and(RunState::is_over))?;
+    state.summary(watched.id).filter(|run| !run.status.state.is_over()).map(|run| run.id)
+}
+
+fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect> {
+    let Some(watched) = state.watched.as_mut().filter(|watched| watched.id == run) else { return Vec::new() };
+    let (before, processes) = (watched.state(), watched.topology.len());
+    let mut relist = false;
+    for update in updates {
+        relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
+        watched.absorb(update);
+    }
+    let mut effects = Vec::new();
+    if watched.topology.len() != processes && watched.is_going() {
+        effects.push(Effect::WatchRanks(ranks(watched, state.devices.as_ref())));
+    }
+    let now = watched.state();
+    if now != before {
+        relist = true;
+        if now.is_some_and(RunState::is_over) {
+            effects.push(Effect::WatchRanks(Vec::new()));
+        }
+        let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);
+        if let Some(process) = failed.and_then(|status| status.failed_process) {
+            state.log = if process == 0 { LogTab::Root } else { LogTab::Process(process) };
+            state.log_end = None;
+        }
+    }
+    if relist {
+        effects.push(Effect::ListRuns);
+    }
+    effects
+}
+
+/// Processes on this host by launch index: with step 1 off several call themselves rank 0, and each must show.
+fn ranks(watched: &Watched, here: Option<&TelemetrySample>) -> Vec<(usize, u32)> {
+    let is_here = |report: &&TopologyReport| here.is_none_or(|sample| sample.host == report.host);
+    let reports = watched.topology.iter().filter(|(_, report)| is_here(report));
+    reports.map(|(process, report)| (*process, report.pid)).collect()
+}
+
+/// Puts a run on the screen.
+fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
+    state.watched = Some(Watched::new(run));
+    state.log = LogTab::Root;
+    state.log_end = None;
+    vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)]
+}
+
+/// Asks for the curves of the baseline if they are not those on the screen already.
+fn read_baseline(state: &mut State) -> Vec<Effect> {
+    let Some(baseline) = state.baseline().map(|run| run.id) else { return Vec::new() };
+    if state.baseline_curves.as_ref().is_some_and(|(run, _)| *run == baseline) {
+        return Vec::new();
+    }
+    state.baseline_curves = Some((baseline, Default::default()));
+    vec![Effect::ReadBaseline(baseline)]
+}

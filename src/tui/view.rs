@@ -1,0 +1,52 @@
+//! The whole screen of one moment.
+//!
+//! Never changes the state.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+
+use super::layout::{LEAST, places};
+use super::pane::{self, header};
+use super::state::{Pane, State};
+use super::theme::to_ascii;
+
+pub fn draw(frame: &mut Frame, state: &State) {
+    let area = frame.area();
+    match places(area, state.zoom.then_some(state.focus), state.slot, pane::devices::rows(state)) {
+        None => too_small(frame, area),
+        Some(places) => {
+            header::draw(frame, places.header, state);
+            for (pane, rect) in places.panes {
+                match pane {
+                    Pane::Steps => pane::steps::draw(frame, rect, state),
+                    Pane::Settings => pane::settings::draw(frame, rect, state),
+                    Pane::Devices => pane::devices::draw(frame, rect, state),
+                    Pane::Chart => pane::chart::draw(frame, rect, state),
+                    Pane::Log => pane::log::draw(frame, rect, state),
+                    Pane::Runs => pane::runs::draw(frame, rect, state),
+                }
+            }
+            if let Some(rect) = places.shared {
+                pane::shared_by(frame, rect, state);
+            }
+            pane::footer::draw(frame, places.footer, state);
+            pane::notice::draw(frame, places.footer, state);
+            pane::window::draw(frame, area, state);
+        }
+    }
+    if state.theme.ascii {
+        to_ascii(frame.buffer_mut());
+    }
+}
+
+fn too_small(frame: &mut Frame, area: Rect) {
+    let lines = vec![
+        Line::from(format!("hvd-lab needs {}x{}", LEAST.0, LEAST.1)).centered(),
+        Line::from(format!("this is {}x{}", area.width, area.height)).centered(),
+        Line::from("make it larger, or q").centered(),
+    ];
+    let [middle] = Layout::vertical([Constraint::Length(3)]).flex(Flex::Center).areas(area);
+    frame.render_widget(Paragraph::new(lines), middle);
+}

@@ -1,0 +1,198 @@
+//! Data files good and bad, as a user may hand them over: each fault gets one message naming file, expected and found.
+//!
+//! Never uses the network beyond 127.0.0.1, nor the user's own cache.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::{Compression, write::GzEncoder};
+use hvd_lab::dataset::{self, IMAGE_BYTES, Location, SplitKind};
+use hvd_lab::domain::run::DataSource;
+
+#[path = "support/fashion_mnist.rs"]
+mod fashion_mnist;
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+fn images(count: usize) -> Vec<u8> {
+    let pixels = (0..count * IMAGE_BYTES).map(|index| (index * 7 % 251) as u8);
+    words(&[0x803, count as u32, 28, 28]).into_iter().chain(pixels).collect()
+}
+
+fn labels(count: usize) -> Vec<u8> {
+    words(&[0x801, count as u32]).into_iter().chain((0..count).map(|index| (index % 10) as u8)).collect()
+}
+
+/// A folder with 20 training and 10 test images.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("train-images-idx3-ubyte.gz", images(20)),
+        ("train-labels-idx1-ubyte.gz", labels(20)),
+        ("t10k-images-idx3-ubyte.gz", images(10)),
+        ("t10k-labels-idx1-ubyte.gz", labels(10)),
+    ];
+    for (name, content) in files {
+        std::fs::write(folder.path().join(name), gzip(&content)).unwrap();
+    }
+    folder
+}
+
+fn load(folder: &Path, limit: Option<usize>) -> Result<dataset::Split, String> {
+    let location = Location::Folder(folder.to_owned());
+    dataset::load(&location, SplitKind::Train, limit).map_err(|error| error.to_string())
+}
+
+#[test]
+fn compressed_and_plain_files_read_alike_and_a_limit_gives_a_prefix() {
+    let folder = folder();
+    let all = load(folder.path(), None).unwrap();
+    assert_eq!((all.len(), all.images.len()), (20, 20 * IMAGE_BYTES));
+    assert_eq!(all.image(0), &images(20)[16..16 + IMAGE_BYTES]);
+    let some = load(folder.path(), Some(7)).unwrap();
+    assert_eq!(some.labels, all.labels[..7]);
+    assert_eq!(some.images, all.images[..7 * IMAGE_BYTES]);
+    assert_eq!(load(folder.path(), Some(1000)).unwrap(), all);
+
+    for (name, content) in [("train-images-idx3-ubyte", images(20)), ("train-labels-idx1-ubyte", labels(20))] {
+        std::fs::remove_file(folder.path().join(format!("{name}.gz"))).unwrap();
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    assert_eq!(load(folder.path(), None).unwrap(), all);
+    assert_eq!(load(folder.path(), Some(7)).unwrap(), some);
+}
+
+/// What is wrong with a file, its bytes, and words that the message must hold.
+type Fault = (&'static str, Vec<u8>, &'static [&'static str]);
+
+fn image_faults() -> Vec<Fault> {
+    let good = images(20);
+    let packed = gzip(&good);
+    let longer = [good.clone(), vec![0; 5]].concat();
+    let mut flipped = packed.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0x55;
+    flipped[middle + 1] ^= 0x55;
+    vec![
+        ("empty", vec![], &["IDX header", "the file's end"]),
+        ("cut header", good[..10].to_vec(), &["IDX header", "the file's end"]),
+        ("cut plain", good[..good.len() - 1].to_vec(), &["20 values", "only 15679 bytes"]),
+        ("cut gzip", packed[..packed.len() / 2].to_vec(), &["20 values", "damaged gzip"]),
+        ("gzip without its end", packed[..packed.len() - 6].to_vec(), &["20 values", "damaged gzip"]),
+        ("gzip header alone", packed[..10].to_vec(), &["IDX header"]),
+        ("short content in sound gzip", gzip(&good[..good.len() - 1]), &["only 15679 bytes"]),
+        ("one byte more", longer.clone(), &["15680 bytes in all", "more bytes"]),
+        ("one byte more in gzip", gzip(&longer), &["more bytes"]),
+        ("two files in one", [packed.clone(), packed.clone()].concat(), &["more bytes"]),
+        ("flipped bits", flipped, &["20 values"]),
+        ("a text", b"<html><body>404 Not Found</body></html>".to_vec(), &["IDX image file", "another kind of file"]),
+        ("labels", labels(20), &["IDX image file", "IDX label file"]),
+        ("MNIST of another size", words(&[0x803, 20, 32, 32]), &["28x28", "32x32"]),
+        ("no images", words(&[0x803, 0, 28, 28]), &["at least 1", "found 0"]),
+        ("a header that promises 3 TB", words(&[0x803, u32::MAX, 28, 28]), &["4294967295 values", "only 0 bytes"]),
+        ("fewer than labels", gzip(&images(19)), &["19 labels", "found 20 labels"]),
+    ]
+}
+
+#[test]
+fn every_fault_of_an_image_file_is_named() {
+    for (what, content, expected) in image_faults() {
+        for limit in [None, Some(20), Some(3)] {
+            let folder = folder();
+            std::fs::write(folder.path().join("train-images-idx3-ubyte.gz"), &content).unwrap();
+            // With a limit, what lies behind it may go unseen if the sizes fit; every other fault shows.
+            let Err(message) = load(folder.path(), limit) else {
+                let behind = ["flipped bits", "two files in one"].contains(&what) && limit == Some(3);
+                assert!(behind, "{what} was accepted with limit {limit:?}");
+                continue;
+            };
+            assert!(message.contains("train-") && message.contains("idx"), "{what}: {message}");
+            assert!(!message.contains('\n'), "{what}: {message}");
+            expected.iter().for_each(|part| assert!(message.contains(part), "{what}: `{part}` not in: {message}"));
+        }
+    }
+}
+
+#[test]
+fn labels_beyond_nine_and_missing_things_are_named() {
+    let folder = folder();
+    let mut wrong = labels(20);
+    wrong[8 + 5] = 11;
+    std::fs::write(folder.path().join("train-labels-idx1-ubyte.gz"), gzip(&wrong)).unwrap();
+    let message = load(folder.path(), None).unwrap_err();
+    assert!(message.contains("labels 0 to 9") && message.contains("label 11 at index 5"), "{message}");
+
+    std::fs::remove_file(folder.path().join("train-labels-idx1-ubyte.gz")).unwrap();
+    let message = load(folder.path(), None).unwrap_err();
+    assert!(message.contains("has no train-labels-idx1-ubyte.gz"), "{message}");
+
+    std::fs::create_dir(folder.path().join("train-labels-idx1-ubyte.gz")).unwrap();
+    assert!(load(folder.path(), None).unwrap_err().contains("a folder, pipe or device"));
+
+    let message = load(&folder.path().join("nowhere"), None).unwrap_err();
+    assert!(message.contains("cannot read") && message.contains("nowhere"), "{message}");
+}
+
+#[test]
+fn own_images_are_accepted_from_a_folder_under_their_own_name_only() {
+    let folder = folder();
+    let located = dataset::locate(DataSource::Auto, Some(folder.path()), true).unwrap();
+    assert_eq!(located.label, "custom images");
+    assert_eq!(located.location, Location::Folder(folder.path().to_owned()));
+    let demanded = dataset::locate(DataSource::FashionMnist, Some(folder.path()), true).unwrap_err();
+    assert!(demanded.to_string().contains("not Fashion-MNIST"), "{demanded}");
+    let cache = tempfile::tempdir().unwrap();
+    let import = dataset::import(folder.path(), cache.path()).unwrap_err().to_string();
+    assert!(import.contains("not the official Fashion-MNIST file"), "{import}");
+    assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0, "the cache holds official files only");
+    // A damaged folder is refused before any rank starts.
+    std::fs::write(folder.path().join("t10k-images-idx3-ubyte.gz"), b"oops").unwrap();
+    assert!(dataset::locate(DataSource::Auto, Some(folder.path()), true).is_err());
+}
+
+#[test]
+fn the_word_generated_stands_for_the_generator() {
+    let located = dataset::locate(DataSource::Auto, Some(Path::new("generated")), true).unwrap();
+    assert_eq!((located.location, located.label.as_str()), (Location::Generated, "generated garments"));
+    let split = dataset::load(&Location::Generated, SplitKind::Test, Some(5)).unwrap();
+    assert_eq!(split.len(), 5);
+    assert!(dataset::locate(DataSource::FashionMnist, Some(Path::new("generated")), true).is_err());
+}
+
+#[test]
+fn the_real_files_are_read_recognised_and_imported() {
+    let Some(real) = fashion_mnist::folder() else { return };
+    let split = load(&real, None).unwrap();
+    assert_eq!(split.len(), 60_000);
+    assert_eq!(split.labels[..5], [9, 0, 0, 3, 0]);
+    let test = dataset::load(&Location::Folder(real.clone()), SplitKind::Test, Some(5000)).unwrap();
+    assert_eq!((test.len(), &test.labels[..5]), (5000, &[9, 2, 1, 1, 6][..]));
+
+    let located = dataset::locate(DataSource::FashionMnist, Some(&real), true).unwrap();
+    assert_eq!(located.label, "Fashion-MNIST");
+
+    let home = tempfile::tempdir().unwrap();
+    let cache: PathBuf = home.path().join("deep/data");
+    assert!(!dataset::status(&cache).unwrap().is_complete());
+    dataset::import(&real, &cache).unwrap();
+    assert!(dataset::status(&cache).unwrap().is_complete());
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 4);
+
+    // A byte changed later is found by the status, which reads everything.
+    let victim = cache.join("t10k-images-idx3-ubyte.gz");
+    let mut content = std::fs::read(&victim).unwrap();
+    content[1000] ^= 1;
+    std::fs::remove_file(&victim).unwrap();
+    std::fs::write(&victim, content).unwrap();
+    assert!(!dataset::status(&cache).unwrap().is_complete());
+    dataset::import(&real, &cache).unwrap();
+    assert!(dataset::status(&cache).unwrap().is_complete());
+}

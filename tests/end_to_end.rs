@@ -1,0 +1,151 @@
+//! The whole house at once: the real lab starts the real trainer under the real mpirun, on few images.
+//!
+//! Never uses a stand-in. Without mpirun or hvd-train its tests are skipped by name; HVD_LAB_REQUIRE=mpi,train turns the
+//! skip into a failure.
+
+use std::path::Path;
+use std::process::Output;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hvd_lab::domain::event::{Event, EventLine};
+use hvd_lab::domain::run::RunState;
+use hvd_lab::runs::{RunId, process};
+use lab::{Lab, finish, stderr, stdout, wait_for};
+use nix::sys::signal::Signal;
+
+#[path = "support/fashion_mnist.rs"]
+mod fashion_mnist;
+// Shared with tests/launch.rs, which uses the other half of it.
+#[allow(dead_code)]
+#[path = "launch/lab.rs"]
+mod lab;
+
+const SMALL: [&str; 8] = ["--train-images", "400", "--validation-images", "100", "--batch-size", "32", "--model", "wrn-10-1"];
+
+/// A lab with the real mpirun and the real trainer, built beside it.
+fn with_trainer() -> Option<Lab> {
+    let trainer = lab::program().with_file_name("hvd-train");
+    if trainer.is_file() {
+        return Some(Lab::with_mpirun()?.env("HVD_TRAIN", &trainer.display().to_string()));
+    }
+    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-train");
+    eprintln!("skipped: no hvd-train beside hvd-lab; `make test` builds it");
+    None
+}
+
+/// One run at a time: each has the cores of the machine to itself.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run(lab: &Lab, flags: &[&str]) -> Output {
+    lab.run(&[["run"].as_slice(), &SMALL, flags].concat())
+}
+
+fn events(lab: &Lab, id: u32) -> Vec<EventLine> {
+    let text = std::fs::read_to_string(lab.folder(id).events_file()).unwrap();
+    text.lines().filter_map(EventLine::parse_line).collect()
+}
+
+fn log_files(lab: &Lab, id: u32) -> Vec<String> {
+    let folder = lab.folder(id).path().join("logs");
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn two_runs_are_made_compared_and_continued() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    for (np, id) in [("1", 1), ("2", 2)] {
+        let output = run(&lab, &["--np", np, "--steps", "1-10", "--epochs", "2", "--data", "generated"]);
+        assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+        for line in ["Epoch 1/2", "Epoch 2/2"] {
+            assert_eq!(stdout(&output).lines().filter(|found| *found == line).count(), 1, "{line}");
+        }
+        let summary = lab.store().summary(RunId(id)).unwrap();
+        assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 2));
+        assert!(summary.figures.images_per_sec.unwrap() > 0.0 && summary.test.is_some());
+        assert_eq!(summary.record.unwrap().data_label, "generated garments");
+        lab.assert_nothing_left(id);
+    }
+    let files = log_files(&lab, 2);
+    assert_eq!(files[..2], ["checkpoint-1.safetensors", "checkpoint-2.safetensors"]);
+    assert!(files[2].starts_with("events.out.tfevents.") && files.len() == 3, "{files:?}");
+
+    let compared = lab.run(&["compare", "1", "2", "--json"]);
+    let rows: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
+    assert!(rows.to_string().contains("speedup"), "{rows}");
+
+    let output = lab.run(&["run", "--continue", "2", "--epochs", "3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("Epoch 2/3") && stdout(&output).contains("Epoch 3/3"), "{}", stdout(&output));
+    assert_eq!(lab.store().summary(RunId(2)).unwrap().last_epoch, 3);
+}
+
+#[test]
+fn the_real_images_are_used_where_they_are() {
+    let (_turn, Some(lab), Some(folder)) = (turn(), with_trainer(), fashion_mnist::folder()) else { return };
+    let folder = folder.display().to_string();
+    let flags = ["--train-images", "3000", "--validation-images", "500", "--np", "2", "--epochs", "2", "--data-dir", &folder];
+    let output = lab.run(&[["run", "--model", "wrn-10-1", "--batch-size", "32"].as_slice(), &flags].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let summary = lab.store().summary(RunId(1)).unwrap();
+    assert_eq!(summary.record.as_ref().unwrap().data_label, "Fashion-MNIST");
+    let accuracy = summary.test.unwrap().accuracy;
+    assert!(accuracy > 0.35, "two short epochs learn something: {accuracy}");
+}
+
+#[test]
+fn killing_a_rank_fails_the_run_by_name() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let going = lab.spawn(&[["run"].as_slice(), &SMALL, &["--np", "2", "--epochs", "1000", "--data", "generated"]].concat());
+    let trains = || events_so_far(&lab).iter().any(|line| line.process == 1 && matches!(line.event, Event::Step { .. }));
+    wait_for("the second rank to train", || trains().then_some(()));
+    process::signal(lab.pids(1)[1], Signal::SIGKILL);
+    let output = finish(going);
+    assert_eq!(output.status.code(), Some(1));
+    let status = lab.status(1);
+    assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(1)), "{status:?}");
+    lab.assert_nothing_left(1);
+}
+
+fn events_so_far(lab: &Lab) -> Vec<EventLine> {
+    if lab.store().ids().is_empty() || !lab.folder(1).events_file().exists() { Vec::new() } else { events(lab, 1) }
+}
+
+#[test]
+fn damaged_images_are_refused_by_name() {
+    let (_turn, Some(lab), Some(good)) = (turn(), with_trainer(), fashion_mnist::folder()) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    for entry in
+        std::fs::read_dir(good).unwrap().flatten().filter(|entry| entry.path().extension().is_some_and(|end| end == "gz"))
+    {
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let cut = folder.path().join("train-images-idx3-ubyte.gz");
+    let bytes = std::fs::read(&cut).unwrap();
+    std::fs::remove_file(&cut).unwrap();
+    std::fs::write(&cut, &bytes[..bytes.len() / 3]).unwrap();
+    let output = run(&lab, &["--np", "1", "--data-dir", path(folder.path())]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("train-images-idx3-ubyte.gz"), "{said}");
+}
+
+#[test]
+fn the_doctor_finds_all_that_a_run_needs() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let output = lab.run(&["doctor"]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    for word in ["libtorch", "MPI", "mpirun"] {
+        assert!(stdout(&output).contains(word), "{word}: {}", stdout(&output));
+    }
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

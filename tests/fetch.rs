@@ -1,0 +1,272 @@
+//! Downloads from servers on 127.0.0.1 that behave and misbehave, and the verb `hvd-lab data` around them.
+//!
+//! Never asks the real addresses: where a test could get there, a closed port stands in as the proxy.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use assert_cmd::Command as Lab;
+use hvd_lab::dataset::{Fetcher, OfficialFile, Progress};
+use sha2::{Digest, Sha256};
+
+#[path = "support/fashion_mnist.rs"]
+mod fashion_mnist;
+#[path = "support/server.rs"]
+mod server;
+
+use server::{Manner, Server};
+
+fn content() -> Vec<u8> {
+    (0..200_000_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+/// Something to fetch that is not 30 MB: `file.bin`.
+fn small_file() -> OfficialFile {
+    let digest: String = Sha256::digest(content()).iter().map(|byte| format!("{byte:02x}")).collect();
+    OfficialFile {
+        name: "file.bin",
+        bytes: content().len() as u64,
+        sha256: Box::leak(digest.into_boxed_str()),
+        plain_bytes: u64::MAX,
+        plain_sha256: "",
+    }
+}
+
+fn serve(content: Vec<u8>, manner: Manner) -> Server {
+    Server::start(HashMap::from([("file.bin".to_owned(), content)]), manner)
+}
+
+/// Outcome, and what was told on the way.
+fn fetch(addresses: &[&str], cache: &Path) -> (Result<(), String>, Vec<Progress>) {
+    let addresses = addresses.iter().map(|address| (*address).to_owned()).collect();
+    let fetcher = Fetcher { addresses, files: vec![small_file()] };
+    let mut told = Vec::new();
+    let outcome = fetcher.fetch(cache, &mut |progress| told.push(progress));
+    (outcome.map_err(|error| error.to_string()), told)
+}
+
+fn is_whole(cache: &Path) -> bool {
+    std::fs::read(cache.join("file.bin")).is_ok_and(|found| found == content()) && !cache.join("file.bin.part").exists()
+}
+
+#[test]
+fn a_file_is_fetched_checked_and_told_and_a_second_call_asks_nobody() {
+    let (home, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Proper));
+    let cache = home.path().join("not/there/yet");
+    let (outcome, told) = fetch(&[&server.address], &cache);
+    assert_eq!(outcome, Ok(()));
+    assert!(is_whole(&cache));
+    assert_eq!(told.last(), Some(&Progress::Bytes { done: 200_000, total: 200_000 }));
+    assert_eq!(fetch(&[&server.address], &cache), (Ok(()), vec![]));
+    assert_eq!(server.requests(), ["file.bin"]);
+}
+
+#[test]
+fn a_broken_connection_goes_on_where_it_stopped() {
+    let (cache, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Breaks(60_000)));
+    let (outcome, told) = fetch(&[&server.address], cache.path());
+    assert_eq!(outcome, Ok(()));
+    assert!(is_whole(cache.path()));
+    let expected = ["file.bin", "file.bin bytes=60000-", "file.bin bytes=120000-", "file.bin bytes=180000-"];
+    assert_eq!(server.requests(), expected);
+    assert_eq!(told.iter().filter(|progress| matches!(progress, Progress::Setback { .. })).count(), 3);
+}
+
+#[test]
+fn what_an_earlier_run_left_is_used() {
+    let (cache, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Proper));
+    std::fs::write(cache.path().join("file.bin.part"), &content()[..150_000]).unwrap();
+    assert_eq!(fetch(&[&server.address], cache.path()).0, Ok(()));
+    assert!(is_whole(cache.path()));
+    assert_eq!(server.requests(), ["file.bin bytes=150000-"]);
+
+    // A whole part needs no network at all.
+    std::fs::rename(cache.path().join("file.bin"), cache.path().join("file.bin.part")).unwrap();
+    assert_eq!(fetch(&["http://127.0.0.1:1"], cache.path()).0, Ok(()));
+    assert!(is_whole(cache.path()));
+}
+
+#[test]
+fn wrong_bytes_are_thrown_away_and_the_file_is_fetched_anew() {
+    let (cache, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Proper));
+    for wrong in [vec![7; 150_000], vec![7; 200_000], vec![7; 300_000]] {
+        let _ = std::fs::remove_file(cache.path().join("file.bin"));
+        std::fs::write(cache.path().join("file.bin.part"), wrong).unwrap();
+        assert_eq!(fetch(&[&server.address], cache.path()).0, Ok(()));
+        assert!(is_whole(cache.path()));
+    }
+    // A damaged file under its final name is replaced.
+    std::fs::write(cache.path().join("file.bin"), b"damaged").unwrap();
+    assert_eq!(fetch(&[&server.address], cache.path()).0, Ok(()));
+    assert!(is_whole(cache.path()));
+}
+
+#[test]
+fn a_server_without_ranges_sends_the_whole() {
+    let (cache, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::NoRanges));
+    std::fs::write(cache.path().join("file.bin.part"), &content()[..150_000]).unwrap();
+    assert_eq!(fetch(&[&server.address], cache.path()).0, Ok(()));
+    assert!(is_whole(cache.path()));
+}
+
+#[test]
+fn the_next_address_is_tried_and_every_failure_is_named() {
+    let cache = tempfile::tempdir().unwrap();
+    let missing = serve(content(), Manner::NotFound);
+    let mut other = content();
+    other[5] ^= 1;
+    let wrong = serve(other, Manner::Proper);
+    let longer = serve([content(), vec![1]].concat(), Manner::Proper);
+    let bad = ["http://127.0.0.1:1", &missing.address, &wrong.address, &longer.address];
+
+    let (outcome, _) = fetch(&bad, cache.path());
+    let message = outcome.unwrap_err();
+    for expected in ["cannot download file.bin", "127.0.0.1:1: ", "HTTP status 404", "SHA-256", "data import"] {
+        assert!(message.contains(expected), "`{expected}` not in: {message}");
+    }
+    assert!(!message.contains('\n'));
+    assert!(!cache.path().join("file.bin").exists(), "nothing wrong gets the file's name");
+
+    let good = serve(content(), Manner::Proper);
+    let addresses: Vec<&str> = bad.into_iter().chain([good.address.as_str()]).collect();
+    assert_eq!(fetch(&addresses, cache.path()).0, Ok(()));
+    assert!(is_whole(cache.path()));
+}
+
+#[test]
+fn a_second_download_into_the_same_cache_waits_for_the_first() {
+    let (cache, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Proper));
+    std::thread::scope(|scope| {
+        let both: Vec<_> = (0..2).map(|_| scope.spawn(|| fetch(&[&server.address], cache.path()).0)).collect();
+        both.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), Ok(())));
+    });
+    assert!(is_whole(cache.path()));
+    assert_eq!(server.requests(), ["file.bin"], "one of them found it there");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_named() {
+    let (home, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Proper));
+    std::fs::write(home.path().join("file"), b"no folder").unwrap();
+    let cache = home.path().join("file/data");
+    let message = fetch(&[&server.address], &cache).0.unwrap_err();
+    assert!(message.contains("cannot write") && message.contains("file/data") && message.contains("HVD_LAB_HOME"), "{message}");
+}
+
+#[test]
+fn a_full_disk_is_named_and_asks_no_other_address() {
+    let (cache, server) = (tempfile::tempdir().unwrap(), serve(content(), Manner::Proper));
+    std::os::unix::fs::symlink("/dev/full", cache.path().join("file.bin.part")).unwrap();
+    let message = fetch(&[&server.address, &server.address], cache.path()).0.unwrap_err();
+    assert!(
+        message.contains("cannot write") && message.contains("No space left") && message.contains("HVD_LAB_HOME"),
+        "{message}"
+    );
+    assert_eq!(server.requests(), ["file.bin"]);
+}
+
+/// `hvd-lab data ...` with a home of its own and a closed port where a network would be.
+fn lab(home: &Path, arguments: &[&str]) -> Lab {
+    let mut lab = Lab::cargo_bin("hvd-lab").unwrap();
+    lab.arg("data").args(arguments).env("HVD_LAB_HOME", home).timeout(Duration::from_secs(120));
+    for name in ["HVD_LAB_DATA", "HVD_LAB_DATA_URL", "HVD_LAB_OFFLINE", "NO_PROXY", "no_proxy"] {
+        lab.env_remove(name);
+    }
+    for name in ["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "http_proxy", "https_proxy"] {
+        lab.env(name, "http://127.0.0.1:1");
+    }
+    lab
+}
+
+/// Exit code, standard output, standard error.
+fn outcome(lab: &mut Lab) -> (i32, String, String) {
+    let output = lab.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_verb_says_what_is_here_and_what_a_run_would_use() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(home.path().join("data")).unwrap();
+    std::fs::write(home.path().join("data/t10k-images-idx3-ubyte.gz.part"), vec![0; 2 << 20]).unwrap();
+    std::fs::write(home.path().join("data/t10k-labels-idx1-ubyte.gz"), b"oops").unwrap();
+    let (code, text, errors) = outcome(&mut lab(home.path(), &[]));
+    assert_eq!((code, errors.as_str()), (0, ""), "{text}");
+    for expected in [
+        "not there",
+        "2.0 MiB of 4.2 MiB fetched",
+        "damaged (4 bytes instead of 5148)",
+        "generated garments",
+        "tries to fetch it",
+    ] {
+        assert!(text.contains(expected), "`{expected}` not in:\n{text}");
+    }
+    assert!(text.contains("(Fashion-MNIST is damaged in the cache: a run tries"), "{text}");
+    std::fs::remove_file(home.path().join("data/t10k-labels-idx1-ubyte.gz")).unwrap();
+    let (_, text, _) = outcome(&mut lab(home.path(), &["status", "--offline"]));
+    assert!(text.contains("generated garments (Fashion-MNIST is not on this machine, and offline is set)"), "{text}");
+}
+
+#[test]
+fn offline_refuses_to_fetch_and_says_what_else_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    for (arguments, variable) in [(&["fetch", "--offline"][..], ""), (&["fetch"][..], "1")] {
+        let (code, _, errors) = outcome(lab(home.path(), arguments).env("HVD_LAB_OFFLINE", variable));
+        assert_eq!(code, 2, "{errors}");
+        assert!(errors.starts_with("hvd-lab: Fashion-MNIST is not in") && errors.contains("data import DIR"), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing was begun");
+}
+
+#[test]
+fn without_a_network_fetching_fails_with_advice() {
+    let home = tempfile::tempdir().unwrap();
+    let (code, text, errors) = outcome(&mut lab(home.path(), &["fetch"]));
+    assert_eq!((code, text.as_str()), (1, ""), "{errors}");
+    let last = errors.lines().last().unwrap();
+    for expected in ["hvd-lab: cannot download train-labels", "raw.githubusercontent.com: ", "amazonaws.com: ", "HTTPS_PROXY"] {
+        assert!(last.contains(expected), "`{expected}` not in: {last}");
+    }
+}
+
+#[test]
+fn bad_input_is_one_line_and_code_2() {
+    let home = tempfile::tempdir().unwrap();
+    let cases: [(&[&str], &str); 3] =
+        [(&["import", "/nowhere/at/all"], "cannot read /nowhere/at/all"), (&["import"], "<DIR>"), (&["fetsh"], "fetsh")];
+    for (arguments, expected) in cases {
+        let (code, _, errors) = outcome(&mut lab(home.path(), arguments));
+        assert_eq!(code, 2, "{arguments:?}: {errors}");
+        assert!(errors.contains(expected) && errors.lines().count() == 1, "{arguments:?}: {errors}");
+    }
+    let (code, _, errors) = outcome(lab(home.path(), &[]).env("HVD_LAB_DATA", "/nowhere/at/all"));
+    assert_eq!((code, errors.lines().count()), (2, 1), "{errors}");
+}
+
+#[test]
+fn the_real_files_come_from_a_mirror_or_a_folder() {
+    let Some(real) = fashion_mnist::folder() else { return };
+    let files = std::fs::read_dir(&real)
+        .unwrap()
+        .flatten()
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap()));
+    let server = Server::start(files.collect(), Manner::Proper);
+    let home = tempfile::tempdir().unwrap();
+    let (code, text, errors) = outcome(lab(home.path(), &["fetch"]).env("HVD_LAB_DATA_URL", &server.address));
+    assert_eq!(code, 0, "{errors}");
+    assert!(text.contains("Fashion-MNIST is in"), "{text}");
+    assert!(errors.contains("train-images-idx3-ubyte.gz from http://127.0.0.1"), "{errors}");
+    let (_, text, _) = outcome(&mut lab(home.path(), &["status"]));
+    assert!(text.contains("a run trains on Fashion-MNIST (in "), "{text}");
+    assert_eq!(text.matches("ok, ").count(), 4, "{text}");
+    let (code, text, _) = outcome(&mut lab(home.path(), &["fetch", "--offline"]));
+    assert!(code == 0 && text.contains("already"), "{text}");
+
+    let other = tempfile::tempdir().unwrap();
+    let (code, _, errors) = outcome(&mut lab(other.path(), &["import", real.to_str().unwrap()]));
+    assert_eq!(code, 0, "{errors}");
+    assert!(outcome(&mut lab(other.path(), &[])).1.contains("a run trains on Fashion-MNIST"));
+}

@@ -1,0 +1,130 @@
+//! Bad input: one clear line, exit code 2, and nothing made.
+//!
+//! Never starts a rank.
+
+use std::process::{Command, Output};
+
+use crate::lab::{Lab, finish, program, stderr, stdout};
+
+/// Exit code 2, one line on standard error with these words, nothing on standard output, no run folder.
+fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {
+    let said = stderr(output);
+    assert_eq!((output.status.code(), stdout(output).as_str()), (Some(2), ""), "{words:?}: {said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("hvd-lab: ") && words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
+    assert_eq!(lab.store().ids(), [], "{words:?}");
+}
+
+#[test]
+fn bad_flags_get_one_line_and_code_2() {
+    let lab = Lab::with_fake_mpirun("4");
+    let cases: [(&[&str], &[&str]); 18] = [
+        (&["run", "--np", "0"], &["np is 0", "at least 1"]),
+        (&["run", "--np", "-1"], &["-1"]),
+        (&["run", "--np", "two"], &["two", "--np"]),
+        (&["run", "--np", "100000"], &["100000"]),
+        (&["run", "--np", "3000", "--data", "generated"], &["np 3000", "--np", "--force"]),
+        (&["run", "--steps", "1-11"], &["1-11", "no step list"]),
+        (&["run", "--steps", ""], &["--steps"]),
+        (&["run", "--epochs", "0"], &["epochs is 0"]),
+        (&["run", "--batch-size", "0"], &["batch size is 0"]),
+        (&["run", "--base-lr", "nan"], &["base LR"]),
+        (&["run", "--train-images", "some"], &["some", "or all"]),
+        (&["run", "--model", "resnet-50"], &["resnet-50", "wrn-10-1"]),
+        (&["run", "--data", "mnist"], &["mnist", "fashion-mnist"]),
+        (&["run", "--preset", "tpu"], &["tpu", "cpu, gpu"]),
+        (&["run", "--data-dir", "/nowhere"], &["/nowhere"]),
+        (&["run", "--continue", "7"], &["no run 7"]),
+        (&["stop", "seven"], &["seven"]),
+        (&["sing"], &["sing"]),
+    ];
+    for (args, words) in cases {
+        assert_refused(&lab, &lab.run(args), words);
+    }
+}
+
+#[test]
+fn a_missing_trainer_says_how_to_get_one() {
+    let lab = Lab::with_fake_mpirun("4").env("HVD_TRAIN", "/nowhere/hvd-train");
+    assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &["/nowhere/hvd-train", "HVD_TRAIN"]);
+    let lab = Lab::with_fake_mpirun("4").env("HVD_LAB_MPIRUN", "/nowhere/mpirun");
+    assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &["/nowhere/mpirun", "HVD_LAB_MPIRUN"]);
+}
+
+#[test]
+fn damaged_images_are_refused_before_anything_starts() {
+    let lab = Lab::with_fake_mpirun("4");
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"] {
+        std::fs::write(folder.path().join(format!("{name}-ubyte.gz")), b"no gzip at all").unwrap();
+    }
+    let output = lab.run(&["run", "--data-dir", folder.path().to_str().unwrap()]);
+    assert_refused(&lab, &output, &["ubyte", "expected"]);
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_named() {
+    let lab = Lab::with_fake_mpirun("4");
+    for (home, word) in [("/proc/lab", "/proc/lab"), ("/dev/null/lab", "/dev/null/lab")] {
+        let output = finish(
+            lab.command(&["run", "--data", "generated"])
+                .env("HVD_LAB_HOME", home)
+                .stderr(piped())
+                .stdout(piped())
+                .spawn()
+                .unwrap(),
+        );
+        assert_refused(&lab, &output, &[word]);
+    }
+}
+
+fn piped() -> std::process::Stdio {
+    std::process::Stdio::piped()
+}
+
+#[test]
+fn without_a_terminal_the_lab_says_what_to_use() {
+    let lab = Lab::with_fake_mpirun("4");
+    assert_refused(&lab, &lab.run(&[]), &["terminal", "hvd-lab run"]);
+}
+
+#[test]
+fn a_dry_run_shows_the_line_and_makes_nothing() {
+    let lab = Lab::with_fake_mpirun("4");
+    let output = lab.run(&["run", "--np", "2", "--steps", "1,3-5", "--data", "generated", "--dry-run"]);
+    let line = stdout(&output);
+    assert_eq!((output.status.code(), line.lines().count()), (Some(0), 1), "{}", stderr(&output));
+    assert!(line.contains("mpirun.sh") && line.contains("-np 2") && line.contains("--steps 1,3-5"), "{line}");
+    assert_eq!(lab.store().ids(), []);
+}
+
+#[test]
+fn help_shows_examples_for_every_verb() {
+    let lab = Lab::with_fake_mpirun("4");
+    for verb in ["run", "runs", "stop", "compare"] {
+        let output = lab.run(&[verb, "--help"]);
+        assert!(output.status.success() && stdout(&output).contains(&format!("hvd-lab {verb}")), "{verb}");
+        assert!(stdout(&output).contains("Examples:"), "{verb}");
+    }
+    assert!(!stdout(&lab.run(&["--help"])).contains("supervise"));
+}
+
+#[test]
+fn the_supervisor_refuses_to_share_a_session() {
+    let lab = Lab::with_fake_mpirun("4");
+    // A shell that is told to lead a group starts it as the leader of a group in somebody else's session.
+    let mut command = Command::new("bash");
+    command.args(["-c", "set -m; \"$0\" supervise /nowhere & wait $!"]).arg(program());
+    lab.dress(&mut command);
+    let output = finish(command.stdout(piped()).stderr(piped()).spawn().unwrap());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("started by hvd-lab itself"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_lab_links_neither_libtorch_nor_mpi() {
+    let output = Command::new("ldd").arg(program()).output().unwrap();
+    let libraries = stdout(&output);
+    assert!(libraries.contains("libc.so"), "{libraries}");
+    assert!(!["torch", "libmpi", "libc10", "cuda", "nvidia"].iter().any(|name| libraries.contains(name)), "{libraries}");
+}

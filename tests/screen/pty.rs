@@ -1,0 +1,184 @@
+//! The real binary behind a pseudo terminal, with a home folder and stand-ins for launcher and trainer.
+//!
+//! Never waits without a limit, and ends what it started.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use hvd_lab::runs::{RunId, RunStore, process};
+use nix::sys::termios::LocalFlags;
+use nix::unistd::Pid;
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the program has written so far, as a terminal shows it.
+pub struct Seen {
+    pub terminal: vt100::Parser,
+    /// The program closed its end.
+    pub ended: bool,
+}
+
+pub struct Lab {
+    child: Box<dyn Child + Send + Sync>,
+    pub master: Option<Box<dyn MasterPty + Send>>,
+    pub keys: Option<Box<dyn Write + Send>>,
+    pub seen: Arc<(Mutex<Seen>, Condvar)>,
+}
+
+impl Lab {
+    pub fn start(columns: u16, rows: u16) -> Lab {
+        Options { columns, rows, ..Options::default() }.start(&Home::new())
+    }
+
+    /// Waits until the terminal is as wanted; fails with a picture of it when that takes too long.
+    pub fn wait(&self, wanted: &str, is_so: impl Fn(&Seen) -> bool) {
+        let (seen, changed) = &*self.seen;
+        let guard = seen.lock().unwrap();
+        let (guard, out) = changed.wait_timeout_while(guard, PATIENCE, |seen| !is_so(seen)).unwrap();
+        assert!(!out.timed_out(), "never saw {wanted}:\n{}", guard.terminal.screen().contents());
+    }
+
+    pub fn wait_for(&self, text: &str) {
+        self.wait(text, |seen| seen.terminal.screen().contents().contains(text));
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.keys.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.child.process_id().unwrap()).unwrap())
+    }
+
+    pub fn exit(&mut self) -> ExitStatus {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < end, "still running after {PATIENCE:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Keys come one by one, not line by line.
+    pub fn is_raw(&self) -> bool {
+        let termios = self.master.as_ref().unwrap().get_termios().unwrap();
+        termios.local_flags.bits() & LocalFlags::ICANON.bits() == 0
+    }
+
+    /// The terminal is as it was before: main screen, cursor shown, lines edited by the kernel.
+    pub fn expect_restored(&self) {
+        self.wait("the end of the output", |seen| seen.ended);
+        let seen = self.seen.0.lock().unwrap();
+        let screen = seen.terminal.screen();
+        assert!(!screen.alternate_screen(), "the alternate screen was not left");
+        assert!(!screen.hide_cursor(), "the cursor is hidden");
+        assert!(!self.is_raw(), "the terminal is still raw");
+    }
+}
+
+/// A folder of runs; whatever still belongs to them is ended with it.
+pub struct Home(tempfile::TempDir);
+
+impl Home {
+    pub fn new() -> Home {
+        Home(tempfile::tempdir().unwrap())
+    }
+
+    /// What keeps the lab away from the user's runs, data and launcher.
+    pub fn variables(&self) -> [(&'static str, PathBuf); 5] {
+        let stand_in = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch").join(name);
+        [
+            ("HVD_LAB_HOME", self.0.path().to_owned()),
+            ("HVD_LAB_DATA", "generated".into()),
+            ("HVD_LAB_MPIRUN", stand_in("mpirun.sh")),
+            ("HVD_TRAIN", stand_in("hvd-train.sh")),
+            ("FAKE_MPI", "4".into()),
+        ]
+    }
+
+    pub fn store(&self) -> RunStore {
+        RunStore::open(self.0.path()).unwrap()
+    }
+
+    /// Processes of run `id` that are still there.
+    pub fn processes(&self, id: u32) -> Vec<u32> {
+        process::of_run(self.store().folder(RunId(id)).path())
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        for id in self.store().ids() {
+            for pid in self.processes(id.0) {
+                process::signal(pid, nix::sys::signal::Signal::SIGKILL);
+            }
+        }
+    }
+}
+
+pub struct Options {
+    pub columns: u16,
+    pub rows: u16,
+    pub arguments: &'static [&'static str],
+    /// What the stand-in trainer reads.
+    pub env: &'static [(&'static str, &'static str)],
+    /// Stop reading, and let go of the terminal, when this is on the screen.
+    pub until: Option<&'static str>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { columns: 80, rows: 24, arguments: &[], env: &[], until: None }
+    }
+}
+
+impl Options {
+    pub fn start(self, home: &Home) -> Lab {
+        let Options { columns, rows, until, .. } = self;
+        let pty = native_pty_system().openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_hvd-lab"));
+        command.args(self.arguments);
+        for name in ["NO_COLOR", "STAND_IN", "STAND_IN_EPOCH_SECONDS"] {
+            command.env_remove(name);
+        }
+        home.variables().iter().for_each(|(name, value)| command.env(name, value));
+        command.env("TERM", "xterm-256color");
+        self.env.iter().for_each(|(name, value)| command.env(name, value));
+        let child = pty.slave.spawn_command(command).unwrap();
+        drop(pty.slave);
+        let seen = Arc::new((Mutex::new(Seen { terminal: vt100::Parser::new(rows, columns, 0), ended: false }), Condvar::new()));
+        let mut output = pty.master.try_clone_reader().unwrap();
+        let writer = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            loop {
+                let read = output.read(&mut bytes).unwrap_or(0);
+                let mut seen = writer.0.lock().unwrap();
+                seen.terminal.process(&bytes[..read]);
+                seen.ended |= read == 0;
+                writer.1.notify_all();
+                let enough = until.is_some_and(|text| seen.terminal.screen().contents().contains(text));
+                if read == 0 || enough {
+                    return;
+                }
+            }
+        });
+        let keys = pty.master.take_writer().unwrap();
+        Lab { child, master: Some(pty.master), keys: Some(keys), seen }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // Only what this test started, and only if it is still there.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
