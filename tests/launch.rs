@@ -99,9 +99,10 @@ fn kill_9_of_one_rank_fails_the_run_and_ends_the_others() {
 }
 
 #[test]
-fn kill_9_of_the_launcher_leaves_no_rank() {
+fn kill_9_of_the_launcher_leaves_no_rank_and_no_session_files() {
     let Some(lab) = Lab::with_mpirun() else { return };
-    let lab = lab.env("STAND_IN", "stubborn");
+    let scratch = tempfile::tempdir().unwrap();
+    let lab = lab.env("STAND_IN", "stubborn").env("TMPDIR", scratch.path().to_str().unwrap());
     let child = lab.start(1, 2);
     let session = lab.status(1).supervisor_pid;
     let ranks = lab.pids(1);
@@ -116,6 +117,8 @@ fn kill_9_of_the_launcher_leaves_no_rank() {
     assert_eq!(ranks.len(), 2);
     lab.assert_nothing_left(1);
     finish(child);
+    // Open MPI would refuse to start on them once a launcher gets the same pid again.
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
+use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
@@ -52,6 +53,8 @@ pub(super) struct Job {
     readers: Vec<JoinHandle<()>>,
     samples: mpsc::UnboundedReceiver<TelemetrySample>,
     sampler: Sampler,
+    /// The launcher's session files; goes with the job.
+    _scratch: TempDir,
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
@@ -80,10 +83,14 @@ impl Job {
         for note in &line.notes {
             journal.say(&format!("hvd-lab: {note}"))?;
         }
+        // Open MPI names its session folder by pid alone, and refuses to start on the leftovers of a killed one with the
+        // same pid: so each launch gets a folder of its own.
+        let scratch = tempfile::Builder::new().prefix("hvd-lab-").tempdir().context("cannot make a temporary folder")?;
         let mut child = Command::new(&line.argv[0])
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
+            .env("TMPDIR", scratch.path())
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -108,6 +115,7 @@ impl Job {
             readers: out.into_iter().chain(err).collect(),
             samples,
             sampler,
+            _scratch: scratch,
             failed_at: None,
             vanished_at: None,
             kill_at: None,
