@@ -21,9 +21,8 @@ use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::resume::{self, Found};
-use hvd_lab::trainer::sampler::Sampler;
 use hvd_lab::trainer::startup::{self, Plan};
-use hvd_lab::trainer::{device, early_stop::EarlyStop, stopwatch::Stopwatch, tensorboard::EventWriter};
+use hvd_lab::trainer::{device, early_stop::EarlyStop, sampler::Sampler, stopwatch::Stopwatch, tensorboard::EventWriter};
 
 fn main() -> ExitCode {
     let launched = Instant::now();
@@ -209,7 +208,8 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
         // Step 7/10 again: all ranks gather, for root-only code must hold no collective; then the root writes.
         let mut files = Vec::new();
         if config.use_checkpointing {
-            let so_far = resume::so_far(last_epoch, stop.epochs_at_target(), resume::gather_statistics(comm, &*model)?);
+            let statistics = resume::gather_statistics(comm, &*model)?;
+            let so_far = Found { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }

@@ -24,7 +24,7 @@ const STATISTICS: &str = "statistics.all_ranks";
 /// Metadata: epochs in a row, up to this one, that met the target accuracy.
 const EPOCHS_AT_TARGET: &str = "epochs_at_target";
 
-/// The checkpoint that training goes on from.
+/// Where training stands: what a checkpoint held, or is about to hold.
 #[derive(Default)]
 pub struct Found {
     /// Epochs already trained; 0 for a fresh start.
@@ -32,7 +32,7 @@ pub struct Found {
     /// Epochs in a row that met the target accuracy so far.
     pub epochs_at_target: usize,
     /// Batch norm statistics of all ranks, one row a rank.
-    statistics: Vec<Vec<f32>>,
+    pub statistics: Vec<Vec<f32>>,
 }
 
 impl Found {
@@ -100,7 +100,7 @@ pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<V
     Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
 }
 
-/// Write the checkpoint of `so_far.epoch`.
+/// Write the checkpoint of `so_far.epoch`: the state at the end of that epoch.
 ///
 /// # Errors
 /// If it cannot be written; earlier checkpoints are untouched.
@@ -132,11 +132,6 @@ pub fn save(
     Ok(written.report(CheckpointAction::Written))
 }
 
-/// The state at the end of an epoch, for [`save`].
-pub fn so_far(epoch: usize, epochs_at_target: usize, statistics: Vec<Vec<f32>>) -> Found {
-    Found { epoch, epochs_at_target, statistics }
-}
-
 /// Step 7 off: what became of the one file that every rank wrote.
 ///
 /// # Collective
@@ -154,11 +149,12 @@ fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -
             return Err(format!("it is of the {what} {theirs}, this run uses {ours}"));
         }
     }
-    let mut wanted = named("model", model.params());
-    wanted.extend(named("buffer", model.buffers()));
-    wanted
-        .extend(optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), (vec![state.numel()], vec![]))));
-    for (name, (shape, _)) in &wanted {
+    let mut wanted = BTreeMap::new();
+    for (group, flat) in [("model", model.params()), ("buffer", model.buffers())] {
+        wanted.extend(flat.segments.iter().map(|segment| (format!("{group}.{}", segment.name), segment.dims())));
+    }
+    wanted.extend(optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), vec![state.numel()])));
+    for (name, shape) in &wanted {
         match loaded.tensors.get(name) {
             Some((found, _)) if found == shape => {}
             Some((found, _)) => return Err(format!("`{name}` has the shape {found:?}, not {shape:?}")),
