@@ -112,7 +112,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
         // Outside of any "if root": a collective that only the root reaches would hang.
         found.share(comm)?;
     }
-    report.event(startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
+    report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
     // Horovod: BroadcastGlobalVariablesCallback(0)
@@ -121,7 +121,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
         broadcast_state(comm, &mut *model, &mut *optimizer)?;
         found.restore_statistics(&topology, &mut *model);
     }
-    report.event(startup::parameters_digest(DigestMoment::StartParameters, found.epoch, &*model));
+    report.evidence(|| startup::parameters_digest(DigestMoment::StartParameters, found.epoch, &*model));
 
     // Step 5/10: share the epoch out.
     // Horovod: steps_per_epoch = len(train_iter) // hvd.size(), validation_steps = 3 * len(test_iter) // hvd.size()
@@ -170,7 +170,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
             let gradients = optimizer.synchronize(gradients)?; // step 3: the mean over ranks, else the rank's own
             phases.allreduce_exposed += watch.lap();
             if epoch == found.epoch && index == 0 {
-                report.event(startup::gradients_digest(epoch, &gradients));
+                report.evidence(|| startup::gradients_digest(epoch, &gradients));
             }
             let lr = schedule.lr(epoch, index);
             optimizer.step(model.params_mut(), gradients, lr);
@@ -219,7 +219,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
         }
         ended.phases.checkpoint = epoch_watch.lap();
         ended.cumulative_seconds = began.elapsed().as_secs_f64();
-        report.event(startup::parameters_digest(DigestMoment::EpochParameters, last_epoch, &*model));
+        report.evidence(|| startup::parameters_digest(DigestMoment::EpochParameters, last_epoch, &*model));
         if let Some(board) = &mut board {
             board.epoch(&ended)?;
         }

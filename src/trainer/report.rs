@@ -47,6 +47,13 @@ impl Reporter {
         }
     }
 
+    /// As [`Reporter::event`], for an event that costs something to make: made only if the lab listens.
+    pub fn evidence(&self, make: impl FnOnce() -> Event) {
+        if self.events {
+            self.event(make());
+        }
+    }
+
     /// Prints a line for people, if this rank is verbose.
     pub fn line(&self, text: &str) {
         if self.verbose {
@@ -241,6 +248,19 @@ mod tests {
             assert!(!line.contains('\n'));
             assert_eq!(EventLine::parse_line(line).unwrap().process, 1);
         }
+    }
+
+    #[test]
+    fn evidence_is_made_only_for_a_lab_that_listens() {
+        let made = |events| {
+            let mut made = 0;
+            reporter(events).0.evidence(|| {
+                made += 1;
+                Event::EarlyStop { epoch: 1 }
+            });
+            made
+        };
+        assert_eq!((made(false), made(true)), (0, 1));
     }
 
     #[test]
