@@ -139,6 +139,25 @@ impl EpochReport {
     }
 }
 
+#[cfg(test)]
+impl EpochReport {
+    /// A first epoch whose numbers are all different, for tests of any floor.
+    pub fn sample() -> EpochReport {
+        EpochReport {
+            epoch: 1,
+            train: Metrics { loss: 0.77124, accuracy: 0.72111 },
+            validation: Metrics { loss: 0.9, accuracy: 0.1 },
+            averaged: Some(Metrics { loss: 0.52, accuracy: 0.81 }),
+            lr: 0.01,
+            batches: 93,
+            images: 5952,
+            images_per_sec: 1573.2,
+            cumulative_seconds: 20.1,
+            phases: PhaseSeconds { training: 6.1, ..PhaseSeconds::default() },
+        }
+    }
+}
+
 /// Where an epoch's time went on one rank, in seconds. `start_up` is set in the first epoch only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSeconds {
@@ -198,7 +217,6 @@ mod tests {
 
     #[test]
     fn events_survive_the_line() {
-        let phases = PhaseSeconds { training: 1.5, ..PhaseSeconds::default() };
         let events = [
             Event::Step { epoch: 0, batch: 3, lr: 0.010_206_9, loss: 2.3 },
             Event::Topology(TopologyReport {
@@ -212,18 +230,8 @@ mod tests {
                 threads: 2,
                 versions: vec![],
             }),
-            Event::Epoch(EpochReport {
-                epoch: 1,
-                train: Metrics::default(),
-                validation: Metrics { loss: 1.0, accuracy: 0.5 },
-                averaged: None,
-                lr: 0.01,
-                batches: 93,
-                images: 5952,
-                images_per_sec: 1900.0,
-                cumulative_seconds: 6.0,
-                phases,
-            }),
+            Event::Epoch(EpochReport { averaged: None, ..EpochReport::sample() }),
+            Event::Epoch(EpochReport::sample()),
         ];
         for event in events {
             let line = EventLine { time_s: 1.25, process: 1, event };

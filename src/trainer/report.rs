@@ -166,7 +166,6 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::domain::event::{Metrics, PhaseSeconds};
 
     /// Keeps each write apart, and breaks after so many.
     #[derive(Clone, Default)]
@@ -196,26 +195,11 @@ mod tests {
         (Reporter::to(1, events, Box::new(pipe.clone())), pipe)
     }
 
-    fn epoch() -> EpochReport {
-        EpochReport {
-            epoch: 1,
-            train: Metrics { loss: 0.77124, accuracy: 0.72111 },
-            validation: Metrics { loss: 0.9, accuracy: 0.1 },
-            averaged: Some(Metrics { loss: 0.52, accuracy: 0.81 }),
-            lr: 0.01,
-            batches: 93,
-            images: 5952,
-            images_per_sec: 1573.2,
-            cumulative_seconds: 20.1,
-            phases: PhaseSeconds { training: 6.1, ..PhaseSeconds::default() },
-        }
-    }
-
     #[test]
     fn lines_read_as_in_the_original() {
         let (reporter, pipe) = reporter(false);
         reporter.epoch_begin(1, 3);
-        reporter.epoch_end(epoch());
+        reporter.epoch_end(EpochReport::sample());
         reporter.warmup_finished(5, 0.1 * 0.4);
         reporter.early_stop(7);
         reporter.training_end(203.284);
@@ -239,7 +223,7 @@ mod tests {
         let (mut reporter, pipe) = reporter(true);
         reporter.set_verbose(false);
         reporter.epoch_begin(1, 3);
-        reporter.epoch_end(epoch());
+        reporter.epoch_end(EpochReport::sample());
         reporter.warning("three\nlines\n");
         let writes = pipe.writes.borrow();
         assert_eq!(writes.len(), 2);

@@ -159,7 +159,7 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::event::{Metrics, PhaseSeconds};
+    use crate::domain::event::Metrics;
 
     /// The checksum from its definition, bit by bit, and not from the library that the writer uses.
     fn slow_masked_crc(bytes: &[u8]) -> u32 {
@@ -234,12 +234,7 @@ mod tests {
             train: Metrics { loss: 0.5, accuracy: 0.75 },
             validation: Metrics { loss: 9.0, accuracy: 0.0 },
             averaged: Some(Metrics { loss: 0.25, accuracy: 0.875 }),
-            lr: 0.01,
-            batches: 1,
-            images: 1,
-            images_per_sec: 1573.2,
-            cumulative_seconds: 1.0,
-            phases: PhaseSeconds::default(),
+            ..EpochReport::sample()
         };
         events.epoch(&report).unwrap();
         let name = events.path().file_name().unwrap().to_str().unwrap();
