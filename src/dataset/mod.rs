@@ -52,7 +52,7 @@ pub enum SplitKind {
 
 impl SplitKind {
     /// Images in this part of Fashion-MNIST, and of the generated garments.
-    pub fn official_len(self) -> usize {
+    pub const fn official_len(self) -> usize {
         match self {
             SplitKind::Train => 60_000,
             SplitKind::Test => 10_000,

@@ -6,11 +6,8 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::random::unit;
+use crate::dataset::{IMAGE_BYTES as PIXELS, SIDE};
 
-/// Height and width of an image in pixels.
-pub const SIDE: usize = 28;
-/// Pixels of an image.
-pub const PIXELS: usize = SIDE * SIDE;
 /// Greatest shift along each axis, as a fraction of the side.
 const SHIFT: f32 = 0.2;
 /// Columns kept on both sides of a row so that a shifted row needs no bounds checks.

@@ -5,8 +5,8 @@
 use rand_chacha::ChaCha8Rng;
 use tch::{Device, Tensor};
 
-use super::augment::{Normalization, SIDE, augmented, plain};
-use crate::dataset::Split;
+use super::augment::{Normalization, augmented, plain};
+use crate::dataset::{SIDE, Split};
 use crate::domain::topology::Topology;
 
 /// A split of the data set, ready to be fed to a model.

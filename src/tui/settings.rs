@@ -2,8 +2,8 @@
 //!
 //! Never starts a run, and never leaves a field with a value that means nothing: text that does not parse is refused.
 
+use crate::dataset::SplitKind;
 use crate::domain::run::{DataSource, RunSpec};
-
 use crate::launch::Preset;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +30,11 @@ pub enum Direction {
 
 const BATCH_SIZES: [f64; 9] = [8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0];
 const RATES: [f64; 12] = [0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
-const IMAGES: [f64; 7] = [1_000.0, 3_000.0, 6_000.0, 12_000.0, 24_000.0, 48_000.0, 60_000.0];
+const IMAGES: [f64; 7] = [1_000.0, 3_000.0, 6_000.0, 12_000.0, 24_000.0, 48_000.0, ALL_IMAGES as f64];
 const TARGETS: [f64; 9] = [0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 const MODELS: [&str; 5] = ["wrn-10-1", "wrn-16-1", "wrn-16-4", "wrn-16-10", "wrn-28-10"];
-/// Images in the training set, and what `all` means.
-const ALL_IMAGES: usize = 60_000;
+/// What `all` means.
+const ALL_IMAGES: usize = SplitKind::Train.official_len();
 
 impl Field {
     pub const ALL: [Field; 12] = [
