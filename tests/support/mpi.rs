@@ -53,7 +53,13 @@ pub fn run_limited(mut command: Command, limit: Duration) -> Output {
     let mark = format!("{}-{}", std::process::id(), LAUNCHES.fetch_add(1, Ordering::SeqCst));
     // Of its own, for Open MPI names its session folder by pid and fails on one that a killed launch left.
     let scratch = tempfile::tempdir().unwrap();
-    command.env("TMPDIR", scratch.path()).env(MARK, &mark).process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env("TMPDIR", scratch.path())
+        .env(MARK, &mark)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let group = Pid::from_raw(child.id() as i32);
     let (sender, receiver) = mpsc::channel();
