@@ -74,7 +74,8 @@ const NEVER: [(&str, &[&str], &str); 4] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 3] = [
+const UNSAFE: [(&str, &str); 4] = [
+    ("src/comm/region.rs", "lends raw tensor memory to a collective that runs beside backward"),
     ("src/comm/nccl.rs", "hands raw tensor memory to NCCL"),
     ("src/trainer/device.rs", "opens libtorch_cuda.so where a driver is, and sets the C allocator"),
     ("src/trainer/build_info.rs", "asks whether libnccl can be opened"),

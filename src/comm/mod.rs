@@ -22,10 +22,12 @@
 
 mod local;
 mod mpi;
+mod region;
 mod thread;
 
 pub use local::LocalComm;
 pub use mpi::{MpiComm, library_version, standard_version};
+pub use region::Region;
 pub use thread::ThreadComm;
 
 use crate::domain::topology::{Rank, Topology, WorldSize};
@@ -36,6 +38,17 @@ pub enum ReduceOp {
     Sum,
     /// The sum divided by the number of ranks.
     Average,
+}
+
+/// How float32 numbers travel. The lossy ways halve the traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    #[default]
+    None,
+    /// 10 bits of fraction, greatest number 65504.
+    Fp16,
+    /// 7 bits of fraction, the range of float32.
+    Bf16,
 }
 
 /// A collective that could not be carried out. The buffers then hold anything: the job cannot go on.
@@ -88,6 +101,31 @@ pub trait Communicator {
     /// # Collective
     /// All ranks, in the same order, with equal lengths and the same operation.
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError>;
+
+    /// Begins to average `source` over the ranks into `target`, which may be the same region: a bucket of gradients,
+    /// while backward computes the next one. What is started is over when [`Self::finish_allreduces`] returns.
+    ///
+    /// This default is a plain allreduce, done at once and uncompressed.
+    ///
+    /// # Collective
+    /// All ranks start the same buckets in the same order, with no other collective before they are finished.
+    fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
+        let _ = compression;
+        if source.numbers().as_ptr() != target.numbers().as_ptr() {
+            target.numbers_mut().copy_from_slice(source.numbers());
+        }
+        self.allreduce(target.numbers_mut(), ReduceOp::Average)
+    }
+
+    /// Moves on what was started, without waiting: called now and then while something else is computed.
+    fn progress(&self) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// Waits until everything that was started is over.
+    fn finish_allreduces(&self) -> Result<(), CommError> {
+        Ok(())
+    }
 
     /// Overwrites each rank's buffer with the root's.
     ///

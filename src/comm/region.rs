@@ -1,0 +1,46 @@
+//! A stretch of float32 memory that a collective works on while its owner does something else.
+//!
+//! Never owns the memory, and never looks at it by itself: only the communicator that was given it does.
+
+/// Where the numbers of a bucket lie: host memory, or memory of this rank's GPU for a communicator that can reach it.
+///
+/// A plain slice would not do: the collective runs while backward goes on, and the borrow would have to outlive a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    start: *mut f32,
+    len: usize,
+}
+
+impl Region {
+    /// `len` numbers from `start` on.
+    ///
+    /// # Safety
+    /// From [`Communicator::start_allreduce`](super::Communicator::start_allreduce) until
+    /// [`finish_allreduces`](super::Communicator::finish_allreduces) has returned, the memory stays where it is and
+    /// nobody else writes to it, nor reads it if it is the target.
+    // SAFETY: the promise above is the caller's; nothing is read or written here.
+    pub unsafe fn new(start: *mut f32, len: usize) -> Region {
+        Region { start, len }
+    }
+
+    /// Number of float32 numbers.
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The numbers, to read, in host memory.
+    pub(super) fn numbers(self) -> &'static [f32] {
+        // SAFETY: `new` was promised live memory that nobody writes to until the collective is finished.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+
+    /// The numbers, to overwrite, in host memory.
+    pub(super) fn numbers_mut(self) -> &'static mut [f32] {
+        // SAFETY: as above, and nobody else reads the target of a collective that is on its way.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
+    }
+}
