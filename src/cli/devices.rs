@@ -11,7 +11,8 @@ use std::time::Duration;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::units;
-use crate::runs::{Follower, RunId, RunStore, RunUpdate, host_name};
+use crate::host;
+use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
 
 const EXAMPLES: &str = "\
@@ -76,7 +77,7 @@ impl RunningRanks {
         let is_going = |id: &RunId| store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
         let going: Vec<RunId> = store.ids().into_iter().filter(is_going).collect();
         self.runs.retain(|id, _| going.contains(id));
-        let host = host_name();
+        let host = host::name();
         for id in going {
             let (follower, pids) = self.runs.entry(id).or_insert_with(|| (Follower::new(store.folder(id)), BTreeMap::new()));
             loop {

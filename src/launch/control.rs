@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
@@ -14,6 +14,7 @@ use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line};
 use crate::dataset::Location;
 use crate::domain::run::{RunSpec, RunState, RunStatus};
+use crate::host;
 use crate::runs::{RunFolder, RunId, RunRecord, RunStore, process};
 
 /// What to run.
@@ -85,8 +86,8 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         data_dir: request.data_dir,
         offline: request.offline,
         force: request.force,
-        created_s: now_s(),
-        host: crate::runs::host_name(),
+        created_s: host::now_s(),
+        host: host::name(),
         versions: vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version],
         attempts: Vec::new(),
     };
@@ -154,7 +155,7 @@ fn beginning() -> RunStatus {
         message: "starting the supervisor".into(),
         supervisor_pid: 0,
         supervisor_start_ticks: 0,
-        started_s: now_s(),
+        started_s: host::now_s(),
         ended_s: None,
         exit_code: None,
         failed_process: None,
@@ -180,8 +181,4 @@ fn spawn_supervisor(folder: &RunFolder) -> Result<(), LaunchError> {
     // Someone has to ask for its exit code, or it stays as a zombie for as long as the screen is open.
     std::thread::spawn(move || child.wait());
     Ok(())
-}
-
-pub(super) fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }

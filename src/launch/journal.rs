@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use super::output::Line;
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::{Event, EventLine, MARKER};
-use crate::runs::{RunFolder, host_name};
+use crate::host;
+use crate::runs::RunFolder;
 
 /// Last lines of each process that are kept for a verdict.
 const TAIL_LINES: usize = 10;
@@ -114,7 +115,7 @@ impl Journal {
             logs: BTreeMap::new(),
             evidence: Evidence::default(),
             folder,
-            host: host_name(),
+            host: host::name(),
         };
         for process in 0..np {
             journal.log(process)?;

@@ -19,12 +19,12 @@ use nix::unistd::{getpid, getsid, setsid};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::mpsc;
 
-use super::control::now_s;
 use super::job::{self, Job};
 use super::prepare::{self, Images};
 use super::verdict::Verdict;
 use super::{CommandLine, Flavour, Setup, command_line};
 use crate::domain::run::{RunState, RunStatus};
+use crate::host;
 use crate::runs::{Attempt, RunFolder, RunRecord, StoreError, process};
 
 /// Supervise the run of this folder to its end.
@@ -70,7 +70,7 @@ impl Supervisor {
             message: "looking for the images".into(),
             supervisor_pid: std::process::id(),
             supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
-            started_s: now_s(),
+            started_s: host::now_s(),
             ended_s: None,
             exit_code: None,
             failed_process: None,
@@ -86,7 +86,7 @@ impl Supervisor {
     }
 
     fn end(&mut self, verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {
-        self.status.ended_s = Some(now_s());
+        self.status.ended_s = Some(host::now_s());
         self.status.exit_code = exit_code;
         self.status.failed_process = verdict.failed_process;
         self.status.last_lines = verdict.last_lines;
@@ -157,7 +157,7 @@ impl Supervisor {
         self.record.attempts.push(Attempt {
             argv: line.argv.clone(),
             env: line.env.clone(),
-            started_s: now_s(),
+            started_s: host::now_s(),
             epochs: self.record.spec.epochs,
         });
         self.folder.write_record(&self.record).map_err(|error| error.to_string())?;

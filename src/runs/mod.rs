@@ -32,7 +32,6 @@ pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use record::{Attempt, RunId, RunRecord};
 pub use store::RunStore;
-pub(crate) use store::host_name;
 pub use summary::{Accountant, RunSummary, Tally};
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //!
 //! Never touches a process that was not started for the run in question.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
 use super::{RunFolder, process};
 use crate::domain::run::{RunState, RunStatus};
+use crate::host;
 
 /// A supervisor writes its pid within this time of being started, in seconds.
 const START_SECONDS: f64 = 10.0;
@@ -30,7 +31,7 @@ pub(super) fn reconcile(folder: &RunFolder, status: RunStatus, here: bool) -> Ru
         0 => "its supervisor never came up; launcher.log may say why".to_owned(),
         pid => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", status.state.name()),
     };
-    let failed = RunStatus { state: RunState::Failed, message, ended_s: Some(now_s()), ..status };
+    let failed = RunStatus { state: RunState::Failed, message, ended_s: Some(host::now_s()), ..status };
     // On a disk that takes nothing the next reader comes to the same result.
     let _ = folder.write_status(&failed);
     failed
@@ -38,7 +39,7 @@ pub(super) fn reconcile(folder: &RunFolder, status: RunStatus, here: bool) -> Ru
 
 fn has_supervisor(status: &RunStatus) -> bool {
     match status.supervisor_pid {
-        0 => now_s() - status.started_s < START_SECONDS,
+        0 => host::now_s() - status.started_s < START_SECONDS,
         pid => process::is_alive(pid, status.supervisor_start_ticks),
     }
 }
@@ -59,8 +60,4 @@ fn end_leftovers(folder: &RunFolder) {
             false => all(Signal::SIGKILL),
         };
     }
-}
-
-pub(super) fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
 }

@@ -10,6 +10,7 @@ use etcetera::BaseStrategy;
 
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
 use crate::domain::run::{RunState, RunStatus};
+use crate::host;
 
 /// The runs under one home folder.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ impl RunStore {
         let root = home.join("runs");
         fs::create_dir_all(&root).map_err(StoreError::io("cannot make the folder", &root))?;
         let root = root.canonicalize().map_err(StoreError::io("cannot open the folder", &root))?;
-        Ok(RunStore { root, host: host_name() })
+        Ok(RunStore { root, host: host::name() })
     }
 
     /// HVD_LAB_HOME, else `hvd-lab` in the user's data folder.
@@ -196,9 +197,4 @@ fn damaged(id: RunId, record: Option<RunRecord>, error: &StoreError) -> RunSumma
         last_lines: Vec::new(),
     };
     RunSummary { id, record, status, tally: Tally::default() }
-}
-
-/// This host's name, or `localhost` where it has none.
-pub(crate) fn host_name() -> String {
-    nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
 }

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
 use crate::domain::run::{RunSpec, RunState, RunStatus};
+use crate::host;
 
 fn status(state: RunState) -> RunStatus {
     RunStatus {
@@ -37,7 +38,7 @@ fn record(np: usize) -> RunRecord {
         offline: false,
         force: false,
         created_s: 1.0,
-        host: host_name(),
+        host: host::name(),
         versions: vec![],
         attempts: vec![],
     }
@@ -197,7 +198,7 @@ fn a_run_of_another_host_is_left_as_it_is() {
 fn a_supervisor_has_a_moment_to_come_up() {
     let (_home, store) = store();
     let starting = |started_s| RunStatus { supervisor_pid: 0, started_s, ..status(RunState::Preparing) };
-    let now = orphans::now_s();
+    let now = host::now_s();
     let young = store.create(record(1), &starting(now)).unwrap().id;
     let old = store.create(record(1), &starting(now - 60.0)).unwrap().id;
     assert_eq!(store.status(young).unwrap().state, RunState::Preparing);

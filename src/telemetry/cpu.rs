@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::{DeviceProbe, host_name, now_s, process};
+use super::{DeviceProbe, process};
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::host;
 
 /// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
 /// Both 0 where the host does not tell.
@@ -51,7 +52,7 @@ impl CpuProbe {
         system.refresh_memory();
         CpuProbe {
             system,
-            host: host_name(),
+            host: host::name(),
             gpu_missing: gpu_missing.into(),
             refreshed: Instant::now(),
             core_percent: Vec::new(),
@@ -145,7 +146,7 @@ impl DeviceProbe for CpuProbe {
             processes,
         };
         let gpu_missing = Some(self.gpu_missing.clone());
-        TelemetrySample { time_s: now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
+        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
     }
 }
 

@@ -2,8 +2,6 @@
 //!
 //! Never draws, and never fails: a device, field or library that does not answer is a reading with its reason.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use crate::domain::device::TelemetrySample;
 
 mod cpu;
@@ -43,13 +41,4 @@ impl DeviceProbe for LateProbe {
         };
         self.0.get_or_insert_with(open).sample(ranks)
     }
-}
-
-/// Unix time in seconds.
-fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
-}
-
-fn host_name() -> String {
-    nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
 }

@@ -13,8 +13,9 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 
-use super::{CpuProbe, DeviceProbe, host_name, now_s, process};
+use super::{CpuProbe, DeviceProbe, process};
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::host;
 
 /// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
 const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
@@ -65,7 +66,7 @@ impl NvmlProbe {
     fn watch(nvml: &'static Nvml) -> Result<NvmlProbe, String> {
         match nvml.device_count() {
             Ok(0) => Err("NVML sees no GPU: in a container, start it with GPU access".into()),
-            Ok(_) => Ok(NvmlProbe { nvml, host: host_name(), traffic: HashMap::new(), cpu: None }),
+            Ok(_) => Ok(NvmlProbe { nvml, host: host::name(), traffic: HashMap::new(), cpu: None }),
             Err(error) => Err(format!("NVML does not list the GPUs: {}", reason(&error))),
         }
     }
@@ -115,7 +116,7 @@ impl DeviceProbe for NvmlProbe {
             devices.extend(cpu.sample(&elsewhere).devices);
         }
         let gpu_missing = devices.is_empty().then(|| "NVML lists no GPU any more".to_owned());
-        TelemetrySample { time_s: now_s(), host: self.host.clone(), devices, gpu_missing }
+        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices, gpu_missing }
     }
 }
 
@@ -281,7 +282,7 @@ fn processes(device: &Device, ranks: &[(usize, u32)]) -> Vec<DeviceProcess> {
     if running.is_empty() {
         return Vec::new();
     }
-    let since_us = ((now_s() - PROCESS_WINDOW_S) * 1e6) as u64;
+    let since_us = ((host::now_s() - PROCESS_WINDOW_S) * 1e6) as u64;
     let samples = device.process_utilization_stats(since_us);
     let utilization = |pid: u32| match &samples {
         Ok(samples) => match samples.iter().filter(|sample| sample.pid == pid).max_by_key(|sample| sample.timestamp) {

@@ -2,8 +2,9 @@
 //!
 //! Never measures anything. Its cheat: processes and ranks are as scripted, whatever ranks are watched.
 
-use super::{DeviceProbe, host_name, now_s};
+use super::DeviceProbe;
 use crate::domain::device::TelemetrySample;
+use crate::host;
 
 pub struct ScriptedProbe {
     samples: Vec<TelemetrySample>,
@@ -21,8 +22,8 @@ impl DeviceProbe for ScriptedProbe {
         let sample = self.samples.get(self.next).or(self.samples.last()).cloned();
         self.next += 1;
         sample.unwrap_or_else(|| TelemetrySample {
-            time_s: now_s(),
-            host: host_name(),
+            time_s: host::now_s(),
+            host: host::name(),
             devices: Vec::new(),
             gpu_missing: Some("the script is empty".into()),
         })

@@ -4,10 +4,10 @@
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, MARKER};
 use crate::domain::units;
+use crate::host;
 
 /// Prints the lines of one process.
 ///
@@ -42,7 +42,7 @@ impl Reporter {
     /// Prints an event, if the lab listens.
     pub fn event(&self, event: Event) {
         if self.events {
-            let line = EventLine { time_s: unix_seconds(), process: self.process, event };
+            let line = EventLine { time_s: host::now_s(), process: self.process, event };
             self.write(&format!("{MARKER}{}\n", line.to_line()));
         }
     }
@@ -143,11 +143,6 @@ impl Reporter {
             *out = None;
         }
     }
-}
-
-fn unix_seconds() -> f64 {
-    // A clock before 1970 is the only way to fail.
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// As Python prints `round(value, 2)`: `20.1`, `203.28`, `60.0`.

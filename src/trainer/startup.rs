@@ -21,6 +21,7 @@ use crate::dataset::{self, DatasetError, Located};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
 use crate::domain::run::DataSource;
 use crate::domain::schedule::LearningRateSchedule;
+use crate::host;
 
 /// MPI did not start: there is nobody to tell but the terminal.
 pub fn refuse(error: &CommError) -> ExitCode {
@@ -78,7 +79,7 @@ pub fn locate_data(config: &Config) -> anyhow::Result<Located> {
 pub fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
     Event::Topology(TopologyReport {
         topology: comm.topology(),
-        host: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        host: host::name(),
         pid: std::process::id(),
         communicator: comm.name().to_owned(),
         device: device::name(placement.device),

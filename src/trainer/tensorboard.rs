@@ -14,9 +14,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::domain::event::EpochReport;
+use crate::host;
 
 /// An event file that could not be written. What was written before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -40,10 +40,8 @@ impl EventWriter {
     ///
     /// TensorBoard joins all event files of a folder into one run, so a continued run has one file per start.
     pub fn create(folder: &Path) -> Result<EventWriter, TensorBoardError> {
-        let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
-        let host = host.unwrap_or_else(|| "unknown".into());
-        let time = wall_time();
-        let path = folder.join(format!("events.out.tfevents.{:010}.{host}.{}", time as u64, std::process::id()));
+        let time = host::now_s();
+        let path = folder.join(format!("events.out.tfevents.{:010}.{}.{}", time as u64, host::name(), std::process::id()));
         let fail = |cause| TensorBoardError { path: path.clone(), cause };
         std::fs::create_dir_all(folder).map_err(fail)?;
         let file = OpenOptions::new().create(true).append(true).open(&path).map_err(fail)?;
@@ -61,7 +59,7 @@ impl EventWriter {
     pub fn scalars(&mut self, step: usize, scalars: &[(&str, f64)]) -> Result<(), TensorBoardError> {
         let value = |(tag, value): &(&str, f64)| Message::default().bytes(1, tag.as_bytes()).float(2, *value as f32);
         let summary = scalars.iter().map(value).fold(Message::default(), |summary, value| summary.bytes(1, &value.0));
-        self.append(&Message::default().double(1, wall_time()).varint(2, step as u64).bytes(5, &summary.0).0)
+        self.append(&Message::default().double(1, host::now_s()).varint(2, step as u64).bytes(5, &summary.0).0)
     }
 
     /// Appends an epoch's curves, under Keras's tags where Keras has one. Steps are epochs, counted from 1 as printed.
@@ -95,11 +93,6 @@ impl EventWriter {
             }
         }
     }
-}
-
-/// Unix time in seconds.
-fn wall_time() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 fn record(message: &[u8]) -> Vec<u8> {
@@ -227,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_written_is_what_a_reader_reads() {
         let folder = tempfile::tempdir().unwrap();
-        let before = wall_time();
+        let before = host::now_s();
         let mut events = EventWriter::create(&folder.path().join("logs")).unwrap();
         let report = EpochReport {
             epoch: 300,
@@ -245,7 +238,7 @@ mod tests {
         let first = fields(&records[0]);
         assert_eq!((first[1].0, first[1].1.as_slice()), (3, b"brain.Event:2".as_slice()));
         let time = f64::from_le_bytes(first[0].1.as_slice().try_into().unwrap());
-        assert!(first[0].0 == 1 && (before..=wall_time()).contains(&time));
+        assert!(first[0].0 == 1 && (before..=host::now_s()).contains(&time));
 
         let epoch = fields(&records[1]);
         assert_eq!((epoch[1].0, epoch[1].1.as_slice()), (2, 300u64.to_le_bytes().as_slice()));

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,6 +44,7 @@ use terminal::Screen;
 use theme::Theme;
 use update::update;
 
+use crate::host;
 use crate::runs::RunStore;
 
 /// Frames are at least this far apart, unless a key was pressed: about 30 a second.
@@ -117,7 +118,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
             () = sleep_until(next_frame), if changed => continue,
             Some(key) = keys.recv() => key,
             Some(message) = messages.recv() => message,
-            _ = second.tick(), if state.going().is_some() => Message::Tick(now_s()),
+            _ = second.tick(), if state.going().is_some() => Message::Tick(host::now_s()),
         };
         if matches!(message, Message::Key(_) | Message::Resize(..)) {
             next_frame = Instant::now();
@@ -141,9 +142,4 @@ async fn show(options: Options) -> anyhow::Result<()> {
     drop(screen);
     runner.finish().await;
     Ok(())
-}
-
-/// Unix time in seconds.
-fn now_s() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
