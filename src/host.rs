@@ -1,8 +1,11 @@
-//! This host: its clock and its name.
+//! This host: its clock, its name, and where the lab keeps what is the user's.
 //!
-//! Never fails, never waits: what cannot be told has a value that says so.
+//! Never writes, never waits.
 
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use etcetera::{BaseStrategy, HomeDirError};
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.
 pub fn now_s() -> f64 {
@@ -12,4 +15,15 @@ pub fn now_s() -> f64 {
 /// The name by which ranks and runs of this host know each other, `localhost` where it has none.
 pub fn name() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The home of runs and images: HVD_LAB_HOME, else `hvd-lab` in the user's data folder. It may not be there yet.
+///
+/// # Errors
+/// Neither HVD_LAB_HOME nor a home folder is set.
+pub fn home_dir() -> Result<PathBuf, HomeDirError> {
+    match std::env::var_os("HVD_LAB_HOME").filter(|home| !home.is_empty()) {
+        Some(home) => Ok(home.into()),
+        None => Ok(etcetera::choose_base_strategy()?.data_dir().join("hvd-lab")),
+    }
 }

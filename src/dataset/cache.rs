@@ -4,11 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
-
 use super::error::find_file;
 use super::official::{FILES, OfficialFile, sha256_of};
 use super::{DatasetError, SplitKind, idx};
+use crate::host;
 
 /// What the cache holds, file by file, in the order of [`FILES`].
 #[derive(Clone, Debug)]
@@ -44,16 +43,13 @@ impl CacheStatus {
     }
 }
 
-/// `data` in HVD_LAB_HOME, or in the user's data directory.
+/// `data` in [`host::home_dir`].
 ///
 /// # Errors
-/// Neither HVD_LAB_HOME nor a home directory is set.
+/// [`DatasetError::NoHome`].
 pub fn cache_dir() -> Result<PathBuf, DatasetError> {
-    if let Some(home) = std::env::var_os("HVD_LAB_HOME").filter(|home| !home.is_empty()) {
-        return Ok(PathBuf::from(home).join("data"));
-    }
-    let base = etcetera::choose_base_strategy().map_err(|cause| DatasetError::NoHome { cause: cause.to_string() })?;
-    Ok(base.data_dir().join("hvd-lab").join("data"))
+    let home = host::home_dir().map_err(|cause| DatasetError::NoHome { cause: cause.to_string() })?;
+    Ok(home.join("data"))
 }
 
 /// Looks at every file and checks its digest; reads up to 30 MB.

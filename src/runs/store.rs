@@ -6,8 +6,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
-
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
@@ -32,15 +30,12 @@ impl RunStore {
         Ok(RunStore { root, host: host::name() })
     }
 
-    /// HVD_LAB_HOME, else `hvd-lab` in the user's data folder.
+    /// [`host::home_dir`].
     ///
     /// # Errors
     /// [`StoreError::NoHome`].
     pub fn default_home() -> Result<PathBuf, StoreError> {
-        match std::env::var_os("HVD_LAB_HOME").filter(|home| !home.is_empty()) {
-            Some(home) => Ok(home.into()),
-            None => etcetera::choose_base_strategy().map(|base| base.data_dir().join("hvd-lab")).map_err(|_| StoreError::NoHome),
-        }
+        host::home_dir().map_err(|_| StoreError::NoHome)
     }
 
     /// [`RunStore::open`] at [`RunStore::default_home`].
