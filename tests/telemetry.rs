@@ -176,17 +176,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
     };
     let own = std::process::id();
     std::fs::write(folder.events_file(), topology(0, "another-host", own) + &topology(1, &host, own)).unwrap();
-    let mut status = RunStatus {
-        state: RunState::Running,
-        message: "training".into(),
-        supervisor_pid: own,
-        supervisor_start_ticks: 0,
-        started_s: 1.0,
-        ended_s: None,
-        exit_code: None,
-        failed_process: None,
-        last_lines: vec![],
-    };
+    let mut status = RunStatus { supervisor_pid: own, ..RunStatus::new(RunState::Running, "training", 1.0) };
     folder.write_status(&status).unwrap();
     let look = || -> Vec<(u32, Option<usize>)> {
         let mut lab = Lab::cargo_bin("hvd-lab").unwrap();

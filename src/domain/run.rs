@@ -183,7 +183,8 @@ pub struct RunStatus {
     pub state: RunState,
     /// What it is doing, or why it ended, in one sentence.
     pub message: String,
-    /// Process id and session of the supervisor, and its start time in clock ticks since boot: a pid may be reused.
+    /// Process id and session of the supervisor, and its start time in clock ticks since boot: a pid may be reused. 0
+    /// before there is one.
     pub supervisor_pid: u32,
     #[serde(default)]
     pub supervisor_start_ticks: u64,
@@ -199,6 +200,23 @@ pub struct RunStatus {
     pub failed_process: Option<usize>,
     #[serde(default)]
     pub last_lines: Vec<String>,
+}
+
+impl RunStatus {
+    /// Without a supervisor, and not ended.
+    pub fn new(state: RunState, message: impl Into<String>, started_s: f64) -> RunStatus {
+        RunStatus {
+            state,
+            message: message.into(),
+            supervisor_pid: 0,
+            supervisor_start_ticks: 0,
+            started_s,
+            ended_s: None,
+            exit_code: None,
+            failed_process: None,
+            last_lines: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

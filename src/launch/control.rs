@@ -150,17 +150,7 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
 }
 
 fn beginning() -> RunStatus {
-    RunStatus {
-        state: RunState::Preparing,
-        message: "starting the supervisor".into(),
-        supervisor_pid: 0,
-        supervisor_start_ticks: 0,
-        started_s: host::now_s(),
-        ended_s: None,
-        exit_code: None,
-        failed_process: None,
-        last_lines: Vec::new(),
-    }
+    RunStatus::new(RunState::Preparing, "starting the supervisor", host::now_s())
 }
 
 /// Start this program again as the supervisor of a folder.

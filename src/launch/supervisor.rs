@@ -66,15 +66,9 @@ impl Supervisor {
     fn new(folder: RunFolder, record: RunRecord) -> Supervisor {
         let me = process::look_up(std::process::id());
         let status = RunStatus {
-            state: RunState::Preparing,
-            message: "looking for the images".into(),
             supervisor_pid: std::process::id(),
             supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
-            started_s: host::now_s(),
-            ended_s: None,
-            exit_code: None,
-            failed_process: None,
-            last_lines: Vec::new(),
+            ..RunStatus::new(RunState::Preparing, "looking for the images", host::now_s())
         };
         Supervisor { folder, record, status }
     }

@@ -152,11 +152,11 @@ impl RunStore {
         }
         let record = match folder.read_record() {
             Ok(record) => record,
-            Err(error) => return damaged(id, None, &error),
+            Err(error) => return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default() },
         };
         let status = match folder.read_status() {
             Ok(status) => orphans::reconcile(&folder, status, record.host == self.host),
-            Err(error) => damaged(id, None, &error).status,
+            Err(error) => damaged(&error),
         };
         let tally = summary::tally(&folder, &record);
         let row = RunSummary { id, record: Some(record), status, tally };
@@ -179,17 +179,6 @@ fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     (row.id == id && row.status.state.is_over()).then_some(row)
 }
 
-fn damaged(id: RunId, record: Option<RunRecord>, error: &StoreError) -> RunSummary {
-    let status = RunStatus {
-        state: RunState::Failed,
-        message: error.to_string(),
-        supervisor_pid: 0,
-        supervisor_start_ticks: 0,
-        started_s: 0.0,
-        ended_s: None,
-        exit_code: None,
-        failed_process: None,
-        last_lines: Vec::new(),
-    };
-    RunSummary { id, record, status, tally: Tally::default() }
+fn damaged(error: &StoreError) -> RunStatus {
+    RunStatus::new(RunState::Failed, error.to_string(), 0.0)
 }

@@ -14,15 +14,9 @@ use crate::host;
 
 fn status(state: RunState) -> RunStatus {
     RunStatus {
-        state,
-        message: "a word".into(),
         supervisor_pid: std::process::id(),
         supervisor_start_ticks: process::look_up(std::process::id()).unwrap().start_ticks,
-        started_s: 1.0,
-        ended_s: None,
-        exit_code: None,
-        failed_process: None,
-        last_lines: vec![],
+        ..RunStatus::new(state, "a word", 1.0)
     }
 }
 

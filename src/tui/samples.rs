@@ -95,17 +95,7 @@ pub fn say(state: &mut State, message: Message) {
 }
 
 pub fn status(state: RunState, message: &str) -> RunStatus {
-    RunStatus {
-        state,
-        message: message.into(),
-        supervisor_pid: 400,
-        supervisor_start_ticks: 0,
-        started_s: START,
-        ended_s: state.is_over().then_some(START + 19.6),
-        exit_code: None,
-        failed_process: None,
-        last_lines: Vec::new(),
-    }
+    RunStatus { supervisor_pid: 400, ended_s: state.is_over().then_some(START + 19.6), ..RunStatus::new(state, message, START) }
 }
 
 pub fn finished(id: u32, np: usize, images_per_sec: f64) -> RunSummary {
