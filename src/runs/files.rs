@@ -1,4 +1,4 @@
-//! Small files that are either the old or the new version, never half of one; and lines appended to long ones.
+//! Small files that are either the old or the new version, never half of one.
 //!
 //! Never knows what is written.
 
@@ -17,7 +17,7 @@ use super::StoreError;
 ///
 /// # Errors
 /// [`StoreError::Io`] with the path.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
@@ -54,15 +54,6 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Stor
         .map_err(|error| StoreError::Damaged { path: path.to_owned(), cause: error.to_string() })?;
     text.push(b'\n');
     write_atomically(path, &text)
-}
-
-/// Append one line, in one write, to a file that is made if it is missing.
-///
-/// # Errors
-/// [`StoreError::Io`] with the path.
-pub fn append_line(path: &Path, line: &str) -> Result<(), StoreError> {
-    let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(StoreError::io("cannot write", path))?;
-    file.write_all(format!("{line}\n").as_bytes()).map_err(StoreError::io("cannot write", path))
 }
 
 #[cfg(test)]

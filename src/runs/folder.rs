@@ -1,13 +1,15 @@
-//! The paths inside one run folder, and reading and writing its two small files.
+//! The paths inside one run folder, reading and writing its two small files, and reading its events.
 //!
 //! Never decides what is in them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
 use super::{RunRecord, StoreError, files};
+use crate::domain::event::EventLine;
 use crate::domain::run::RunStatus;
 
 /// One run's folder.
@@ -57,6 +59,13 @@ impl RunFolder {
     /// The trainer's `--log-dir`: checkpoints and TensorBoard files.
     pub fn log_dir(&self) -> PathBuf {
         self.path.join("logs")
+    }
+
+    /// All events so far, in order of arrival; none without a file. Lines that cannot be read are skipped.
+    pub fn events(&self) -> impl Iterator<Item = EventLine> + use<> {
+        let file = File::open(self.events_file()).ok().map(|file| BufReader::with_capacity(1 << 16, file));
+        let lines = file.into_iter().flat_map(|file| file.split(b'\n').map_while(Result::ok));
+        lines.filter_map(|line| EventLine::parse_line(std::str::from_utf8(&line).ok()?))
     }
 
     /// # Errors

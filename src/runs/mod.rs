@@ -27,7 +27,6 @@ mod summary;
 
 pub use compare::{Difference, Row, differences, table};
 pub use error::StoreError;
-pub use files::{append_line, write_atomically};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use record::{Attempt, RunId, RunRecord};

@@ -179,6 +179,7 @@ fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     (row.id == id && row.status.state.is_over()).then_some(row)
 }
 
+/// The status of a run whose files cannot be read.
 fn damaged(error: &StoreError) -> RunStatus {
     RunStatus::new(RunState::Failed, error.to_string(), 0.0)
 }

@@ -3,8 +3,6 @@
 //! Never reads the clock. Figures are of all processes together, however little they know of each other.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 
 use serde::{Deserialize, Serialize};
 
@@ -137,19 +135,10 @@ impl Accountant {
     }
 }
 
-/// Add up the events of a folder; lines that cannot be read are skipped.
+/// Add up the events of a folder.
 pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
     let mut accountant = Accountant::new(record.spec.np, record.spec.target_accuracy);
-    if let Ok(file) = File::open(folder.events_file()) {
-        let mut reader = BufReader::with_capacity(1 << 16, file);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-            if let Some(event) = std::str::from_utf8(&line).ok().and_then(EventLine::parse_line) {
-                accountant.take(&event);
-            }
-            line.clear();
-        }
-    }
+    folder.events().for_each(|event| accountant.take(&event));
     accountant.tally()
 }
 

@@ -4,6 +4,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -42,6 +43,15 @@ fn store() -> (TempDir, RunStore) {
     let home = tempfile::tempdir().unwrap();
     let store = RunStore::open(home.path()).unwrap();
     (home, store)
+}
+
+/// Append to a file that is made if it is missing.
+fn append(path: &Path, text: &str) {
+    OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn append_line(path: &Path, line: &str) {
+    append(path, &format!("{line}\n"));
 }
 
 fn line(process: usize, event: Event) -> EventLine {
@@ -162,7 +172,7 @@ fn the_summary_of_a_run_that_is_over_is_kept_until_it_goes_on() {
     let (_home, store) = store();
     let id = store.create(record(1), &status(RunState::Finished)).unwrap().id;
     let folder = store.folder(id);
-    append_line(&folder.events_file(), &epoch(0, 1, 1.0, 10.0, 0.5).to_line()).unwrap();
+    append_line(&folder.events_file(), &epoch(0, 1, 1.0, 10.0, 0.5).to_line());
     assert_eq!(store.summary(id).unwrap().last_epoch, 1);
     assert!(folder.summary_file().exists());
     store.annotate(id, Some("serial".into()), None).unwrap();
@@ -171,7 +181,7 @@ fn the_summary_of_a_run_that_is_over_is_kept_until_it_goes_on() {
     fs::write(folder.summary_file(), "{").unwrap();
     assert_eq!(store.summary(id).unwrap().last_epoch, 1);
     // Older than the status, it does not count.
-    append_line(&folder.events_file(), &epoch(0, 2, 1.0, 20.0, 0.5).to_line()).unwrap();
+    append_line(&folder.events_file(), &epoch(0, 2, 1.0, 20.0, 0.5).to_line());
     folder.write_status(&status(RunState::Running)).unwrap();
     let row = store.summary(id).unwrap();
     assert_eq!((row.status.state, row.last_epoch), (RunState::Running, 2));
@@ -206,22 +216,19 @@ fn half_a_line_waits_for_its_end() {
     let folder = store.folder(id);
     let mut follower = Follower::new(folder.clone());
     assert!(matches!(follower.poll().as_slice(), [RunUpdate::Status(_)]));
-    let append = |path: std::path::PathBuf, text: &str| {
-        OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
-    };
     let event = epoch(0, 1, 1.0, 1.0, 0.5);
     let text = event.to_line();
     let (begin, end) = text.split_at(20);
-    append(folder.events_file(), begin);
+    append(&folder.events_file(), begin);
     assert_eq!(follower.poll(), []);
-    append(folder.events_file(), &format!("{end}\n{{\"unknown\":1}}\n"));
-    append(folder.rank_log(0), "Epoch 1/3\n\nhalf");
-    append(folder.rank_log(1), "one\n");
-    append(folder.launcher_log(), "mpirun says\n");
+    append(&folder.events_file(), &format!("{end}\n{{\"unknown\":1}}\n"));
+    append(&folder.rank_log(0), "Epoch 1/3\n\nhalf");
+    append(&folder.rank_log(1), "one\n");
+    append(&folder.launcher_log(), "mpirun says\n");
     let log = |process, text: &str| RunUpdate::Log { process, text: text.into() };
     let launcher = RunUpdate::Launcher { text: "mpirun says".into() };
     assert_eq!(follower.poll(), [RunUpdate::Event(event), launcher, log(0, "Epoch 1/3"), log(0, ""), log(1, "one")]);
-    append(folder.rank_log(0), " a line\n");
+    append(&folder.rank_log(0), " a line\n");
     assert_eq!(follower.poll(), [log(0, "half a line")]);
     assert_eq!(follower.poll(), []);
 }
@@ -254,10 +261,10 @@ fn following_from_here_leaves_the_past_out() {
     let (_home, store) = store();
     let id = store.create(record(1), &status(RunState::Finished)).unwrap().id;
     let folder = store.folder(id);
-    append_line(&folder.rank_log(0), "past").unwrap();
+    append_line(&folder.rank_log(0), "past");
     let mut follower = Follower::from_here(folder.clone());
     folder.write_status(&status(RunState::Running)).unwrap();
-    append_line(&folder.rank_log(0), "present").unwrap();
+    append_line(&folder.rank_log(0), "present");
     let updates = follower.poll();
     assert!(
         matches!(updates.as_slice(), [RunUpdate::Status(_), RunUpdate::Log { text, .. }] if text == "present"),
@@ -273,7 +280,7 @@ fn a_thousand_runs() {
     for _ in 0..1000 {
         let id = store.create(record(2), &status(RunState::Finished)).unwrap().id;
         for number in 1..=100 {
-            append_line(&store.folder(id).events_file(), &epoch(0, number, 1.0, 1.0, 0.5).to_line()).unwrap();
+            append_line(&store.folder(id).events_file(), &epoch(0, number, 1.0, 1.0, 0.5).to_line());
         }
     }
     for look in ["first", "second"] {

@@ -115,7 +115,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             launch::stop(store, run)?;
             return Ok(None);
         }
-        Effect::ReadBaseline(run) => Message::Baseline(run, curves(store.folder(run))),
+        Effect::ReadBaseline(run) => Message::Baseline(run, curves(&store.folder(run))),
         Effect::LocateData(spec) => locate(&spec)?,
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) => return Ok(None),
     }))
@@ -167,20 +167,10 @@ fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &Atom
     }
 }
 
-fn curves(folder: RunFolder) -> Curves {
-    let mut follower = Follower::new(folder);
+fn curves(folder: &RunFolder) -> Curves {
     let mut curves = Curves::default();
-    loop {
-        let updates = follower.poll();
-        if updates.is_empty() {
-            return curves;
-        }
-        for update in updates {
-            if let RunUpdate::Event(line) = update {
-                curves.absorb(&line);
-            }
-        }
-    }
+    folder.events().for_each(|line| curves.absorb(&line));
+    curves
 }
 
 fn locate(spec: &RunSpec) -> anyhow::Result<Message> {
