@@ -49,7 +49,7 @@ fn sgd_agrees_with_a_reference_in_double_precision() {
     let mut buffer = [0.0; 17];
     let mut sgd = Sgd::new(&params, momentum, wd);
     for step in 0..20 {
-        sgd.step(&mut params, Tensor::from_slice(&gradients(step)), lr);
+        sgd.step(&mut params, &Tensor::from_slice(&gradients(step)), lr);
         for (index, gradient) in gradients(step).into_iter().enumerate() {
             let decay = if index < LENGTHS[0] { 0.0 } else { wd };
             buffer[index] = momentum * buffer[index] + f64::from(gradient) + decay * weights[index];
@@ -67,7 +67,7 @@ fn novograd_agrees_with_a_reference_in_double_precision() {
     let (mut momentum, mut second) = ([0.0; 17], [0.0; 3]);
     let mut novograd = NovoGrad::new(&params, wd);
     for step in 0..20 {
-        novograd.step(&mut params, Tensor::from_slice(&gradients(step)), lr);
+        novograd.step(&mut params, &Tensor::from_slice(&gradients(step)), lr);
         let all: Vec<f64> = gradients(step).into_iter().map(f64::from).collect();
         let mut start = 0;
         for (tensor, len) in LENGTHS.into_iter().enumerate() {

@@ -173,7 +173,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
                 report.evidence(|| startup::gradients_digest(epoch, &gradients));
             }
             let lr = schedule.lr(epoch, index);
-            optimizer.step(model.params_mut(), gradients, lr);
+            optimizer.step(model.params_mut(), &gradients, lr);
             let loss = loss.double_value(&[]);
             tally.add(&scores, &batch, loss);
             phases.optimizer += watch.lap();

@@ -38,7 +38,7 @@ impl Optimizer for DistributedOptimizer<'_> {
         Ok(gradients)
     }
 
-    fn step(&mut self, params: &mut FlatTensors, gradients: Tensor, lr: f64) {
+    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         self.inner.step(params, gradients, lr);
     }
 

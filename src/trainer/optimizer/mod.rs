@@ -24,8 +24,9 @@ pub trait Optimizer {
     /// Apply one update in place.
     ///
     /// # Shapes
-    /// `gradients`: flat, as long and in the same order as `params.flat`.
-    fn step(&mut self, params: &mut FlatTensors, gradients: Tensor, lr: f64);
+    /// `gradients`: flat, float32, as long and in the same order as `params.flat`; it is only read, so the caller keeps its
+    /// buffer for the next step.
+    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64);
     /// State by name, flat, created in `new`: broadcast and checkpoint walk it in this order.
     fn state(&mut self) -> Vec<(&'static str, &mut Tensor)>;
     /// As reported in events.

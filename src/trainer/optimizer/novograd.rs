@@ -38,7 +38,7 @@ impl NovoGrad {
 }
 
 impl Optimizer for NovoGrad {
-    fn step(&mut self, params: &mut FlatTensors, gradients: Tensor, lr: f64) {
+    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             let norms: Vec<Tensor> = params
                 .segments
@@ -55,7 +55,7 @@ impl Optimizer for NovoGrad {
             let scale =
                 (second.sqrt() + EPS).reciprocal().repeat_interleave_self_tensor(&self.lengths, 0, params.flat.numel() as i64);
             let _ = self.momentum.g_mul_scalar_(BETA_1);
-            let _ = self.momentum.addcmul_(&gradients, &scale);
+            let _ = self.momentum.addcmul_(gradients, &scale);
             let _ = self.momentum.addcmul_(&self.decay, &params.flat);
             let _ = params.flat.g_sub_(&(&self.momentum * lr));
         });

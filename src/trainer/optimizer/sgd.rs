@@ -21,10 +21,10 @@ impl Sgd {
 }
 
 impl Optimizer for Sgd {
-    fn step(&mut self, params: &mut FlatTensors, gradients: Tensor, lr: f64) {
+    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             let _ = self.buffer.g_mul_scalar_(self.momentum);
-            let _ = self.buffer.g_add_(&gradients);
+            let _ = self.buffer.g_add_(gradients);
             let _ = self.buffer.addcmul_(&self.decay, &params.flat);
             let _ = params.flat.g_sub_(&(&self.buffer * lr));
         });
