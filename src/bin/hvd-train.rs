@@ -74,10 +74,8 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     let data = startup::locate_data(config)?;
     let training = Images::training(dataset::load(&data.location, SplitKind::Train, config.train_images)?, placement.device);
     let test = training.like(dataset::load(&data.location, SplitKind::Test, None)?);
-    let own_order = |images, purpose| Sampler::OwnShuffle { seed: config.seed, process, images, purpose };
-    let train_order = own_order(training.len(), Purpose::Shuffle);
     let validation_images = config.validation_images.map_or(test.len(), |limit| limit.min(test.len()));
-    let validation_order = own_order(validation_images, Purpose::ValidationShuffle);
+    let validation_order = Sampler::own(config.seed, process, validation_images, Purpose::ValidationShuffle);
 
     // Every process draws weights of its own, as programs that seed themselves do: see step 4.
     let mut model = model::build(config.model, &mut stream(config.seed, process, 0, Purpose::Weights), placement.device);
@@ -126,8 +124,10 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     // Step 5/10: share the epoch out.
     // Horovod: steps_per_epoch = len(train_iter) // hvd.size(), validation_steps = 3 * len(test_iter) // hvd.size()
     // Without: every rank does the whole epoch, np times the work in the same time.
-    let divide_by = if on(Step::FewerSteps) { size } else { 1 };
-    let steps = steps_per_epoch(training.len(), config.batch_size, divide_by);
+    let sharers = if on(Step::FewerSteps) { size } else { 1 };
+    let steps = steps_per_epoch(training.len(), config.batch_size, sharers);
+    let whole = Sampler::own(config.seed, process, training.len(), Purpose::Shuffle);
+    let train_order = whole.shared_out(topology.rank, sharers, config.shuffle);
     let validation_batches = validation_steps(validation_images, config.batch_size, on(Step::FewerSteps).then_some(size));
 
     // Step 8/10: scale the learning rate by the number of ranks.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
+use super::sampler::Shuffle;
 use crate::domain::run::{DataSource, ModelSpec, RunSpec};
 use crate::domain::step::StepSet;
 
@@ -86,6 +87,9 @@ pub struct Config {
     /// Validate on the first N test images only
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub validation_images: Option<usize>,
+    /// Where step 5 takes a rank's share of an epoch from
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    pub shuffle: Shuffle,
     /// Same seed, same flags, same number of ranks: the same losses
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
@@ -294,6 +298,7 @@ mod tests {
             ("--model resnet50", "resnet50"),
             ("--train-images 0", "0 images"),
             ("--seed -1", "-1"),
+            ("--shuffle mine", "mine"),
             ("--data-dir /nowhere/at/all", "/nowhere/at/all"),
             (&format!("--data-dir {file}"), "--data-dir"),
             (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),

