@@ -22,11 +22,15 @@
 
 mod local;
 mod mpi;
+mod observed;
+mod observer;
 mod region;
 mod thread;
 
 pub use local::LocalComm;
 pub use mpi::{MpiComm, library_version, standard_version};
+pub use observed::Observed;
+pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
 pub use thread::ThreadComm;
 
@@ -120,6 +124,12 @@ pub trait Communicator {
     /// Moves on what was started, without waiting: called now and then while something else is computed.
     fn progress(&self) -> Result<(), CommError> {
         Ok(())
+    }
+
+    /// How many of the buckets started since the last finish are known to be over, in the order of their start. No
+    /// communication. This default knows of none.
+    fn allreduces_over(&self) -> usize {
+        0
     }
 
     /// Waits until everything that was started is over.

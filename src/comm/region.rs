@@ -44,3 +44,12 @@ impl Region {
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 }
+
+#[cfg(test)]
+impl Region {
+    /// Memory that is never given back, for tests.
+    pub(super) fn leaked(len: usize) -> Region {
+        let numbers: &'static mut [f32] = vec![0.0; len].leak();
+        Region { start: numbers.as_mut_ptr(), len: numbers.len() }
+    }
+}

@@ -1,0 +1,253 @@
+//! A communicator that tells how long each collective took, around one that does the work.
+//!
+//! Never changes what is communicated, or when: it reads the clock before and after.
+
+use std::cell::{Cell, RefCell};
+use std::time::Instant;
+
+use super::{Activity, Collective, CommError, Communicator, Compression, Observer, ReduceOp, Region};
+use crate::domain::topology::{Rank, Topology};
+
+/// Delegates to the communicator inside, and reports each collective that went well.
+///
+/// A collective that fails is not reported, as the job ends with it.
+pub struct Observed<O> {
+    inner: Box<dyn Communicator>,
+    observer: O,
+    calls: Cell<u64>,
+    /// Buckets that were started and not finished, in this order; those known to be over are reported.
+    buckets: RefCell<Vec<Bucket>>,
+}
+
+struct Bucket {
+    call: u64,
+    bytes: usize,
+    began: Instant,
+    reported: bool,
+}
+
+impl<O: Observer> Observed<O> {
+    pub fn new(inner: Box<dyn Communicator>, observer: O) -> Observed<O> {
+        Observed { inner, observer, calls: Cell::new(0), buckets: RefCell::default() }
+    }
+
+    fn next_call(&self) -> u64 {
+        self.calls.replace(self.calls.get() + 1)
+    }
+
+    /// Carries out one collective that returns when it is over. `collective` gives its result, and its size in bytes.
+    fn watch<T>(&self, kind: Collective, collective: impl FnOnce() -> Result<(T, usize), CommError>) -> Result<T, CommError> {
+        let (call, began) = (self.next_call(), Instant::now());
+        let (result, bytes) = collective()?;
+        let name = kind.over(self.inner.name());
+        self.observer.activity(Activity { kind, name, call, bucket: None, bytes, began, ended: Instant::now() });
+        Ok(result)
+    }
+
+    /// Reports the first `over` buckets, where that is news.
+    fn report_buckets(&self, over: usize) {
+        let ended = Instant::now();
+        let (kind, name) = (Collective::Allreduce, Collective::Allreduce.over(self.inner.name()));
+        for (index, bucket) in self.buckets.borrow_mut().iter_mut().take(over).enumerate().filter(|(_, bucket)| !bucket.reported)
+        {
+            let Bucket { call, bytes, began, .. } = *bucket;
+            self.observer.activity(Activity { kind, name, call, bucket: Some(index), bytes, began, ended });
+            bucket.reported = true;
+        }
+    }
+}
+
+impl<O: Observer> Communicator for Observed<O> {
+    fn topology(&self) -> Topology {
+        self.inner.topology()
+    }
+
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
+        let bytes = size_of_val(buffer);
+        self.watch(Collective::Allreduce, || Ok((self.inner.allreduce(buffer, op)?, bytes)))
+    }
+
+    fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
+        let bytes = size_of_val(buffer);
+        self.watch(Collective::Allreduce, || Ok((self.inner.allreduce_f64(buffer, op)?, bytes)))
+    }
+
+    fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
+        let bytes = target.len() * if compression == Compression::None { 4 } else { 2 };
+        self.buckets.borrow_mut().push(Bucket { call: self.next_call(), bytes, began: Instant::now(), reported: false });
+        self.inner.start_allreduce(source, target, compression)?;
+        self.report_buckets(self.inner.allreduces_over());
+        Ok(())
+    }
+
+    fn progress(&self) -> Result<(), CommError> {
+        self.inner.progress()?;
+        self.report_buckets(self.inner.allreduces_over());
+        Ok(())
+    }
+
+    fn allreduces_over(&self) -> usize {
+        self.inner.allreduces_over()
+    }
+
+    /// What nobody saw end before has ended when this returns: an upper limit for all buckets but the last one.
+    fn finish_allreduces(&self) -> Result<(), CommError> {
+        self.inner.finish_allreduces()?;
+        self.report_buckets(usize::MAX);
+        self.buckets.borrow_mut().clear();
+        Ok(())
+    }
+
+    fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
+        let bytes = size_of_val(buffer);
+        self.watch(Collective::Broadcast, || Ok((self.inner.broadcast(buffer, root)?, bytes)))
+    }
+
+    fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {
+        self.watch(Collective::Broadcast, || Ok((self.inner.broadcast_bytes(bytes, root)?, bytes.len())))
+    }
+
+    fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+        self.watch(Collective::Allgather, || Ok((self.inner.allgather(bytes)?, bytes.len())))
+    }
+
+    fn barrier(&self) -> Result<(), CommError> {
+        self.watch(Collective::Barrier, || Ok((self.inner.barrier()?, 0)))
+    }
+
+    fn abort(&self, code: i32) -> ! {
+        self.inner.abort(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::comm::{LocalComm, ThreadComm};
+
+    #[derive(Clone, Default)]
+    struct Seen(Rc<RefCell<Vec<Activity>>>);
+
+    impl Observer for Seen {
+        fn activity(&self, activity: Activity) {
+            self.0.borrow_mut().push(activity);
+        }
+    }
+
+    impl Seen {
+        fn take(&self) -> Vec<(&'static str, u64, Option<usize>, usize)> {
+            self.0.take().iter().map(|seen| (seen.name, seen.call, seen.bucket, seen.bytes)).collect()
+        }
+    }
+
+    #[test]
+    fn every_collective_is_told_once_and_ranks_number_them_alike() {
+        let ranks = ThreadComm::group(2).into_iter().map(|comm| {
+            std::thread::spawn(move || {
+                let seen = Seen::default();
+                let comm = Observed::new(Box::new(comm), seen.clone());
+                comm.allreduce(&mut [1.0, 2.0], ReduceOp::Sum).unwrap();
+                comm.allreduce_f64(&mut [1.0], ReduceOp::Sum).unwrap();
+                comm.broadcast(&mut [1.0; 3], Rank(0)).unwrap();
+                comm.broadcast_bytes(&mut if comm.topology().is_root() { vec![1; 5] } else { vec![] }, Rank(0)).unwrap();
+                comm.allgather(&[1; 7]).unwrap();
+                comm.barrier().unwrap();
+                assert!(seen.0.borrow().iter().all(|seen| seen.began <= seen.ended));
+                assert!(seen.0.borrow().windows(2).all(|pair| pair[0].ended <= pair[1].began), "one after the other");
+                seen.take()
+            })
+        });
+        let all = [
+            ("ALLREDUCE", 0, None, 8),
+            ("ALLREDUCE", 1, None, 8),
+            ("BROADCAST", 2, None, 12),
+            ("BROADCAST", 3, None, 5),
+            ("ALLGATHER", 4, None, 7),
+            ("BARRIER", 5, None, 0),
+        ];
+        for rank in ranks.collect::<Vec<_>>() {
+            assert_eq!(rank.join().unwrap(), all);
+        }
+    }
+
+    /// Says how many of its buckets are over; does nothing, as a world of one rank.
+    struct Slow {
+        over: Rc<Cell<usize>>,
+    }
+
+    impl Communicator for Slow {
+        fn topology(&self) -> Topology {
+            Topology::ALONE
+        }
+
+        fn name(&self) -> &'static str {
+            "mpi"
+        }
+
+        fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
+            LocalComm.allreduce(buffer, op)
+        }
+
+        fn allreduce_f64(&self, _: &mut [f64], _: ReduceOp) -> Result<(), CommError> {
+            Err(CommError::Left(Rank(1)))
+        }
+
+        fn allreduces_over(&self) -> usize {
+            self.over.get()
+        }
+
+        fn broadcast(&self, _: &mut [f32], _: Rank) -> Result<(), CommError> {
+            Ok(())
+        }
+
+        fn broadcast_bytes(&self, _: &mut Vec<u8>, _: Rank) -> Result<(), CommError> {
+            Ok(())
+        }
+
+        fn allgather(&self, _: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
+            Ok(Vec::new())
+        }
+
+        fn barrier(&self) -> Result<(), CommError> {
+            Ok(())
+        }
+
+        fn abort(&self, code: i32) -> ! {
+            LocalComm.abort(code)
+        }
+    }
+
+    #[test]
+    fn a_bucket_ends_when_it_is_known_to_be_over() {
+        let (seen, over) = (Seen::default(), Rc::new(Cell::new(0)));
+        let comm = Observed::new(Box::new(Slow { over: over.clone() }), seen.clone());
+        let bucket = Region::leaked(6);
+        for round in 0..2 {
+            comm.start_allreduce(bucket, bucket, Compression::None).unwrap();
+            comm.start_allreduce(bucket, bucket, Compression::Bf16).unwrap();
+            comm.progress().unwrap();
+            assert_eq!(seen.take(), [], "on their way");
+            over.set(1);
+            comm.progress().unwrap();
+            comm.progress().unwrap();
+            assert_eq!(seen.take(), [("MPI_ALLREDUCE", 2 * round, Some(0), 24)]);
+            comm.finish_allreduces().unwrap();
+            assert_eq!(seen.take(), [("MPI_ALLREDUCE", 2 * round + 1, Some(1), 12)]);
+            over.set(0);
+        }
+    }
+
+    #[test]
+    fn what_failed_is_not_told() {
+        let seen = Seen::default();
+        let comm = Observed::new(Box::new(Slow { over: Rc::default() }), seen.clone());
+        assert!(comm.allreduce_f64(&mut [1.0], ReduceOp::Sum).is_err());
+        assert_eq!(seen.take(), []);
+    }
+}
