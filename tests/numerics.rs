@@ -5,97 +5,41 @@ use hvd_lab::dataset::{self, Location, SplitKind};
 use hvd_lab::domain::run::ModelSpec;
 use hvd_lab::trainer::batches::Images;
 use hvd_lab::trainer::model::{self, Mode, Model};
-use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
-use hvd_lab::trainer::params::{FlatTensors, Init, TensorSpec, to_vec};
+use hvd_lab::trainer::params::{BLOCK, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::sampler::Sampler;
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind};
+
+#[path = "numerics/optimizers.rs"]
+mod optimizers;
 
 const WRN_10_1: ModelSpec = ModelSpec { depth: 10, width: 1 };
 
-/// Two kernels and a bias: sorted by name they are bias (3), conv (2x3x1x1), dense (4x2).
-fn small_params() -> FlatTensors {
-    let spec = |name: &str, shape: &[i64], is_kernel| TensorSpec {
-        name: name.into(),
-        shape: shape.to_vec(),
-        init: Init::HeNormal { fan_in: 4 },
-        is_kernel,
-    };
-    FlatTensors::build(
-        vec![spec("dense", &[4, 2], true), spec("bias", &[3], false), spec("conv", &[2, 3, 1, 1], true)],
-        &mut stream(3, 0, 0, Purpose::Weights),
-        true,
-        Device::Cpu,
-    )
-}
-
-const LENGTHS: [usize; 3] = [3, 6, 8];
-
-fn gradients(step: usize) -> Vec<f32> {
-    (0..17).map(|index| ((index * 31 + step * 17) % 23) as f32 / 7.0 - 1.5).collect()
-}
-
-fn assert_close(got: &[f32], want: &[f64], tolerance: f64) {
-    for (index, (got, want)) in got.iter().zip(want).enumerate() {
-        assert!((f64::from(*got) - want).abs() <= tolerance * want.abs().max(1.0), "number {index}: {got} is not {want}");
-    }
-}
-
-#[test]
-fn sgd_agrees_with_a_reference_in_double_precision() {
-    let (momentum, wd, lr) = (0.9, 0.01, 0.05);
-    let mut params = small_params();
-    let mut weights: Vec<f64> = params.to_vec().into_iter().map(f64::from).collect();
-    let mut buffer = [0.0; 17];
-    let mut sgd = Sgd::new(&params, momentum, wd);
-    for step in 0..20 {
-        sgd.step(&mut params, &Tensor::from_slice(&gradients(step)), lr);
-        for (index, gradient) in gradients(step).into_iter().enumerate() {
-            let decay = if index < LENGTHS[0] { 0.0 } else { wd };
-            buffer[index] = momentum * buffer[index] + f64::from(gradient) + decay * weights[index];
-            weights[index] -= lr * buffer[index];
-        }
-    }
-    assert_close(&params.to_vec(), &weights, 1e-5);
-}
-
-#[test]
-fn novograd_agrees_with_a_reference_in_double_precision() {
-    let (b1, b2, eps, wd, lr) = (0.95, 0.98, 1e-8, 0.01, 0.05);
-    let mut params = small_params();
-    let mut weights: Vec<f64> = params.to_vec().into_iter().map(f64::from).collect();
-    let (mut momentum, mut second) = ([0.0; 17], [0.0; 3]);
-    let mut novograd = NovoGrad::new(&params, wd);
-    for step in 0..20 {
-        novograd.step(&mut params, &Tensor::from_slice(&gradients(step)), lr);
-        let all: Vec<f64> = gradients(step).into_iter().map(f64::from).collect();
-        let mut start = 0;
-        for (tensor, len) in LENGTHS.into_iter().enumerate() {
-            let piece = start..start + len;
-            let norm: f64 = all[piece.clone()].iter().map(|value| value * value).sum();
-            second[tensor] = if step == 0 { norm } else { b2 * second[tensor] + (1.0 - b2) * norm };
-            for index in piece {
-                let decay = if tensor == 0 { 0.0 } else { wd };
-                momentum[index] = b1 * momentum[index] + all[index] / (second[tensor].sqrt() + eps) + decay * weights[index];
-                weights[index] -= lr * momentum[index];
-            }
-            start += len;
-        }
-    }
-    assert_close(&params.to_vec(), &weights, 1e-5);
-}
-
 #[test]
 fn views_and_flat_tensor_are_the_same_memory() {
-    let mut params = small_params();
-    let numbers: Vec<f32> = (0..17).map(|index| index as f32).collect();
+    let mut params = optimizers::params();
+    let numbers: Vec<f32> = (0..params.flat.numel()).map(|index| index as f32).collect();
     params.set(&numbers);
+    for segment in &params.segments {
+        assert_eq!(segment.start % BLOCK, 0, "{} starts on a whole block", segment.name);
+    }
     assert_eq!(to_vec(&params.get("bias")), [0.0, 1.0, 2.0]);
-    // [2, 3, 1, 1] lies in memory as [2, 1, 1, 3], which for 1x1 kernels is the same order.
-    assert_eq!(to_vec(&params.get("conv").contiguous()), numbers[3..9]);
-    let sum = params.get("dense").sum(Kind::Float) * 2.0;
-    let gradient = to_vec(&params.gradients(&(sum + params.get("bias").sum(Kind::Float) + params.get("conv").sum(Kind::Float))));
-    assert_eq!(gradient, [[1.0; 9].as_slice(), &[2.0; 8]].concat());
+    // [5, 3, 3, 3] lies in memory as [out, h, w, in]: neighbours in width are 3 apart, in channels 1.
+    let conv = to_vec(&params.get("conv").contiguous());
+    assert_eq!((&conv[..2], conv[9]), ([64.0, 67.0].as_slice(), 65.0));
+    let sum = |name| params.get(name).sum(Kind::Float);
+    let others = sum("bias") + sum("conv") + sum("late") + sum("scale") + sum("silent") + sum("zeros");
+    let gradient = to_vec(&params.gradients(&(sum("dense") * 2.0 + others)));
+    for segment in &params.segments {
+        let (start, len) = (segment.start as usize, segment.len as usize);
+        let want = if segment.name == "dense" { 2.0 } else { 1.0 };
+        assert!(gradient[start..start + len].iter().all(|&number| number == want), "{}", segment.name);
+        assert!(gradient[start + len..start + (segment.blocks() * BLOCK) as usize].iter().all(|&number| number == 0.0));
+    }
+    assert_eq!(
+        (params.len(), params.flat.numel() as i64),
+        (3 + 135 + 640 + 8 + 64 + 70 + 65, BLOCK * (1 + 3 + 10 + 1 + 1 + 2 + 2))
+    );
 }
 
 fn fresh_model() -> Box<dyn Model> {

@@ -3,7 +3,8 @@
 //! Never names a layer: a model says what it needs, and looks its views up by name.
 //!
 //! One flat tensor makes the optimizer a handful of operations, the broadcast one message and the checkpoint one copy,
-//! and gives every rank the same order without asking.
+//! and gives every rank the same order without asking. Trained tensors start on whole blocks of [`BLOCK`] numbers; the
+//! few zeros between them stay zeros.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,11 @@ use rand_chacha::ChaCha8Rng;
 use tch::{Device, Tensor};
 
 use super::random::{normal, unit};
+
+/// Read as rows of this many numbers, flat parameters have no row in two tensors: what an optimizer does tensor by
+/// tensor (norms, weight decay) is then a few operations over rows, however many tensors there are. As 256 bytes it also
+/// gives every tensor the alignment that vector instructions and GPU libraries like best.
+pub const BLOCK: i64 = 64;
 
 /// How a tensor starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,17 +67,14 @@ impl Segment {
         }
     }
 
+    /// Whole blocks that the segment takes up in flat parameters.
+    pub fn blocks(&self) -> i64 {
+        (self.len + BLOCK - 1) / BLOCK
+    }
+
     /// The shape as counts.
     pub fn dims(&self) -> Vec<usize> {
         self.shape.iter().map(|&side| side as usize).collect()
-    }
-
-    /// A tensor of the segment's shape as a line of numbers in the segment's memory order.
-    pub fn flatten(&self, tensor: &Tensor) -> Tensor {
-        match self.shape.len() {
-            4 => tensor.permute([0, 2, 3, 1]).reshape([-1]),
-            _ => tensor.reshape([-1]),
-        }
     }
 }
 
@@ -79,7 +82,7 @@ impl Segment {
 #[derive(Debug)]
 pub struct FlatTensors {
     /// # Shapes
-    /// [sum of all segments' lengths], float32.
+    /// Parameters: [`BLOCK` times the sum of all segments' blocks]; buffers: [sum of all segments' lengths]; float32.
     pub flat: Tensor,
     pub segments: Vec<Segment>,
     views: BTreeMap<String, Tensor>,
@@ -88,7 +91,7 @@ pub struct FlatTensors {
 impl FlatTensors {
     /// Lay the tensors out and fill them with numbers from `rng`: the same on every machine and device.
     ///
-    /// With `trainable`, every view is a leaf of the autograd graph.
+    /// With `trainable`, every view is a leaf of the autograd graph, and starts on a whole block.
     pub fn build(mut specs: Vec<TensorSpec>, rng: &mut ChaCha8Rng, trainable: bool, device: Device) -> FlatTensors {
         specs.sort_by(|a, b| a.name.cmp(&b.name));
         let mut segments = Vec::with_capacity(specs.len());
@@ -97,8 +100,10 @@ impl FlatTensors {
         for spec in specs {
             let len = spec.shape.iter().product();
             numbers.extend((0..len).map(|_| draw(spec.init, rng)));
-            segments.push(Segment { name: spec.name, shape: spec.shape, start, len, is_kernel: spec.is_kernel });
-            start += len;
+            let segment = Segment { name: spec.name, shape: spec.shape, start, len, is_kernel: spec.is_kernel };
+            start += if trainable { segment.blocks() * BLOCK } else { len };
+            numbers.resize(start as usize, 0.0);
+            segments.push(segment);
         }
         let flat = Tensor::from_slice(&numbers).to_device(device);
         let views = segments
@@ -125,9 +130,9 @@ impl FlatTensors {
         self.views.values().collect()
     }
 
-    /// Number of scalars.
+    /// Number of scalars, without the zeros between tensors.
     pub fn len(&self) -> usize {
-        self.flat.numel()
+        self.segments.iter().map(|segment| segment.len as usize).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -137,12 +142,16 @@ impl FlatTensors {
     /// Gradients of `loss` with respect to every view, as one flat tensor in the same order.
     pub fn gradients(&self, loss: &Tensor) -> Tensor {
         let gradients = Tensor::run_backward(&[loss], &self.views(), false, false);
-        let lines: Vec<Tensor> =
-            self.segments.iter().zip(&gradients).map(|(segment, gradient)| segment.flatten(gradient)).collect();
-        Tensor::cat(&lines, 0)
+        let flat = self.flat.zeros_like();
+        tch::no_grad(|| {
+            for (segment, gradient) in self.segments.iter().zip(&gradients) {
+                segment.view(&flat).copy_(gradient);
+            }
+        });
+        flat
     }
 
-    /// A copy of the numbers on the host.
+    /// A copy of the whole flat tensor on the host.
     pub fn to_vec(&self) -> Vec<f32> {
         to_vec(&self.flat)
     }
@@ -152,7 +161,7 @@ impl FlatTensors {
         self.segments.iter().map(|segment| to_vec(&segment.view(&self.flat).contiguous())).collect()
     }
 
-    /// Overwrite all numbers.
+    /// Overwrite the whole flat tensor.
     pub fn set(&mut self, values: &[f32]) {
         set(&mut self.flat, values);
     }

@@ -3,9 +3,10 @@
 //! Never averages over ranks: `DistributedOptimizer` wraps any of them.
 
 mod novograd;
+mod per_tensor;
 mod sgd;
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 pub use self::novograd::NovoGrad;
 pub use self::sgd::Sgd;
@@ -33,14 +34,8 @@ pub trait Optimizer {
     fn name(&self) -> &'static str;
 }
 
-/// Weight decay per number: `wd` for kernels, 0 elsewhere.
-fn decay(params: &FlatTensors, wd: f64) -> Tensor {
-    let lines: Vec<Tensor> = params
-        .segments
-        .iter()
-        .map(|segment| {
-            Tensor::full([segment.len], if segment.is_kernel { wd } else { 0.0 }, (tch::Kind::Float, params.flat.device()))
-        })
-        .collect();
-    Tensor::cat(&lines, 0)
+/// w -= lr * direction, in one pass and without a copy.
+fn descend(params: &mut FlatTensors, direction: &Tensor, lr: f64) {
+    let minus_lr = Tensor::full([1], -lr, (Kind::Float, params.flat.device()));
+    let _ = params.flat.addcmul_(direction, &minus_lr);
 }

@@ -2,9 +2,10 @@
 //!
 //! Never mixes tensors: the second moment is one number per tensor, so a large global batch cannot drown a small layer.
 
-use tch::{Device, Kind, Tensor};
+use tch::{Kind, Tensor};
 
-use super::{Optimizer, decay};
+use super::Optimizer;
+use super::per_tensor::{PerTensor, rows};
 use crate::trainer::params::FlatTensors;
 
 const BETA_1: f64 = 0.95;
@@ -16,23 +17,22 @@ const EPS: f64 = 1e-8;
 /// With the authors' b1 0.95, b2 0.98, eps 1e-8. Weight decay stands outside the normalisation, on kernels only, and
 /// replaces L2 in the loss.
 pub struct NovoGrad {
+    per_tensor: PerTensor,
+    /// [blocks, 1]
     decay: Tensor,
-    /// Length of every segment, for spreading one number per tensor over its elements.
-    lengths: Tensor,
-    /// [tensors]; all 0 until the first step, which a squared norm of real gradients never is.
+    /// [tensors]; 0 until the first step in which the tensor has a gradient, which is then its v1.
     second_moment: Tensor,
     momentum: Tensor,
 }
 
 impl NovoGrad {
     pub fn new(params: &FlatTensors, wd: f64) -> NovoGrad {
-        let device = params.flat.device();
-        let lengths: Vec<i64> = params.segments.iter().map(|segment| segment.len).collect();
+        let per_tensor = PerTensor::new(params);
         NovoGrad {
-            decay: decay(params, wd),
-            lengths: Tensor::from_slice(&lengths).to_device(device),
-            second_moment: Tensor::zeros([lengths.len() as i64], (Kind::Float, device)),
+            decay: per_tensor.by_kind(params, wd, 0.0),
+            second_moment: Tensor::zeros([params.segments.len() as i64], (Kind::Float, params.flat.device())),
             momentum: params.flat.zeros_like(),
+            per_tensor,
         }
     }
 }
@@ -40,24 +40,16 @@ impl NovoGrad {
 impl Optimizer for NovoGrad {
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
-            let norms: Vec<Tensor> = params
-                .segments
-                .iter()
-                .map(|segment| {
-                    let piece = gradients.narrow(0, segment.start, segment.len);
-                    piece.dot(&piece)
-                })
-                .collect();
-            let norms = Tensor::stack(&norms, 0);
-            let first = f64::try_from(self.second_moment.sum(Kind::Float).to_device(Device::Cpu)).unwrap_or(0.0) == 0.0;
-            let second = if first { norms } else { &self.second_moment * BETA_2 + norms * (1.0 - BETA_2) };
-            self.second_moment.copy_(&second);
-            let scale =
-                (second.sqrt() + EPS).reciprocal().repeat_interleave_self_tensor(&self.lengths, 0, params.flat.numel() as i64);
-            let _ = self.momentum.g_mul_scalar_(BETA_1);
-            let _ = self.momentum.addcmul_(gradients, &scale);
-            let _ = self.momentum.addcmul_(&self.decay, &params.flat);
-            let _ = params.flat.g_sub_(&(&self.momentum * lr));
+            let norms = self.per_tensor.squared_norms(gradients);
+            let second = self.second_moment.lerp(&norms, 1.0 - BETA_2);
+            // Chosen on the device: to ask here whether this is the first step would wait for a GPU.
+            self.second_moment.copy_(&norms.where_self(&self.second_moment.eq(0.0), &second));
+            let scale = self.per_tensor.spread(&(self.second_moment.sqrt() + EPS).reciprocal());
+            let mut momentum = rows(&self.momentum);
+            let _ = momentum.g_mul_scalar_(BETA_1);
+            let _ = momentum.addcmul_(&rows(gradients), &scale);
+            let _ = momentum.addcmul_(&rows(&params.flat), &self.decay);
+            super::descend(params, &self.momentum, lr);
         });
     }
 

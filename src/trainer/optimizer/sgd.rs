@@ -4,19 +4,21 @@
 
 use tch::Tensor;
 
-use super::{Optimizer, decay};
+use super::Optimizer;
+use super::per_tensor::{PerTensor, rows};
 use crate::trainer::params::FlatTensors;
 
 /// buf = momentum * buf + g + wd * w;  w -= lr * buf
 pub struct Sgd {
     momentum: f64,
+    /// [blocks, 1]
     decay: Tensor,
     buffer: Tensor,
 }
 
 impl Sgd {
     pub fn new(params: &FlatTensors, momentum: f64, wd: f64) -> Sgd {
-        Sgd { momentum, decay: decay(params, wd), buffer: params.flat.zeros_like() }
+        Sgd { momentum, decay: PerTensor::new(params).by_kind(params, wd, 0.0), buffer: params.flat.zeros_like() }
     }
 }
 
@@ -25,8 +27,8 @@ impl Optimizer for Sgd {
         tch::no_grad(|| {
             let _ = self.buffer.g_mul_scalar_(self.momentum);
             let _ = self.buffer.g_add_(gradients);
-            let _ = self.buffer.addcmul_(&self.decay, &params.flat);
-            let _ = params.flat.g_sub_(&(&self.buffer * lr));
+            let _ = rows(&self.buffer).addcmul_(&rows(&params.flat), &self.decay);
+            super::descend(params, &self.buffer, lr);
         });
     }
 

@@ -1,0 +1,130 @@
+//! Every optimizer against its formula in double precision, tensor by tensor, through all that real tensors do.
+
+use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
+use hvd_lab::trainer::params::{BLOCK, FlatTensors, Init, TensorSpec, to_vec};
+use hvd_lab::trainer::random::{Purpose, stream};
+use tch::{Device, Tensor};
+
+const STEPS: usize = 50;
+const WD: f64 = 0.01;
+
+/// Tensors of less than a block, of exactly one, and of several; kernels and others; one that starts at zero.
+pub fn params() -> FlatTensors {
+    let spec =
+        |name: &str, shape: &[i64], is_kernel, init| TensorSpec { name: name.into(), shape: shape.to_vec(), init, is_kernel };
+    let drawn = Init::HeNormal { fan_in: 4 };
+    let specs = vec![
+        spec("bias", &[3], false, Init::Zeros),
+        spec("conv", &[5, 3, 3, 3], true, drawn),
+        spec("dense", &[10, 64], true, drawn),
+        spec("late", &[4, 2], true, drawn),
+        spec("scale", &[BLOCK], false, Init::Ones),
+        spec("silent", &[70], true, drawn),
+        spec("zeros", &[65], true, Init::Zeros),
+    ];
+    FlatTensors::build(specs, &mut stream(3, 0, 0, Purpose::Weights), true, Device::Cpu)
+}
+
+/// One tensor's gradients in one step, between -1 and 1 times a size of its own: `silent` never has any, `late` none
+/// in the first ten steps.
+fn gradient(name: &str, len: usize, step: usize) -> Vec<f32> {
+    let size = match name {
+        "silent" => 0.0,
+        "late" if step < 10 => 0.0,
+        "conv" => 30.0,
+        "scale" => 1e-3,
+        _ => 1.0,
+    };
+    (0..len).map(|index| ((index * 31 + step * 17 + len) % 23) as f32 / 11.0 - 1.0).map(|unit| unit * size).collect()
+}
+
+/// All tensors' gradients of a step, each times its factor, as the optimizer gets them.
+pub fn flat_gradients(params: &FlatTensors, step: usize, factor: impl Fn(&str) -> f32) -> Tensor {
+    let mut flat = vec![0.0; params.flat.numel()];
+    for segment in &params.segments {
+        let numbers = gradient(&segment.name, segment.len as usize, step);
+        for (place, number) in flat[segment.start as usize..].iter_mut().zip(numbers) {
+            *place = number * factor(&segment.name);
+        }
+    }
+    Tensor::from_slice(&flat)
+}
+
+/// One tensor of the reference, with whatever an optimizer remembers of it.
+struct Tensor64 {
+    weights: Vec<f64>,
+    gradients: Vec<f64>,
+    is_kernel: bool,
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl Tensor64 {
+    fn decay(&self, wd: f64) -> f64 {
+        if self.is_kernel { wd } else { 0.0 }
+    }
+}
+
+fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>().sqrt()
+}
+
+/// Runs both and compares the weights after every step; `rule` applies step `t` (from 1) to one tensor.
+fn agrees(mut optimizer: impl Optimizer, mut params: FlatTensors, lr: f64, rule: impl Fn(&mut Tensor64, i32)) {
+    let piece = |flat: &[f32], segment: &hvd_lab::trainer::params::Segment| -> Vec<f64> {
+        flat[segment.start as usize..][..segment.len as usize].iter().map(|&number| f64::from(number)).collect()
+    };
+    let start = params.to_vec();
+    let fresh = |segment| {
+        let weights: Vec<f64> = piece(&start, segment);
+        let zeros = vec![0.0; weights.len()];
+        Tensor64 { weights, gradients: vec![], is_kernel: segment.is_kernel, first: zeros.clone(), second: zeros }
+    };
+    let mut reference: Vec<Tensor64> = params.segments.iter().map(fresh).collect();
+    for step in 0..STEPS {
+        let gradients = flat_gradients(&params, step, |_| 1.0);
+        optimizer.step(&mut params, &gradients, lr);
+        assert_eq!(to_vec(&gradients), to_vec(&flat_gradients(&params, step, |_| 1.0)), "gradients are only read");
+        let numbers = params.to_vec();
+        for (segment, tensor) in params.segments.iter().zip(&mut reference) {
+            tensor.gradients = piece(&to_vec(&gradients), segment);
+            rule(tensor, step as i32 + 1);
+            for (index, (got, want)) in piece(&numbers, segment).into_iter().zip(&tensor.weights).enumerate() {
+                let close = (got - want).abs() <= 1e-5 * want.abs().max(1.0);
+                assert!(close, "step {step}, {}[{index}]: {got} is not {want}", segment.name);
+            }
+            let padding = &numbers[(segment.start + segment.len) as usize..(segment.start + segment.blocks() * BLOCK) as usize];
+            assert!(padding.iter().all(|&number| number == 0.0), "between tensors stay zeros");
+        }
+    }
+}
+
+#[test]
+fn sgd() {
+    let (momentum, lr) = (0.9, 0.05);
+    let params = params();
+    agrees(Sgd::new(&params, momentum, WD), params, lr, |tensor, _| {
+        let decay = tensor.decay(WD);
+        for index in 0..tensor.weights.len() {
+            tensor.first[index] = momentum * tensor.first[index] + tensor.gradients[index] + decay * tensor.weights[index];
+            tensor.weights[index] -= lr * tensor.first[index];
+        }
+    });
+}
+
+#[test]
+fn novograd() {
+    let (b1, b2, eps, lr) = (0.95, 0.98, 1e-8, 0.05);
+    let params = params();
+    agrees(NovoGrad::new(&params, WD), params, lr, |tensor, _| {
+        let decay = tensor.decay(WD);
+        let squared = norm(&tensor.gradients).powi(2);
+        let second = if tensor.second[0] == 0.0 { squared } else { b2 * tensor.second[0] + (1.0 - b2) * squared };
+        tensor.second[0] = second;
+        for index in 0..tensor.weights.len() {
+            let normalised = tensor.gradients[index] / (second.sqrt() + eps);
+            tensor.first[index] = b1 * tensor.first[index] + normalised + decay * tensor.weights[index];
+            tensor.weights[index] -= lr * tensor.first[index];
+        }
+    });
+}
