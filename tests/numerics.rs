@@ -10,6 +10,8 @@ use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::sampler::Sampler;
 use tch::{Device, Kind};
 
+#[path = "numerics/laws.rs"]
+mod laws;
 #[path = "numerics/optimizers.rs"]
 mod optimizers;
 

@@ -17,7 +17,7 @@ use hvd_lab::trainer::config::Config;
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
 use hvd_lab::trainer::model::{self, DROPOUT_RATE, Dropout, Mode};
-use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
+use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::resume::{self, Found};
@@ -84,10 +84,9 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     // Horovod: opt = NovoGrad(lr)
     // np ranks make an np times larger global batch, on which SGD with momentum loses accuracy; NovoGrad normalises
     // the gradient layer by layer and loses less. Without: SGD with momentum.
-    let optimizer: Box<dyn Optimizer> = match on(Step::NovoGrad) {
-        true => Box::new(NovoGrad::new(model.params(), config.wd)),
-        false => Box::new(Sgd::new(model.params(), config.momentum, config.wd)),
-    };
+    let by_step = if on(Step::NovoGrad) { Rule::NovoGrad } else { Rule::Sgd };
+    // A rule that --optimizer names wins over the step.
+    let optimizer = optimizer::build(config.optimizer.or(by_step), model.params(), config.momentum, config.wd);
 
     // Step 3/10: average gradients over the ranks before every update.
     // Horovod: opt = hvd.DistributedOptimizer(opt)

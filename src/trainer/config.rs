@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
+use super::optimizer::Choice;
 use super::sampler::Shuffle;
 use crate::domain::run::{DataSource, ModelSpec, RunSpec};
 use crate::domain::step::StepSet;
@@ -52,7 +53,10 @@ pub struct Config {
     /// Learning rate of a single rank
     #[arg(long, value_name = "RATE", default_value_t = 0.01, allow_negative_numbers = true)]
     pub base_lr: f64,
-    /// Momentum of SGD (step 10 off)
+    /// Update rule: auto (NovoGrad with step 10, SGD without), sgd, novograd, lamb, or adadelta (made for --base-lr 1)
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub optimizer: Choice,
+    /// Momentum of SGD
     #[arg(long, value_name = "FACTOR", default_value_t = 0.9, allow_negative_numbers = true)]
     pub momentum: f64,
     /// Weight decay of the kernels
@@ -230,6 +234,8 @@ fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trainer::optimizer::Rule;
+    use clap::ValueEnum;
 
     fn parse(flags: &str) -> Result<Config, Stop> {
         Config::from_args(std::iter::once("hvd-train").chain(flags.split_whitespace()))
@@ -275,6 +281,17 @@ mod tests {
     }
 
     #[test]
+    fn an_optimizer_by_name_wins_over_step_10() {
+        let chosen = |flags: &str| [Rule::NovoGrad, Rule::Sgd].map(|by_step| parse(flags).unwrap().optimizer.or(by_step));
+        assert_eq!(chosen(""), [Rule::NovoGrad, Rule::Sgd]);
+        assert_eq!(chosen("--optimizer auto"), [Rule::NovoGrad, Rule::Sgd]);
+        for rule in Rule::value_variants() {
+            let name = rule.to_possible_value().unwrap();
+            assert_eq!(chosen(&format!("--optimizer {}", name.get_name())), [*rule, *rule]);
+        }
+    }
+
+    #[test]
     fn bad_values_get_one_line_that_names_them_and_code_2() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let file = file.path().display();
@@ -289,6 +306,8 @@ mod tests {
             ("--base-lr -0.1", "-0.1"),
             ("--base-lr nan", "NaN"),
             ("--momentum 1", "momentum 1"),
+            ("--optimizer adam", "'adam'"),
+            ("--optimizer Lamb", "auto, sgd, novograd, lamb, adadelta"),
             ("--wd -0.5", "-0.5"),
             ("--patience 0", "patience"),
             ("--target-accuracy nan", "target accuracy"),

@@ -1,6 +1,6 @@
 //! Every optimizer against its formula in double precision, tensor by tensor, through all that real tensors do.
 
-use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
+use hvd_lab::trainer::optimizer::{Adadelta, Lamb, NovoGrad, Optimizer, Sgd};
 use hvd_lab::trainer::params::{BLOCK, FlatTensors, Init, TensorSpec, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Tensor};
@@ -125,6 +125,43 @@ fn novograd() {
             let normalised = tensor.gradients[index] / (second.sqrt() + eps);
             tensor.first[index] = b1 * tensor.first[index] + normalised + decay * tensor.weights[index];
             tensor.weights[index] -= lr * tensor.first[index];
+        }
+    });
+}
+
+#[test]
+fn lamb() {
+    let (b1, b2, eps, lr) = (0.9_f64, 0.999_f64, 1e-6, 0.02);
+    let params = params();
+    agrees(Lamb::new(&params, WD), params, lr, |tensor, t| {
+        let decay = tensor.decay(WD);
+        let update: Vec<f64> = (0..tensor.weights.len())
+            .map(|index| {
+                let gradient = tensor.gradients[index];
+                tensor.first[index] = b1 * tensor.first[index] + (1.0 - b1) * gradient;
+                tensor.second[index] = b2 * tensor.second[index] + (1.0 - b2) * gradient * gradient;
+                let (first, second) = (tensor.first[index] / (1.0 - b1.powi(t)), tensor.second[index] / (1.0 - b2.powi(t)));
+                first / (second.sqrt() + eps) + decay * tensor.weights[index]
+            })
+            .collect();
+        let (weights, length) = (norm(&tensor.weights), norm(&update));
+        let ratio = if tensor.is_kernel && weights > 0.0 && length > 0.0 { weights / length } else { 1.0 };
+        tensor.weights.iter_mut().zip(update).for_each(|(weight, update)| *weight -= lr * ratio * update);
+    });
+}
+
+#[test]
+fn adadelta() {
+    let (rho, eps, lr) = (0.95, 1e-6, 1.0);
+    let params = params();
+    agrees(Adadelta::new(&params, WD), params, lr, |tensor, _| {
+        let decay = tensor.decay(WD);
+        for index in 0..tensor.weights.len() {
+            let gradient = tensor.gradients[index] + decay * tensor.weights[index];
+            tensor.first[index] = rho * tensor.first[index] + (1.0 - rho) * gradient * gradient;
+            let update = ((tensor.second[index] + eps) / (tensor.first[index] + eps)).sqrt() * gradient;
+            tensor.second[index] = rho * tensor.second[index] + (1.0 - rho) * update * update;
+            tensor.weights[index] -= lr * update;
         }
     });
 }

@@ -1,17 +1,75 @@
-//! Optimizers over flat parameters. Adding one is a file here and a line in `build`.
+//! Optimizers over flat parameters. Adding one is a file here, a name in `Rule` and a line in `build`.
 //!
 //! Never averages over ranks: `DistributedOptimizer` wraps any of them.
 
+mod adadelta;
+mod lamb;
 mod novograd;
 mod per_tensor;
 mod sgd;
 
+use std::str::FromStr;
+
+use clap::ValueEnum;
 use tch::{Kind, Tensor};
 
+pub use self::adadelta::Adadelta;
+pub use self::lamb::Lamb;
 pub use self::novograd::NovoGrad;
 pub use self::sgd::Sgd;
 use super::params::FlatTensors;
 use crate::comm::CommError;
+
+/// The update rules, by the names that flags, events and checkpoints use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub enum Rule {
+    Sgd,
+    NovoGrad,
+    Lamb,
+    Adadelta,
+}
+
+/// An optimizer with fresh state. Only SGD has the flag's `momentum`; the others have their authors'.
+pub fn build(rule: Rule, params: &FlatTensors, momentum: f64, wd: f64) -> Box<dyn Optimizer> {
+    match rule {
+        Rule::Sgd => Box::new(Sgd::new(params, momentum, wd)),
+        Rule::NovoGrad => Box::new(NovoGrad::new(params, wd)),
+        Rule::Lamb => Box::new(Lamb::new(params, wd)),
+        Rule::Adadelta => Box::new(Adadelta::new(params, wd)),
+    }
+}
+
+/// What `--optimizer` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Step 10 decides.
+    Auto,
+    Always(Rule),
+}
+
+impl Choice {
+    pub fn or(self, by_step: Rule) -> Rule {
+        match self {
+            Choice::Auto => by_step,
+            Choice::Always(rule) => rule,
+        }
+    }
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Choice, String> {
+        if text == "auto" {
+            return Ok(Choice::Auto);
+        }
+        Rule::from_str(text, false).map(Choice::Always).map_err(|_| {
+            let names = Rule::value_variants().iter().filter_map(|rule| Some(rule.to_possible_value()?.get_name().to_owned()));
+            format!("there is no such optimizer, choose one of auto, {}", names.collect::<Vec<_>>().join(", "))
+        })
+    }
+}
 
 /// An update rule with visible state: resuming and broadcasting need it.
 pub trait Optimizer {

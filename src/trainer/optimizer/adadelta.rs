@@ -1,0 +1,55 @@
+//! Adadelta (Zeiler 2012, arXiv 1212.5701): strides from the sizes of recent gradients and recent updates.
+//!
+//! Never needs a learning rate of its own: 1 is the paper's, and any other multiplies the update, as in Keras and torch.
+
+use tch::Tensor;
+
+use super::Optimizer;
+use super::per_tensor::{PerTensor, rows};
+use crate::trainer::params::FlatTensors;
+
+const RHO: f64 = 0.95;
+/// The paper's and torch's; Keras has 1e-7. The first updates are of the size of its root, so it sets how fast training
+/// gets going.
+const EPS: f64 = 1e-6;
+
+/// g += wd w;  a = rho a + (1 - rho) g^2;  u = sqrt(d + eps) / sqrt(a + eps) g;  d = rho d + (1 - rho) u^2;  w -= lr u
+///
+/// Every number has a stride of its own; weight decay is L2 in the loss, on kernels only.
+pub struct Adadelta {
+    /// [blocks, 1]
+    decay: Tensor,
+    squared_gradients: Tensor,
+    squared_updates: Tensor,
+}
+
+impl Adadelta {
+    pub fn new(params: &FlatTensors, wd: f64) -> Adadelta {
+        Adadelta {
+            decay: PerTensor::new(params).by_kind(params, wd, 0.0),
+            squared_gradients: params.flat.zeros_like(),
+            squared_updates: params.flat.zeros_like(),
+        }
+    }
+}
+
+impl Optimizer for Adadelta {
+    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+        tch::no_grad(|| {
+            let gradients = rows(gradients).addcmul(&rows(&params.flat), &self.decay).view([-1]);
+            let _ = self.squared_gradients.lerp_(&gradients.square(), 1.0 - RHO);
+            let below = (&self.squared_gradients + EPS).sqrt_();
+            let update = (&self.squared_updates + EPS).sqrt_().g_div_(&below).g_mul_(&gradients);
+            let _ = self.squared_updates.lerp_(&update.square(), 1.0 - RHO);
+            super::descend(params, &update, lr);
+        });
+    }
+
+    fn state(&mut self) -> Vec<(&'static str, &mut Tensor)> {
+        vec![("squared_gradients", &mut self.squared_gradients), ("squared_updates", &mut self.squared_updates)]
+    }
+
+    fn name(&self) -> &'static str {
+        "adadelta"
+    }
+}

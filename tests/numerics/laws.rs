@@ -1,0 +1,121 @@
+//! Laws that optimizers keep whatever their constants: resuming, independence of tensors, and what scaling changes.
+
+use clap::ValueEnum;
+use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
+use hvd_lab::trainer::params::{FlatTensors, set, to_vec};
+
+use crate::optimizers::{flat_gradients, params};
+
+const LR: f64 = 0.05;
+
+/// The parameters and the optimizer after `steps`, with each tensor's gradients times its factor.
+fn trained(rule: Rule, wd: f64, steps: usize, factor: impl Fn(&str) -> f32) -> (FlatTensors, Box<dyn Optimizer>) {
+    let mut params = params();
+    let mut optimizer = optimizer::build(rule, &params, 0.9, wd);
+    for step in 0..steps {
+        let gradients = flat_gradients(&params, step, &factor);
+        optimizer.step(&mut params, &gradients, LR);
+    }
+    (params, optimizer)
+}
+
+/// The weights of every tensor after 30 steps, by name.
+fn weights(rule: Rule, wd: f64, factor: impl Fn(&str) -> f32) -> Vec<(String, Vec<f32>)> {
+    let (params, _) = trained(rule, wd, 30, factor);
+    params.segments.iter().map(|segment| segment.name.clone()).zip(params.rows()).collect()
+}
+
+/// The largest difference relative to the larger of a tensor's largest weight and 1e-3.
+fn difference(a: &[f32], b: &[f32]) -> f32 {
+    let size = a.iter().fold(1e-3, |size: f32, number| size.max(number.abs()));
+    a.iter().zip(b).map(|(a, b)| (a - b).abs() / size).fold(0.0, f32::max)
+}
+
+#[test]
+fn what_the_flag_names_is_what_events_and_checkpoints_name() {
+    for rule in Rule::value_variants() {
+        let name = rule.to_possible_value().unwrap();
+        assert_eq!(optimizer::build(*rule, &params(), 0.9, 0.0).name(), name.get_name());
+    }
+}
+
+#[test]
+fn state_that_was_saved_goes_on_bit_for_bit() {
+    for &rule in Rule::value_variants() {
+        // Cut at the very start, in the steps with special rules, and later.
+        for cut in [0, 1, 2, 13] {
+            let (mut whole, mut optimizer) = trained(rule, 0.01, cut, |_| 1.0);
+            let saved: Vec<(&str, Vec<f32>)> = optimizer.state().into_iter().map(|(name, state)| (name, to_vec(state))).collect();
+            let (mut resumed, mut restored) = (params(), optimizer::build(rule, &params(), 0.9, 0.01));
+            resumed.set(&whole.to_vec());
+            for ((name, state), (saved_name, numbers)) in restored.state().into_iter().zip(&saved) {
+                assert_eq!((name, state.numel()), (*saved_name, numbers.len()));
+                set(state, numbers);
+            }
+            for step in cut..cut + 3 {
+                let gradients = flat_gradients(&whole, step, |_| 1.0);
+                optimizer.step(&mut whole, &gradients, LR);
+                restored.step(&mut resumed, &gradients, LR);
+                assert_eq!(whole.to_vec(), resumed.to_vec(), "{rule:?}, cut at {cut}, step {step}");
+            }
+            for ((name, state), (_, other)) in optimizer.state().into_iter().zip(restored.state()) {
+                assert_eq!(to_vec(state), to_vec(other), "{rule:?}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_gradients_of_one_tensor_move_no_other() {
+    for &rule in Rule::value_variants() {
+        let (plain, louder) =
+            (weights(rule, 0.01, |_| 1.0), weights(rule, 0.01, |name| if name == "dense" { -8.0 } else { 1.0 }));
+        for ((name, a), (_, b)) in plain.iter().zip(&louder) {
+            assert_eq!(a != b, name == "dense", "{rule:?}: {name}");
+        }
+    }
+}
+
+#[test]
+fn no_gradients_and_no_decay_move_nothing() {
+    for &rule in Rule::value_variants() {
+        let (after, _) = trained(rule, 0.0, 5, |_| 0.0);
+        assert_eq!(after.to_vec(), params().to_vec(), "{rule:?}");
+    }
+}
+
+/// Powers of two change no digit of a float, so only eps can tell the runs apart, and it is far below the gradients.
+#[test]
+fn normalised_updates_do_not_know_the_size_of_gradients() {
+    for rule in [Rule::NovoGrad, Rule::Lamb, Rule::Adadelta] {
+        // With decay, Adadelta adds weights to gradients, whose size then matters.
+        let wd = if rule == Rule::Adadelta { 0.0 } else { 0.01 };
+        let plain = weights(rule, wd, |_| 256.0);
+        let scaled = weights(rule, wd, |name| if name == "conv" { 262_144.0 } else { 65_536.0 });
+        for ((name, a), (_, b)) in plain.iter().zip(&scaled) {
+            assert!(difference(a, b) < 3e-3, "{rule:?}: {name} differs by {}", difference(a, b));
+        }
+    }
+    let (plain, scaled) = (weights(Rule::Sgd, 0.0, |_| 1.0), weights(Rule::Sgd, 0.0, |_| 2.0));
+    assert!(plain.iter().zip(&scaled).any(|((_, a), (_, b))| difference(a, b) > 0.1), "SGD does know it");
+}
+
+/// LAMB's first step moves every kernel that has a gradient by the same fraction of its norm: the learning rate.
+#[test]
+fn lambs_stride_is_the_learning_rate_times_the_norm() {
+    let (before, (after, _)) = (params(), trained(Rule::Lamb, 0.01, 1, |_| 1.0));
+    let norm = |numbers: &mut dyn Iterator<Item = f32>| numbers.map(|number| f64::from(number).powi(2)).sum::<f64>().sqrt();
+    for ((segment, old), new) in before.segments.iter().zip(before.rows()).zip(after.rows()) {
+        let moved = norm(&mut old.iter().zip(&new).map(|(old, new)| new - old));
+        let size = norm(&mut old.iter().copied());
+        match segment.name.as_str() {
+            "conv" | "dense" => assert!((moved / size - LR).abs() < 1e-6, "{}: {}", segment.name, moved / size),
+            // Neither kernel nor nought: Adam's first step, the learning rate for every number with a gradient.
+            "bias" => {
+                let with_gradient = old.iter().zip(&new).filter(|(old, new)| old != new).count() as f64;
+                assert!(with_gradient > 1.0 && (moved - LR * with_gradient.sqrt()).abs() < 1e-4, "{moved}");
+            }
+            _ => {}
+        }
+    }
+}
