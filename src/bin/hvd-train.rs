@@ -8,11 +8,9 @@
 use std::{process::ExitCode, time::Instant};
 
 use hvd_lab::comm::{self, Communicator};
-use hvd_lab::dataset::{self, SplitKind};
 use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, PhaseSeconds};
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
 use hvd_lab::domain::{step::Step, topology::Topology};
-use hvd_lab::trainer::batches::Images;
 use hvd_lab::trainer::config::Config;
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
@@ -71,9 +69,9 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     let placement = if on(Step::InitAndPin) { device::pin(&topology) } else { device::first() };
     report.event(startup::topology_report(comm, &placement));
 
-    let data = startup::locate_data(config)?;
-    let training = Images::training(dataset::load(&data.location, SplitKind::Train, config.train_images)?, placement.device);
-    let test = training.like(dataset::load(&data.location, SplitKind::Test, None)?);
+    let data = startup::load_data(config, process, placement.device)?;
+    report.line(&format!("Images: {}", data.label));
+    let (training, test) = (&data.training, &data.test);
     let validation_images = config.validation_images.map_or(test.len(), |limit| limit.min(test.len()));
     let validation_order = Sampler::own(config.seed, process, validation_images, Purpose::ValidationShuffle);
 
@@ -142,7 +140,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     let warmup_epochs = if on(Step::Warmup) { config.warmup_epochs } else { 0.0 };
     let schedule = LearningRateSchedule { base_lr: config.base_lr, size, scale, warmup_epochs, steps_per_epoch: steps };
 
-    let plan = Plan { schedule: &schedule, data: &data, training: &training, validation_batches, resume_epoch: found.epoch };
+    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch };
     report.event(startup::config_report(config, &*model, &*optimizer, &plan));
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
     let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
@@ -181,7 +179,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
         }
         phases.training = epoch_watch.lap();
 
-        let validated = evaluate(&*model, &test, &validation_order.batches(epoch, validation_batches, config.batch_size));
+        let validated = evaluate(&*model, test, &validation_order.batches(epoch, validation_batches, config.batch_size));
 
         // Step 6/10: average the metrics over the ranks, before anything is decided on them.
         // Horovod: MetricAverageCallback()
@@ -238,12 +236,12 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     let testing = Instant::now();
     // Step 6/10 again: every rank tests its share, and all learn the whole. Without: every rank tests everything alone.
     let tested = match on(Step::AverageMetrics) {
-        true => evaluate(&*model, &test, &test.share_in_order(64, &topology)).over_ranks(comm)?,
-        false => evaluate(&*model, &test, &test.share_in_order(64, &Topology::ALONE)),
+        true => evaluate(&*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?,
+        false => evaluate(&*model, test, &test.share_in_order(64, &Topology::ALONE)),
     };
     let Metrics { loss, accuracy } = tested.metrics();
     report.test(loss, accuracy, tested.images, testing.elapsed().as_secs_f64());
     comm.barrier()?;
-    report.event(Event::Finished { epochs: last_epoch, training_seconds, total_seconds: launched.elapsed().as_secs_f64() });
+    report.event(startup::finished(last_epoch, training_seconds, launched));
     Ok(())
 }

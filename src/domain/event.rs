@@ -47,7 +47,14 @@ pub enum Event {
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
-    Finished { epochs: usize, training_seconds: f64, total_seconds: f64 },
+    Finished {
+        epochs: usize,
+        training_seconds: f64,
+        total_seconds: f64,
+        /// Most memory that this process ever had, where the system tells.
+        #[serde(default)]
+        peak_rss_bytes: Option<u64>,
+    },
     /// Last event of a process that failed; it then aborts the job.
     Fatal { during: String, cause: String },
 }
@@ -231,6 +238,7 @@ mod tests {
                 versions: vec![],
             }),
             Event::Epoch(EpochReport { averaged: None, ..EpochReport::sample() }),
+            Event::Finished { epochs: 2, training_seconds: 1.5, total_seconds: 2.5, peak_rss_bytes: Some(1 << 40) },
             Event::Epoch(EpochReport::sample()),
         ];
         for event in events {
@@ -243,6 +251,9 @@ mod tests {
 
     #[test]
     fn unknown_fields_and_events_do_no_harm() {
+        let older = r#"{"time_s":1.0,"process":0,"event":"finished","epochs":3,"training_seconds":1.0,"total_seconds":2.0}"#;
+        let finished = Event::Finished { epochs: 3, training_seconds: 1.0, total_seconds: 2.0, peak_rss_bytes: None };
+        assert_eq!(EventLine::parse_line(older).map(|line| line.event), Some(finished));
         let newer = r#"{"time_s":1.0,"process":0,"event":"early_stop","epoch":3,"mood":"good"}"#;
         assert_eq!(EventLine::parse_line(newer).map(|line| line.event), Some(Event::EarlyStop { epoch: 3 }));
         assert_eq!(EventLine::parse_line(r#"{"time_s":1.0,"process":0,"event":"sneezed"}"#), None);

@@ -1,19 +1,32 @@
-//! Batches as the model takes them: picked, augmented, normalised, on the device.
+//! Batches as the model takes them: picked, augmented, normalised, on the device; or one fixed batch, to measure without.
 //!
 //! Never decides which images: a `Sampler` does.
 
 use rand_chacha::ChaCha8Rng;
+use rand_core::Rng;
 use tch::{Device, Tensor};
 
 use super::augment::{Normalization, augmented, plain};
-use crate::dataset::{SIDE, Split};
+use super::model::CLASSES;
+use super::random::normal;
+use crate::dataset::{IMAGE_BYTES, SIDE, Split};
 use crate::domain::topology::Topology;
 
-/// A split of the data set, ready to be fed to a model.
+/// What a run on a fixed batch calls its images.
+pub const LABEL_SYNTHETIC: &str = "synthetic";
+
+/// Images, ready to be fed to a model.
 pub struct Images {
-    split: Split,
+    source: Source,
     normalization: Normalization,
     device: Device,
+}
+
+enum Source {
+    /// A split of the data set.
+    Split(Split),
+    /// The same batch at every step, in place of `len` images.
+    Fixed { batch: Batch, len: usize },
 }
 
 /// # Shapes
@@ -27,16 +40,28 @@ impl Images {
     /// The training set; its own mean and deviation are what all sets are normalised with.
     pub fn training(split: Split, device: Device) -> Images {
         let normalization = Normalization::of(&split.images);
-        Images { split, normalization, device }
+        Images { source: Source::Split(split), normalization, device }
     }
 
     /// Another split, normalised like this one.
     pub fn like(&self, split: Split) -> Images {
-        Images { split, normalization: self.normalization, device: self.device }
+        Images { source: Source::Split(split), normalization: self.normalization, device: self.device }
+    }
+
+    /// One batch of noise with random labels, on the device for good, that passes for `len` images: what a step then
+    /// takes is the cost of training alone. No result on it means anything but time and memory.
+    pub fn synthetic(len: usize, batch_size: usize, rng: &mut ChaCha8Rng, device: Device) -> Images {
+        let pixels: Vec<f32> = (0..batch_size * IMAGE_BYTES).map(|_| normal(rng)).collect();
+        let labels: Vec<i64> = (0..batch_size).map(|_| i64::from(rng.next_u32() % CLASSES as u32)).collect();
+        let batch = Batch::on(device, &pixels, &labels);
+        Images { source: Source::Fixed { batch, len }, normalization: Normalization { mean: 0.0, std: 1.0 }, device }
     }
 
     pub fn len(&self) -> usize {
-        self.split.len()
+        match &self.source {
+            Source::Split(split) => split.len(),
+            Source::Fixed { len, .. } => *len,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -51,20 +76,57 @@ impl Images {
 
     /// The picked images, unchanged.
     pub fn batch(&self, picks: &[u32]) -> Batch {
-        self.tensors(picks, plain(&self.split.images, picks, &self.normalization))
+        self.tensors(picks, |images| plain(images, picks, &self.normalization))
     }
 
     /// The picked images, shifted and flipped at random.
     pub fn augmented_batch(&self, picks: &[u32], rng: &mut ChaCha8Rng) -> Batch {
-        self.tensors(picks, augmented(&self.split.images, picks, &self.normalization, rng))
+        self.tensors(picks, |images| augmented(images, picks, &self.normalization, rng))
     }
 
-    fn tensors(&self, picks: &[u32], pixels: Vec<f32>) -> Batch {
-        let (count, side) = (picks.len() as i64, SIDE as i64);
-        let labels: Vec<i64> = picks.iter().map(|&pick| i64::from(self.split.labels[pick as usize])).collect();
-        Batch {
-            images: Tensor::from_slice(&pixels).view([count, side, side, 1]).permute([0, 3, 1, 2]).to_device(self.device),
-            labels: Tensor::from_slice(&labels).to_device(self.device),
+    fn tensors(&self, picks: &[u32], pixels: impl FnOnce(&[u8]) -> Vec<f32>) -> Batch {
+        match &self.source {
+            Source::Split(split) => {
+                let labels: Vec<i64> = picks.iter().map(|&pick| i64::from(split.labels[pick as usize])).collect();
+                Batch::on(self.device, &pixels(&split.images), &labels)
+            }
+            Source::Fixed { batch, .. } => batch.first(picks.len()),
         }
+    }
+}
+
+impl Batch {
+    fn on(device: Device, pixels: &[f32], labels: &[i64]) -> Batch {
+        let (count, side) = (labels.len() as i64, SIDE as i64);
+        Batch {
+            images: Tensor::from_slice(pixels).view([count, side, side, 1]).permute([0, 3, 1, 2]).to_device(device),
+            labels: Tensor::from_slice(labels).to_device(device),
+        }
+    }
+
+    /// The first `count` of it, without a copy: an epoch may end with a short batch.
+    fn first(&self, count: usize) -> Batch {
+        Batch { images: self.images.narrow(0, 0, count as i64), labels: self.labels.narrow(0, 0, count as i64) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trainer::random::{Purpose, stream};
+
+    #[test]
+    fn a_synthetic_batch_is_the_same_at_every_step_and_differs_between_processes() {
+        let of = |process| Images::synthetic(1000, 8, &mut stream(1, process, 0, Purpose::Synthetic), Device::Cpu);
+        let images = of(0);
+        let mut rng = stream(1, 0, 0, Purpose::Augmentation);
+        let first = images.augmented_batch(&[0, 1, 2, 3, 4, 5, 6, 7], &mut rng);
+        let later = images.augmented_batch(&[900, 31, 7, 5, 4, 2, 1, 0], &mut rng);
+        assert_eq!((images.len(), first.images.size(), first.labels.size()), (1000, vec![8, 1, 28, 28], vec![8]));
+        assert!(first.images.equal(&later.images) && first.labels.equal(&later.labels), "picks do not matter");
+        assert!(first.images.equal(&of(0).batch(&[0; 8]).images) && !first.images.equal(&of(1).batch(&[0; 8]).images));
+        let spread = first.images.std(false).double_value(&[]);
+        assert!((spread - 1.0).abs() < 0.1, "normalised, as real images are: {spread}");
+        assert_eq!(images.batch(&[9, 9, 9]).images.size(), [3, 1, 28, 28], "a short batch at the end of an epoch");
     }
 }

@@ -82,6 +82,9 @@ pub struct Config {
     /// Without it: HVD_LAB_DATA, then the cache, then the bundled generator.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<DataChoice>,
+    /// Train on one fixed batch of noise, without a data pipeline: for measuring only
+    #[arg(long, conflicts_with = "data_dir")]
+    pub synthetic: bool,
     /// Wide ResNet of a depth 6n+4 and a width
     #[arg(long, value_name = "wrn-DEPTH-WIDTH", default_value = "wrn-16-10")]
     pub model: ModelSpec,
@@ -255,7 +258,7 @@ mod tests {
         assert_eq!((config.target_accuracy, config.warmup_epochs), (0.85, 5.0));
         assert_eq!((config.log_dir.as_path(), config.data_dir.clone()), (Path::new("./logs"), None));
         assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec { depth: 16, width: 10 }));
-        assert!(!config.use_checkpointing && !config.events && !config.build_info);
+        assert!(!config.use_checkpointing && !config.events && !config.build_info && !config.synthetic);
         assert_eq!((config.train_images, config.validation_images), (None, None));
     }
 
@@ -322,6 +325,7 @@ mod tests {
             (&format!("--data-dir {file}"), "--data-dir"),
             (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),
             (&format!("--use-checkpointing --log-dir {file}/logs"), "--log-dir"),
+            ("--synthetic --data-dir generated", "--synthetic"),
             ("--epoch 3", "--epochs"),
             ("--epochs", "--epochs"),
             ("surplus", "surplus"),

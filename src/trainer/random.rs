@@ -13,6 +13,7 @@ pub enum Purpose {
     Augmentation,
     Dropout,
     ValidationShuffle,
+    Synthetic,
 }
 
 /// A stream of random numbers, the same for the same four arguments on every machine.

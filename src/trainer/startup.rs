@@ -4,10 +4,11 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use tch::Tensor;
+use tch::{Device, Tensor};
 
-use super::batches::Images;
+use super::batches::{Images, LABEL_SYNTHETIC};
 use super::checkpoint::SaveError;
 use super::config::{Config, DataChoice, Stop};
 use super::device::{self, Placement};
@@ -15,9 +16,10 @@ use super::digest::{Digester, digest};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::to_vec;
+use super::random::{Purpose, stream};
 use super::tensorboard::TensorBoardError;
 use crate::comm::{self, CommError, Communicator};
-use crate::dataset::{self, DatasetError, Located};
+use crate::dataset::{self, DatasetError, Located, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
 use crate::domain::run::DataSource;
 use crate::domain::schedule::LearningRateSchedule;
@@ -63,11 +65,33 @@ pub fn gradients_digest(epoch: usize, gradients: &Tensor) -> Event {
     Event::Digest { moment: DigestMoment::FirstGradients, epoch, digest: digest(&to_vec(gradients)) }
 }
 
-/// Where the images are: `--data-dir`, the cache, or the generator. The trainer itself downloads nothing.
+/// What a run trains and tests on.
+pub struct Data {
+    /// What the images are, in one word or two.
+    pub label: String,
+    pub training: Images,
+    pub test: Images,
+}
+
+/// Reads the images from where they are, or draws them.
 ///
 /// # Errors
-/// If `--data-dir` holds no usable files.
-pub fn locate_data(config: &Config) -> anyhow::Result<Located> {
+/// If the files cannot be used.
+pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Result<Data> {
+    if config.synthetic {
+        let mut rng = stream(config.seed, process, 0, Purpose::Synthetic);
+        let mut noise = |len| Images::synthetic(len, config.batch_size, &mut rng, device);
+        let training = noise(config.train_images.unwrap_or(SplitKind::Train.official_len()));
+        return Ok(Data { label: LABEL_SYNTHETIC.into(), training, test: noise(config.batch_size) });
+    }
+    let Located { location, label, .. } = locate_data(config)?;
+    let training = Images::training(dataset::load(&location, SplitKind::Train, config.train_images)?, device);
+    let test = training.like(dataset::load(&location, SplitKind::Test, None)?);
+    Ok(Data { label, training, test })
+}
+
+/// Where the images are: `--data-dir`, the cache, or the generator. The trainer itself downloads nothing.
+fn locate_data(config: &Config) -> anyhow::Result<Located> {
     let (choice, folder) = match &config.data_dir {
         Some(DataChoice::Generated) => (DataSource::Generated, None),
         Some(DataChoice::Folder(folder)) => (DataSource::Auto, Some(folder.as_path())),
@@ -93,8 +117,7 @@ pub fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event 
 /// What this rank is going to do.
 pub struct Plan<'a> {
     pub schedule: &'a LearningRateSchedule,
-    pub data: &'a Located,
-    pub training: &'a Images,
+    pub data: &'a Data,
     pub validation_batches: usize,
     pub resume_epoch: usize,
 }
@@ -109,7 +132,7 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         global_batch_size: config.batch_size * plan.schedule.size,
         steps_per_epoch: plan.schedule.steps_per_epoch,
         validation_steps: plan.validation_batches,
-        train_images: plan.training.len(),
+        train_images: plan.data.training.len(),
         optimizer: optimizer.name().to_owned(),
         model: model.name(),
         parameters: model.params().len(),
@@ -119,4 +142,17 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         warmup_epochs: plan.schedule.warmup_epochs,
         target_accuracy: config.target_accuracy,
     })
+}
+
+/// The last event of a rank that trained to the end. `launched` is when its process began.
+pub fn finished(epochs: usize, training_seconds: f64, launched: Instant) -> Event {
+    let total_seconds = launched.elapsed().as_secs_f64();
+    Event::Finished { epochs, training_seconds, total_seconds, peak_rss_bytes: peak_rss_bytes() }
+}
+
+/// The kernel's own high-water mark of this process's memory; it counts in KiB.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
