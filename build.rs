@@ -1,4 +1,5 @@
-//! Tells the linker where libtorch and MPI are at run time, so that `hvd-train` starts without LD_LIBRARY_PATH.
+//! Compiles the trainer's piece of C++ and tells the linker where libtorch and MPI are at run time, so that `hvd-train`
+//! starts without LD_LIBRARY_PATH.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,11 +15,31 @@ fn main() {
     if std::env::var_os("CARGO_FEATURE_TRAIN").is_none() {
         return;
     }
+    #[cfg(feature = "train")]
+    compile_gradients();
     let mut folders: Vec<PathBuf> = std::env::var_os("LIBTORCH").map(|root| Path::new(&root).join("lib")).into_iter().collect();
     folders.extend(mpi_library_folders(&mpicc));
     for folder in &folders {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
     }
+}
+
+/// Against the same headers and with the same settings as tch.
+#[cfg(feature = "train")]
+fn compile_gradients() {
+    const SOURCE: &str = "src/trainer/gradients.cpp";
+    println!("cargo:rerun-if-changed={SOURCE}");
+    println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");
+    let root = PathBuf::from(std::env::var_os("LIBTORCH").unwrap_or_default());
+    let abi = std::env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".into());
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .warnings(false)
+        .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
+        .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
+        .file(SOURCE)
+        .compile("hvd_gradients");
 }
 
 /// Folders named by -L in the compiler wrapper's own command line (`-show` is known to Open MPI and MPICH).

@@ -31,7 +31,8 @@ fn views_and_flat_tensor_are_the_same_memory() {
     assert_eq!((&conv[..2], conv[9]), ([64.0, 67.0].as_slice(), 65.0));
     let sum = |name| params.get(name).sum(Kind::Float);
     let others = sum("bias") + sum("conv") + sum("late") + sum("scale") + sum("silent") + sum("zeros");
-    let gradient = to_vec(&params.gradients(&(sum("dense") * 2.0 + others)));
+    (sum("dense") * 2.0 + others).backward();
+    let gradient = to_vec(&params.gradients);
     for segment in &params.segments {
         let (start, len) = (segment.start as usize, segment.len as usize);
         let want = if segment.name == "dense" { 2.0 } else { 1.0 };
@@ -53,10 +54,11 @@ fn fresh_model() -> Box<dyn Model> {
 /// In training mode batch norm takes its statistics from the rank's own batch, so two halves are normalised differently
 /// from the whole, and the gradients of the mean are not the mean of the gradients: that is how data-parallel training
 /// is, not an error. With fixed statistics every image stands for itself, and the two must agree.
-fn gradients_of(model: &dyn Model, images: &Images, picks: &[u32]) -> Vec<f32> {
+fn gradients_of(model: &mut dyn Model, images: &Images, picks: &[u32]) -> Vec<f32> {
     let batch = images.batch(picks);
-    let loss = model.forward(&batch.images, Mode::Evaluation).cross_entropy_for_logits(&batch.labels);
-    to_vec(&model.params().gradients(&loss))
+    model.params_mut().zero_gradients();
+    model.forward(&batch.images, Mode::Evaluation).cross_entropy_for_logits(&batch.labels).backward();
+    to_vec(&model.params().gradients)
 }
 
 #[test]
@@ -67,8 +69,8 @@ fn two_ranks_at_half_the_batch_average_to_the_gradients_of_one() {
     };
     let alone = {
         let order = Sampler::Blocks { rank: 0, size: 1, images: 512 }.batches(0, 2, 128);
-        let model = fresh_model();
-        order.iter().map(|picks| gradients_of(&*model, &images(), picks)).collect::<Vec<_>>()
+        let mut model = fresh_model();
+        order.iter().map(|picks| gradients_of(&mut *model, &images(), picks)).collect::<Vec<_>>()
     };
     let ranks: Vec<_> = ThreadComm::group(2)
         .into_iter()
@@ -76,9 +78,9 @@ fn two_ranks_at_half_the_batch_average_to_the_gradients_of_one() {
             std::thread::spawn(move || {
                 let order = Sampler::Blocks { rank: comm.topology().rank.0, size: 2, images: 512 }.batches(0, 2, 64);
                 // Equal weights, as after a broadcast.
-                let model = fresh_model();
+                let mut model = fresh_model();
                 let average = |picks: &Vec<u32>| {
-                    let mut gradients = gradients_of(&*model, &images(), picks);
+                    let mut gradients = gradients_of(&mut *model, &images(), picks);
                     comm.allreduce(&mut gradients, ReduceOp::Average).unwrap();
                     gradients
                 };

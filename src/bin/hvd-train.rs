@@ -11,6 +11,7 @@ use hvd_lab::comm::{self, Communicator};
 use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, PhaseSeconds};
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
 use hvd_lab::domain::{step::Step, topology::Topology};
+use hvd_lab::trainer::buckets::Pass;
 use hvd_lab::trainer::config::Config;
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
@@ -43,8 +44,7 @@ fn main() -> ExitCode {
     // Step 2/10: print on rank 0 only.
     // Horovod: verbose = 1 if hvd.rank() == 0 else 0
     // Without: every line comes np times.
-    let process = comm::launched_index();
-    let mut report = Reporter::new(process, config.events);
+    let (process, mut report) = (comm::launched_index(), Reporter::new(comm::launched_index(), config.events));
     report.set_verbose(comm.topology().is_root() || !config.steps.contains(Step::VerboseOnRoot));
 
     // A rank that fails must not leave quietly: the others would wait for it in the next collective for ever.
@@ -59,8 +59,7 @@ fn main() -> ExitCode {
 
 fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: usize, launched: Instant) -> anyhow::Result<()> {
     let on = |step| config.steps.contains(step);
-    let topology = comm.topology();
-    let size = topology.size.0;
+    let (topology, size) = (comm.topology(), comm.topology().size.0);
 
     // Step 1/10, second half: one device per rank.
     // Horovod: set_visible_devices(gpus[hvd.local_rank()], 'GPU')
@@ -90,7 +89,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     // Horovod: opt = hvd.DistributedOptimizer(opt)
     // Without: ranks train apart, and the root's model has seen the root's images only.
     let mut optimizer: Box<dyn Optimizer> = match on(Step::DistributedOptimizer) {
-        true => Box::new(DistributedOptimizer::new(optimizer, comm)),
+        true => Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), config.traffic())),
         false => optimizer,
     };
 
@@ -145,8 +144,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
     let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
     let start_up = launched.elapsed().as_secs_f64();
-    let began = Instant::now();
-    let mut last_epoch = found.epoch;
+    let (began, mut last_epoch) = (Instant::now(), found.epoch);
 
     for epoch in found.epoch..config.epochs {
         report.epoch_begin(epoch + 1, config.epochs);
@@ -162,15 +160,18 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
             let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
             let loss = scores.cross_entropy_for_logits(&batch.labels);
             phases.forward += watch.lap();
-            let gradients = model.params().gradients(&loss);
+            let pass = Pass::at(index, steps, config.backward_passes_per_step);
+            pass.backward(&loss, model.params_mut(), &mut *optimizer); // step 3: what is finished leaves at once
             phases.backward += watch.lap();
-            let gradients = optimizer.synchronize(gradients)?; // step 3: the mean over ranks, else the rank's own
-            phases.allreduce_exposed += watch.lap();
-            if epoch == found.epoch && index == 0 {
-                report.evidence(|| startup::gradients_digest(epoch, &gradients));
-            }
             let lr = schedule.lr(epoch, index);
-            optimizer.step(model.params_mut(), &gradients, lr);
+            if pass.is_last {
+                let gradients = optimizer.synchronize(model.params())?; // step 3: the mean over ranks, else the rank's own
+                phases.allreduce_exposed += watch.lap();
+                if epoch == found.epoch && index < pass.of {
+                    report.evidence(|| startup::gradients_digest(epoch, &gradients));
+                }
+                optimizer.step(model.params_mut(), &gradients, lr);
+            }
             let loss = loss.double_value(&[]);
             tally.add(&scores, &batch, loss);
             phases.optimizer += watch.lap();
@@ -233,8 +234,8 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
 
     let training_seconds = began.elapsed().as_secs_f64();
     report.training_end(training_seconds);
-    let testing = Instant::now();
     // Step 6/10 again: every rank tests its share, and all learn the whole. Without: every rank tests everything alone.
+    let testing = Instant::now();
     let tested = match on(Step::AverageMetrics) {
         true => evaluate(&*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?,
         false => evaluate(&*model, test, &test.share_in_order(64, &Topology::ALONE)),

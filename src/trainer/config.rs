@@ -6,11 +6,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
+use clap::{Parser, ValueEnum};
 
+use super::distributed::Traffic;
 use super::optimizer::Choice;
 use super::sampler::Shuffle;
+use crate::comm::Compression;
 use crate::domain::run::{DataSource, ModelSpec, RunSpec};
 use crate::domain::step::StepSet;
 
@@ -94,6 +96,18 @@ pub struct Config {
     /// Validate on the first N test images only
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub validation_images: Option<usize>,
+    /// Most MiB of gradients in one allreduce (step 3); 0 for one allreduce a tensor
+    #[arg(long, value_name = "MIB", default_value_t = 25, allow_negative_numbers = true)]
+    pub fusion_threshold_mb: usize,
+    /// Send gradients after backward instead of while it goes on
+    #[arg(long)]
+    pub no_overlap: bool,
+    /// Send gradients in fewer bits
+    #[arg(long, value_name = "FORMAT", default_value = "none")]
+    pub compression: Wire,
+    /// Batches whose gradients add up to one update
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub backward_passes_per_step: usize,
     /// Where step 5 takes a rank's share of an epoch from
     #[arg(long, value_name = "ORDER", default_value_t)]
     pub shuffle: Shuffle,
@@ -106,6 +120,14 @@ pub struct Config {
     /// Print what this program was built with, as JSON, and exit
     #[arg(long)]
     pub build_info: bool,
+}
+
+/// [`Compression`] as a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Wire {
+    None,
+    Fp16,
+    Bf16,
 }
 
 /// Where the user wants the images from.
@@ -155,9 +177,23 @@ impl Config {
         }
     }
 
+    /// How step 3 sends gradients.
+    pub fn traffic(&self) -> Traffic {
+        let compression = match self.compression {
+            Wire::None => Compression::None,
+            Wire::Fp16 => Compression::Fp16,
+            Wire::Bf16 => Compression::Bf16,
+        };
+        Traffic {
+            fusion_threshold_bytes: self.fusion_threshold_mb.saturating_mul(1 << 20),
+            overlap: !self.no_overlap,
+            compression,
+        }
+    }
+
     /// The same checks as the lab makes, in the same words, and those that need this machine.
     fn problem(&self) -> Option<String> {
-        self.spec().problem().or_else(|| self.data_problem()).or_else(|| self.log_problem())
+        self.spec().problem().or_else(|| self.passes_problem()).or_else(|| self.data_problem()).or_else(|| self.log_problem())
     }
 
     /// As far as one process can know: the number of ranks is mpirun's.
@@ -182,6 +218,11 @@ impl Config {
             hosts: None,
             hostfile: None,
         }
+    }
+
+    fn passes_problem(&self) -> Option<String> {
+        let none = self.backward_passes_per_step == 0;
+        none.then(|| "--backward-passes-per-step is 0: give 1 or more batches for an update".to_owned())
     }
 
     fn data_problem(&self) -> Option<String> {
@@ -321,6 +362,9 @@ mod tests {
             ("--train-images 0", "0 images"),
             ("--seed -1", "-1"),
             ("--shuffle mine", "mine"),
+            ("--backward-passes-per-step 0", "per-step is 0"),
+            ("--fusion-threshold-mb -1", "-1"),
+            ("--compression zip", "zip"),
             ("--data-dir /nowhere/at/all", "/nowhere/at/all"),
             (&format!("--data-dir {file}"), "--data-dir"),
             (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),

@@ -3,15 +3,36 @@
 //! Never decides when: `src/bin/hvd-train.rs` does. Every function here is a collective: all ranks call it, in the same
 //! order. On a GPU the numbers travel through host memory.
 
-use tch::Tensor;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
+use tch::{Device, Tensor};
+
+use super::buckets::{Bucket, cut};
+use super::gradients::{Watch, region};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
-use crate::comm::{CommError, Communicator, ReduceOp};
+use crate::comm::{CommError, Communicator, Compression};
 use crate::domain::topology::ROOT_RANK;
 
+/// How gradients travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Most bytes that are fused into one allreduce; 0 for one allreduce a tensor.
+    pub fusion_threshold_bytes: usize,
+    /// Whether a bucket leaves while backward still computes the next, or all leave afterwards.
+    pub overlap: bool,
+    pub compression: Compression,
+}
+
 /// An optimizer whose gradients are the mean over all ranks.
+///
+/// Backward finishes gradients from the last layer to the first. As soon as all of a bucket are there, its allreduce
+/// begins, in the same order on every rank, and [`Optimizer::synchronize`] only waits for what is still on its way.
+///
+/// Which bucket a number travels in changes nothing for two ranks; for more, the order of the ranks in a sum may depend on
+/// its place in the bucket, so that another threshold differs in the last bits. Overlap never changes a bit.
 ///
 /// # Horovod
 /// `hvd.DistributedOptimizer(opt)`, operation Average.
@@ -20,22 +41,129 @@ use crate::domain::topology::ROOT_RANK;
 /// `synchronize` must be called by every rank once per step.
 pub struct DistributedOptimizer<'a> {
     inner: Box<dyn Optimizer + 'a>,
+    exchange: Rc<Exchange<'a>>,
+    /// What is applied: on the device of the gradients, and the same tensor as the exchange's target on a CPU.
+    averaged: Tensor,
+    _watch: Option<Watch<'a>>,
+}
+
+/// The buckets of one step on their way.
+struct Exchange<'a> {
     comm: &'a dyn Communicator,
+    compression: Compression,
+    buckets: Vec<Bucket>,
+    /// Bucket of every tensor, in flat order.
+    bucket_of: Vec<usize>,
+    /// Both flat, in host memory.
+    source: Tensor,
+    target: Tensor,
+    /// Tensors that each bucket still waits for.
+    missing: RefCell<Vec<usize>>,
+    /// The first bucket that has not left.
+    next: Cell<usize>,
+    /// Whether this backward pass is the one whose gradients leave.
+    open: Cell<bool>,
+    /// What went wrong in the middle of backward, which cannot be told of it.
+    failed: RefCell<Option<CommError>>,
 }
 
 impl<'a> DistributedOptimizer<'a> {
-    pub fn new(inner: Box<dyn Optimizer + 'a>, comm: &'a dyn Communicator) -> DistributedOptimizer<'a> {
-        DistributedOptimizer { inner, comm }
+    pub fn new(
+        inner: Box<dyn Optimizer + 'a>,
+        comm: &'a dyn Communicator,
+        params: &FlatTensors,
+        traffic: Traffic,
+    ) -> DistributedOptimizer<'a> {
+        let on_host = params.gradients.device() == Device::Cpu;
+        let averaged = params.gradients.zeros_like();
+        // Without a GPU these are the tensors themselves, not copies.
+        let (source, target) = (params.gradients.to_device(Device::Cpu), averaged.to_device(Device::Cpu));
+        let buckets = cut(&params.segments, traffic.fusion_threshold_bytes);
+        let mut bucket_of: Vec<usize> =
+            buckets.iter().enumerate().flat_map(|(index, bucket)| std::iter::repeat_n(index, bucket.tensors)).collect();
+        bucket_of.reverse();
+        let exchange = Rc::new(Exchange {
+            comm,
+            compression: traffic.compression,
+            buckets,
+            bucket_of,
+            source,
+            target,
+            missing: RefCell::default(),
+            next: Cell::new(0),
+            open: Cell::new(false),
+            failed: RefCell::default(),
+        });
+        let listener = exchange.clone();
+        // On a GPU the gradients have to come to the host first, all at once.
+        let watch = (traffic.overlap && on_host).then(|| {
+            let leaves = params.views().iter().map(Tensor::shallow_clone).collect();
+            Watch::new(leaves, move |tensor| listener.ready(tensor))
+        });
+        DistributedOptimizer { inner, exchange, averaged, _watch: watch }
+    }
+}
+
+impl Exchange<'_> {
+    fn open(&self) {
+        *self.missing.borrow_mut() = self.buckets.iter().map(|bucket| bucket.tensors).collect();
+        self.next.set(0);
+        self.open.set(true);
+    }
+
+    /// The gradient of this tensor is complete. Buckets leave in one order, even if a later one is ready first.
+    fn ready(&self, tensor: usize) {
+        if !self.open.get() {
+            return;
+        }
+        self.missing.borrow_mut()[self.bucket_of[tensor]] -= 1;
+        while self.missing.borrow().get(self.next.get()) == Some(&0) {
+            self.start_next();
+        }
+        self.note(self.comm.progress());
+    }
+
+    fn start_next(&self) {
+        let bucket = &self.buckets[self.next.get()];
+        let piece = |flat| region(flat, bucket.start, bucket.len);
+        self.note(self.comm.start_allreduce(piece(&self.source), piece(&self.target), self.compression));
+        self.next.set(self.next.get() + 1);
+    }
+
+    fn note(&self, result: Result<(), CommError>) {
+        if let Err(error) = result {
+            self.failed.borrow_mut().get_or_insert(error);
+        }
+    }
+
+    /// Everything that has not left leaves, and everything arrives.
+    fn finish(&self) -> Result<(), CommError> {
+        self.open.set(false);
+        while self.next.get() < self.buckets.len() && self.failed.borrow().is_none() {
+            self.start_next();
+        }
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.comm.finish_allreduces(),
+        }
     }
 }
 
 impl Optimizer for DistributedOptimizer<'_> {
-    /// One allreduce for all gradients: they already lie in one flat tensor, so there is nothing left to fuse.
-    fn synchronize(&mut self, mut gradients: Tensor) -> Result<Tensor, CommError> {
-        let mut numbers = to_vec(&gradients);
-        self.comm.allreduce(&mut numbers, ReduceOp::Average)?;
-        set(&mut gradients, &numbers);
-        Ok(gradients)
+    fn expect_gradients(&mut self) {
+        self.exchange.open();
+    }
+
+    fn synchronize(&mut self, params: &FlatTensors) -> Result<Tensor, CommError> {
+        let staged = params.gradients.device() != Device::Cpu;
+        if staged {
+            self.exchange.source.shallow_clone().copy_(&params.gradients);
+        }
+        self.exchange.finish()?;
+        if staged {
+            self.averaged.copy_(&self.exchange.target);
+        }
+        Ok(self.averaged.shallow_clone())
     }
 
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {

@@ -4,6 +4,7 @@
 
 pub mod augment;
 pub mod batches;
+pub mod buckets;
 pub mod build_info;
 pub mod checkpoint;
 pub mod config;
@@ -12,6 +13,7 @@ pub mod digest;
 pub mod distributed;
 pub mod early_stop;
 pub mod evaluate;
+pub mod gradients;
 pub mod model;
 pub mod optimizer;
 pub mod params;

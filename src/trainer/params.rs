@@ -1,16 +1,18 @@
-//! Parameters and buffers as named views into flat tensors, in one fixed order (names sorted).
+//! Parameters, their gradients and buffers as named views into flat tensors, in the order in which a model declares them.
 //!
 //! Never names a layer: a model says what it needs, and looks its views up by name.
 //!
 //! One flat tensor makes the optimizer a handful of operations, the broadcast one message and the checkpoint one copy,
 //! and gives every rank the same order without asking. Trained tensors start on whole blocks of [`BLOCK`] numbers; the
-//! few zeros between them stay zeros.
+//! few zeros between them stay zeros. A model declares its tensors in the order of its forward pass, so that backward
+//! finishes the flat gradients from the end to the beginning, and what is finished lies side by side.
 
 use std::collections::BTreeMap;
 
 use rand_chacha::ChaCha8Rng;
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
+use super::gradients::set_gradient;
 use super::random::{normal, unit};
 
 /// Read as rows of this many numbers, flat parameters have no row in two tensors: what an optimizer does tensor by
@@ -84,16 +86,20 @@ pub struct FlatTensors {
     /// # Shapes
     /// Parameters: [`BLOCK` times the sum of all segments' blocks]; buffers: [sum of all segments' lengths]; float32.
     pub flat: Tensor,
+    /// What backward adds up, number by number beside `flat`; empty where nothing is trained.
+    pub gradients: Tensor,
     pub segments: Vec<Segment>,
-    views: BTreeMap<String, Tensor>,
+    /// In the order of the segments.
+    views: Vec<Tensor>,
+    places: BTreeMap<String, usize>,
 }
 
 impl FlatTensors {
     /// Lay the tensors out and fill them with numbers from `rng`: the same on every machine and device.
     ///
-    /// With `trainable`, every view is a leaf of the autograd graph, and starts on a whole block.
-    pub fn build(mut specs: Vec<TensorSpec>, rng: &mut ChaCha8Rng, trainable: bool, device: Device) -> FlatTensors {
-        specs.sort_by(|a, b| a.name.cmp(&b.name));
+    /// With `trainable`, every view is a leaf of the autograd graph, starts on a whole block, and has a view of the flat
+    /// gradients for its gradient.
+    pub fn build(specs: Vec<TensorSpec>, rng: &mut ChaCha8Rng, trainable: bool, device: Device) -> FlatTensors {
         let mut segments = Vec::with_capacity(specs.len());
         let mut start = 0;
         let mut numbers = Vec::new();
@@ -106,15 +112,20 @@ impl FlatTensors {
             segments.push(segment);
         }
         let flat = Tensor::from_slice(&numbers).to_device(device);
-        let views = segments
-            .iter()
-            .map(|segment| {
-                // `data` gives the view a version counter of its own, so it can be a leaf.
-                let view = segment.view(&flat).data();
-                (segment.name.clone(), if trainable { view.set_requires_grad(true) } else { view })
-            })
-            .collect();
-        FlatTensors { flat, segments, views }
+        let gradients = if trainable { flat.zeros_like() } else { Tensor::zeros([0], (Kind::Float, device)) };
+        let view = |segment: &Segment| {
+            // `data` gives the view a version counter of its own, so it can be a leaf.
+            let view = segment.view(&flat).data();
+            if !trainable {
+                return view;
+            }
+            let leaf = view.set_requires_grad(true);
+            set_gradient(&leaf, &segment.view(&gradients));
+            leaf
+        };
+        let views = segments.iter().map(view).collect();
+        let places = segments.iter().enumerate().map(|(place, segment)| (segment.name.clone(), place)).collect();
+        FlatTensors { flat, gradients, segments, views, places }
     }
 
     /// The tensor of that name, sharing memory with the flat one.
@@ -122,12 +133,12 @@ impl FlatTensors {
     /// # Panics
     /// If the model asks for a name that it did not declare: an error of the model's code.
     pub fn get(&self, name: &str) -> Tensor {
-        self.views.get(name).unwrap_or_else(|| panic!("the model did not declare `{name}`")).shallow_clone()
+        self.views[*self.places.get(name).unwrap_or_else(|| panic!("the model did not declare `{name}`"))].shallow_clone()
     }
 
     /// All views in flat order.
-    pub fn views(&self) -> Vec<&Tensor> {
-        self.views.values().collect()
+    pub fn views(&self) -> &[Tensor] {
+        &self.views
     }
 
     /// Number of scalars, without the zeros between tensors.
@@ -139,16 +150,9 @@ impl FlatTensors {
         self.len() == 0
     }
 
-    /// Gradients of `loss` with respect to every view, as one flat tensor in the same order.
-    pub fn gradients(&self, loss: &Tensor) -> Tensor {
-        let gradients = Tensor::run_backward(&[loss], &self.views(), false, false);
-        let flat = self.flat.zeros_like();
-        tch::no_grad(|| {
-            for (segment, gradient) in self.segments.iter().zip(&gradients) {
-                segment.view(&flat).copy_(gradient);
-            }
-        });
-        flat
+    /// Before a backward pass, which adds to what is there.
+    pub fn zero_gradients(&mut self) {
+        let _ = self.gradients.zero_();
     }
 
     /// A copy of the whole flat tensor on the host.

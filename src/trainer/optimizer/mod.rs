@@ -73,12 +73,14 @@ impl FromStr for Choice {
 
 /// An update rule with visible state: resuming and broadcasting need it.
 pub trait Optimizer {
-    /// What to do with a rank's gradients before they are applied: nothing, unless the optimizer is distributed.
+    /// The next backward pass completes the gradients of a step: they may leave as they become ready.
+    fn expect_gradients(&mut self) {}
+    /// The gradients to apply: the rank's own, unless the optimizer is distributed.
     ///
     /// # Errors
     /// If the ranks cannot reach each other.
-    fn synchronize(&mut self, gradients: Tensor) -> Result<Tensor, CommError> {
-        Ok(gradients)
+    fn synchronize(&mut self, params: &FlatTensors) -> Result<Tensor, CommError> {
+        Ok(params.gradients.shallow_clone())
     }
     /// Apply one update in place.
     ///

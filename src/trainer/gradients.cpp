@@ -1,0 +1,33 @@
+// What libtorch's C++ interface can do about gradients and tch cannot: give a leaf the memory that its gradient
+// accumulates into, and tell when a backward pass is done with it.
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <memory>
+
+namespace {
+
+struct Ready : torch::autograd::PostAccumulateGradHook {
+  Ready(void (*tell)(void*, size_t), void* listener, size_t index) : tell(tell), listener(listener), index(index) {}
+  void operator()(const torch::autograd::Variable&) override { tell(listener, index); }
+  void (*tell)(void*, size_t);
+  void* listener;
+  size_t index;
+};
+
+}  // namespace
+
+extern "C" {
+
+// From now on backward adds to `memory`, which has the shape and strides of `leaf`.
+void hvd_set_gradient(at::Tensor* leaf, const at::Tensor* memory) { leaf->mutable_grad() = *memory; }
+
+// After every backward pass that reaches `leaf`, `tell(listener, index)` is called, once its gradient is complete: on the
+// calling thread for tensors on a CPU, on libtorch's thread of the device otherwise. One listener at a time.
+void hvd_watch_gradient(const at::Tensor* leaf, void (*tell)(void*, size_t), void* listener, size_t index) {
+  torch::autograd::impl::set_post_acc_grad_hooks(*leaf, std::make_unique<Ready>(tell, listener, index));
+}
+
+void hvd_unwatch_gradient(const at::Tensor* leaf) { torch::autograd::impl::set_post_acc_grad_hooks(*leaf, nullptr); }
+
+}  // extern "C"
