@@ -57,8 +57,13 @@ struct Exchange<'a> {
     /// Both flat, in host memory.
     source: Tensor,
     target: Tensor,
+    /// Tensors that backward reaches, as far as is known: all, until a pass has shown which. The others' gradients stay
+    /// zero, and no bucket waits for them.
+    reached: RefCell<Vec<bool>>,
     /// Tensors that each bucket still waits for.
     missing: RefCell<Vec<usize>>,
+    /// Tensors whose gradient this pass has completed.
+    heard: RefCell<Vec<bool>>,
     /// The first bucket that has not left.
     next: Cell<usize>,
     /// Whether this backward pass is the one whose gradients leave.
@@ -89,7 +94,9 @@ impl<'a> DistributedOptimizer<'a> {
             bucket_of,
             source,
             target,
+            reached: RefCell::new(vec![true; params.segments.len()]),
             missing: RefCell::default(),
+            heard: RefCell::default(),
             next: Cell::new(0),
             open: Cell::new(false),
             failed: RefCell::default(),
@@ -106,7 +113,11 @@ impl<'a> DistributedOptimizer<'a> {
 
 impl Exchange<'_> {
     fn open(&self) {
-        *self.missing.borrow_mut() = self.buckets.iter().map(|bucket| bucket.tensors).collect();
+        let mut missing = vec![0; self.buckets.len()];
+        let reached = self.reached.borrow();
+        self.bucket_of.iter().zip(&*reached).filter(|(_, reached)| **reached).for_each(|(&bucket, _)| missing[bucket] += 1);
+        self.missing.replace(missing);
+        self.heard.replace(vec![false; reached.len()]);
         self.next.set(0);
         self.open.set(true);
     }
@@ -115,6 +126,11 @@ impl Exchange<'_> {
     fn ready(&self, tensor: usize) {
         if !self.open.get() {
             return;
+        }
+        self.heard.borrow_mut()[tensor] = true;
+        if !self.reached.borrow()[tensor] {
+            let sudden = "backward reached a tensor that it did not reach in the step before: use --no-overlap";
+            return self.note(Err(CommError::Mismatch(sudden.to_owned())));
         }
         self.missing.borrow_mut()[self.bucket_of[tensor]] -= 1;
         while self.missing.borrow().get(self.next.get()) == Some(&0) {
@@ -139,6 +155,7 @@ impl Exchange<'_> {
     /// Everything that has not left leaves, and everything arrives.
     fn finish(&self) -> Result<(), CommError> {
         self.open.set(false);
+        self.reached.swap(&self.heard);
         while self.next.get() < self.buckets.len() && self.failed.borrow().is_none() {
             self.start_next();
         }

@@ -116,9 +116,13 @@ impl Model for WideResNet {
 
 impl ConvNorm {
     /// `gain` multiplies the result: dropout's factor, folded in here because ReLU(gain * x) = gain * ReLU(x).
+    ///
+    /// Batch norm takes the bias of the convolution away again, so its gradient is zero. Computed, it would be a rounding
+    /// error of 1e-7, which NovoGrad, dividing every tensor's gradient by its norm, would take for a direction: the bias
+    /// would wander, and the running mean, which lags behind, would spoil validation. So no gradient is asked for.
     fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
         let padding = (self.kernel.size()[2] - 1) / 2;
-        let y = x.conv2d(&self.kernel, Some(&self.bias), [1, 1], [padding, padding], [1, 1], 1);
+        let y = x.conv2d(&self.kernel, Some(&self.bias.detach()), [1, 1], [padding, padding], [1, 1], 1);
         let training = matches!(mode, Mode::Training(_));
         let norm = |scale: &Tensor, shift: &Tensor| {
             let (mean, var) = (Some(&self.mean), Some(&self.var));
