@@ -1,0 +1,118 @@
+//! Tests of the flags.
+
+use super::*;
+use crate::trainer::optimizer::Rule;
+use clap::ValueEnum;
+
+fn parse(flags: &str) -> Result<Config, Stop> {
+    Config::from_args(std::iter::once("hvd-train").chain(flags.split_whitespace()))
+}
+
+#[test]
+fn the_definition_is_sound() {
+    use clap::CommandFactory;
+    Config::command().debug_assert();
+}
+
+#[test]
+fn defaults_are_the_original_scripts() {
+    let config = parse("").unwrap();
+    assert_eq!((config.epochs, config.batch_size, config.patience), (40, 32, 2));
+    assert_eq!((config.base_lr, config.momentum, config.wd), (0.01, 0.9, 0.000005));
+    assert_eq!((config.target_accuracy, config.warmup_epochs), (0.85, 5.0));
+    assert_eq!((config.log_dir.as_path(), config.data_dir.clone()), (Path::new("./logs"), None));
+    assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec { depth: 16, width: 10 }));
+    assert!(!config.use_checkpointing && !config.events && !config.build_info && !config.synthetic);
+    assert_eq!((config.train_images, config.validation_images), (None, None));
+}
+
+#[test]
+fn every_flag_of_the_lab_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("a/b");
+    let flags = format!(
+        "--steps 1,3,5-7 --epochs 3 --batch-size 64 --base-lr 0.02 --momentum 0.8 --wd 0.1 --target-accuracy 0.9 \
+         --patience 1 --use-checkpointing --warmup-epochs 2.5 --log-dir {} --data-dir generated --model wrn-10-1 \
+         --train-images 12000 --validation-images 500 --seed 18446744073709551615 --events",
+        logs.display()
+    );
+    let config = parse(&flags).unwrap();
+    assert_eq!(config.steps.to_string(), "1,3,5-7");
+    assert_eq!((config.epochs, config.batch_size, config.patience, config.seed), (3, 64, 1, u64::MAX));
+    assert_eq!((config.base_lr, config.momentum, config.wd), (0.02, 0.8, 0.1));
+    assert_eq!((config.target_accuracy, config.warmup_epochs), (0.9, 2.5));
+    assert_eq!(config.data_dir, Some(DataChoice::Generated));
+    assert_eq!((config.train_images, config.validation_images), (Some(12000), Some(500)));
+    assert!(config.use_checkpointing && config.events && config.model.to_string() == "wrn-10-1");
+    assert_eq!(std::fs::read_dir(&logs).unwrap().count(), 0, "the folder is made, and nothing is left in it");
+}
+
+#[test]
+fn an_optimizer_by_name_wins_over_step_10() {
+    let chosen = |flags: &str| [Rule::NovoGrad, Rule::Sgd].map(|by_step| parse(flags).unwrap().optimizer.or(by_step));
+    assert_eq!(chosen(""), [Rule::NovoGrad, Rule::Sgd]);
+    assert_eq!(chosen("--optimizer auto"), [Rule::NovoGrad, Rule::Sgd]);
+    for rule in Rule::value_variants() {
+        let name = rule.to_possible_value().unwrap();
+        assert_eq!(chosen(&format!("--optimizer {}", name.get_name())), [*rule, *rule]);
+    }
+}
+
+#[test]
+fn bad_values_get_one_line_that_names_them_and_code_2() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = file.path().display();
+    let bad = [
+        ("--steps 0-3", "0-3"),
+        ("--steps 11", "1-10"),
+        ("--epochs 0", "epochs is 0"),
+        ("--epochs -1", "-1"),
+        ("--epochs three", "three"),
+        ("--batch-size 0", "batch size is 0"),
+        ("--batch-size -64", "-64"),
+        ("--base-lr -0.1", "-0.1"),
+        ("--base-lr nan", "NaN"),
+        ("--momentum 1", "momentum 1"),
+        ("--optimizer adam", "'adam'"),
+        ("--optimizer Lamb", "auto, sgd, novograd, lamb, adadelta"),
+        ("--wd -0.5", "-0.5"),
+        ("--patience 0", "patience"),
+        ("--target-accuracy nan", "target accuracy"),
+        ("--warmup-epochs -1", "warmup"),
+        ("--warmup-epochs inf", "warmup"),
+        ("--model wrn-12-1", "6n+4"),
+        ("--model resnet50", "resnet50"),
+        ("--train-images 0", "0 images"),
+        ("--seed -1", "-1"),
+        ("--shuffle mine", "mine"),
+        ("--backward-passes-per-step 0", "per-step is 0"),
+        ("--fusion-threshold-mb -1", "-1"),
+        ("--compression zip", "zip"),
+        ("--data-dir /nowhere/at/all", "/nowhere/at/all"),
+        (&format!("--data-dir {file}"), "--data-dir"),
+        (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),
+        (&format!("--use-checkpointing --log-dir {file}/logs"), "--log-dir"),
+        ("--synthetic --data-dir generated", "--synthetic"),
+        ("--epoch 3", "--epochs"),
+        ("--epochs", "--epochs"),
+        ("surplus", "surplus"),
+    ];
+    for (flags, named) in bad {
+        let stop = parse(flags).expect_err(flags);
+        assert_eq!((stop.code, stop.text.lines().count()), (2, 1), "{flags}: {}", stop.text);
+        assert!(stop.text.starts_with("hvd-train: ") && stop.text.contains(named), "{flags}: {}", stop.text);
+    }
+}
+
+#[test]
+fn help_is_no_error_and_has_examples() {
+    let stop = parse("--help").unwrap_err();
+    assert!(stop.code == 0 && stop.text.contains("mpirun -np 2 hvd-train") && stop.text.contains("--warmup-epochs"));
+    let version = parse("--version").unwrap_err();
+    assert_eq!((version.code, version.text.trim()), (0, concat!("hvd-train ", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn build_info_asks_for_nothing_else() {
+    assert!(parse("--build-info --data-dir /nowhere").unwrap().build_info);
+}
