@@ -2,7 +2,7 @@
 LAB   := --bin hvd-lab
 TRAIN := --bin hvd-train --no-default-features --features train
 
-.PHONY: run test setup build lint install
+.PHONY: run test setup build bench lint install
 
 run: build
 	@target/release/hvd-lab
@@ -15,6 +15,11 @@ setup:
 build: setup
 	@cargo build --release --locked $(LAB)
 	@cargo build --release --locked $(TRAIN)
+
+# One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
+bench: build
+	@cargo build --release --locked $(TRAIN) --example bench-allreduce
+	@cargo bench --locked --bench ratios -- $(BENCH)
 
 lint: setup
 	cargo fmt --check

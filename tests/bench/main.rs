@@ -1,0 +1,37 @@
+//! `make bench`: see BENCHMARKS.md.
+//!
+//! Never passes for a test: a missed target is a row that says so, and the exit code is 1 only where a run failed.
+
+#[path = "mod.rs"]
+mod suite;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use suite::options::Options;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let report = match suite::run(&options, true) {
+        Ok(report) => report,
+        Err(why) => {
+            eprintln!("bench: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    let markdown = report.to_markdown();
+    print!("{markdown}");
+    let files = [(&options.markdown, markdown), (&options.json, format!("{:#}\n", report.to_json()))];
+    for (file, text) in files.iter().filter_map(|(file, text)| Some((file.as_deref()?, text))) {
+        if let Err(error) = write(file, text) {
+            eprintln!("bench: `{}` cannot be written: {error}", file.display());
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::from(u8::from(!report.failures.is_empty()))
+}
+
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    std::fs::write(file, text)
+}

@@ -1,0 +1,195 @@
+//! The benchmark: hvd-train, hvd-lab, raw MPI and PyTorch DDP side by side, in one go, as one table of ratios.
+//!
+//! Never runs two things at a time, and never runs one thing in a block: every round runs each case once, every other
+//! round in reverse, so that a machine that grows slower or faster does so for both sides of a ratio.
+
+pub mod allreduce;
+pub mod figures;
+pub mod options;
+mod place;
+pub mod process;
+// Shared with tests/screen.rs, which uses the other half of it.
+#[allow(dead_code)]
+#[path = "../screen/pty.rs"]
+mod pty;
+pub mod rows;
+mod screen;
+pub mod table;
+pub mod training;
+
+use std::time::Instant;
+
+use figures::{Round, Rounds};
+use options::{Options, Scale, Section};
+use place::{Load, Place};
+use serde_json::json;
+use table::Report;
+use training::{Engine, Training, Work};
+
+/// One thing that is run in each round.
+#[derive(Clone, Copy, Debug)]
+enum Case {
+    Training(Training),
+    Allreduce,
+    Screen,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        match self {
+            Case::Training(training) => training.to_string(),
+            Case::Allreduce => "allreduce".into(),
+            Case::Screen => "hvd-lab".into(),
+        }
+    }
+
+    fn run(&self, place: &Place, scale: &Scale) -> Result<Round, String> {
+        match self {
+            Case::Training(training) => {
+                let figures = training.run(place, scale)?;
+                Ok(figures.into_iter().map(|(what, value)| (rows::figure(*training, &what), value)).collect())
+            }
+            Case::Allreduce => allreduce::run(place, scale),
+            Case::Screen => screen::run(scale.idle_seconds),
+        }
+    }
+}
+
+/// Measures what is asked for; tells its progress on stderr.
+///
+/// # Errors
+/// Only where nothing can be measured at all: what fails in between is in the report.
+pub fn run(options: &Options, with_peer: bool) -> Result<Report, String> {
+    let scale = options.scale();
+    let place = Place::find(with_peer)?;
+    let mut left_out = Vec::new();
+    let cases = cases(options, &scale, &place, &mut left_out);
+    let load = Load::now(place.setup.machine.cores);
+    let mut warnings = warnings(options, &place, &load);
+    warnings.iter().for_each(|warning| eprintln!("bench: {warning}"));
+
+    let began = Instant::now();
+    let (mut rounds, mut failures) = (Rounds::default(), Vec::new());
+    for index in 0..scale.rounds {
+        let mut order = cases.clone();
+        if index % 2 == 1 {
+            order.reverse();
+        }
+        let mut round = Round::new();
+        for (at, case) in order.iter().enumerate() {
+            eprintln!("bench: round {}/{}, {}/{}: {}", index + 1, scale.rounds, at + 1, order.len(), case.name());
+            match case.run(&place, &scale) {
+                Ok(figures) => round.extend(figures),
+                Err(why) => {
+                    eprintln!("bench: {why}");
+                    failures.push(format!("{}, round {}: {}", case.name(), index + 1, place.shown(&why)));
+                }
+            }
+        }
+        rounds.0.push(round);
+    }
+    if options.quick {
+        warnings.insert(0, "A quick run: it shows that the benchmark works, not how fast anything is.".into());
+    }
+    let mut machine = place.machine();
+    machine["images"] = json!(place.images_label());
+    machine["load_average"] = json!(load.average);
+    machine["cores_in_use"] = json!(load.cores_in_use);
+    let (took_seconds, rows) = (began.elapsed().as_secs_f64(), rows::rows(&rounds, &scale));
+    Ok(Report {
+        machine,
+        command: options.command(),
+        lines: lines(&cases, &place, &scale),
+        warnings,
+        rounds,
+        took_seconds,
+        rows,
+        left_out,
+        failures,
+    })
+}
+
+/// What there is to run, and what is left out and why.
+fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<String>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut peers = |work: Work| {
+        let problem = match (&place.peer, work == Work::FixedBatch || place.images.is_some()) {
+            (Err(why), _) => Some(why.clone()),
+            (Ok(_), false) => Some("it reads the real files, and they are not here: HVD_LAB_TEST_DATA names them".to_owned()),
+            (Ok(_), true) => None,
+        };
+        let Some(problem) = problem else { return vec![Engine::Ddp, Engine::TunedDdp] };
+        let entry = format!("PyTorch DDP: {problem}");
+        if !left_out.contains(&entry) {
+            left_out.push(entry);
+        }
+        Vec::new()
+    };
+    let training = |engine, model, np, work| Case::Training(Training { engine, model, np, work });
+    for (section, work) in [(Section::Data, Work::Pipeline), (Section::Synthetic, Work::FixedBatch)] {
+        if !options.wants(section) {
+            continue;
+        }
+        let engines: Vec<Engine> = [Engine::HvdTrain].into_iter().chain(peers(work)).collect();
+        for &model in scale.models {
+            for np in [1, 2] {
+                // On a fixed batch the peer is there to tell the pipelines' part, for which one size is enough.
+                let wanted =
+                    |engine: &&Engine| !engine.is_peer() || work == Work::Pipeline || (np == 2 && model == scale.models[0]);
+                cases.extend(engines.iter().filter(wanted).map(|&engine| training(engine, model, np, work)));
+            }
+        }
+    }
+    if options.wants(Section::Start) {
+        let engines = [Engine::HvdTrain].into_iter().chain(peers(Work::FirstStep));
+        cases.extend(engines.map(|engine| training(engine, scale.models[0], 2, Work::FirstStep)));
+    }
+    if options.wants(Section::Overlap) {
+        for &model in scale.models {
+            // The other side of these ratios, where the fixed batch is not measured anyway.
+            if !options.wants(Section::Synthetic) {
+                cases.push(training(Engine::HvdTrain, model, 2, Work::FixedBatch));
+            }
+            for engine in [Engine::WithoutOverlap, Engine::WithoutFusion] {
+                let flag = engine.flags()[0];
+                if place.help.contains(flag) {
+                    cases.push(training(engine, model, 2, Work::FixedBatch));
+                } else if model == scale.models[0] {
+                    left_out.push(format!("hvd-train {flag}: this hvd-train has no such flag"));
+                }
+            }
+        }
+    }
+    cases.extend(options.wants(Section::Allreduce).then_some(Case::Allreduce));
+    cases.extend(options.wants(Section::Screen).then_some(Case::Screen));
+    cases
+}
+
+fn warnings(options: &Options, place: &Place, load: &Load) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if load.is_busy() {
+        warnings.push(format!(
+            "The machine was busy before the start (load average {:.2}, {:.1} cores in use): ratios say little. (A build that has just ended counts: wait a minute then.)",
+            load.average, load.cores_in_use
+        ));
+    }
+    if place.setup.machine.physical_cores < 2 && !options.quick {
+        warnings.push("2 ranks share one physical core here: scaling says nothing.".into());
+    }
+    warnings
+}
+
+/// One command line of each program, as others would type it.
+fn lines(cases: &[Case], place: &Place, scale: &Scale) -> Vec<String> {
+    let mut lines: Vec<(Engine, String)> = Vec::new();
+    for case in cases {
+        let Case::Training(training) = case else { continue };
+        let is_first = training.np == 2 && !lines.iter().any(|(engine, _)| *engine == training.engine);
+        let line = match (&place.peer, training.engine.is_peer()) {
+            (Ok(peer), true) => Some(training.peer_line(place, peer, scale)),
+            _ => training.line(place, scale).ok(),
+        };
+        lines.extend(line.filter(|_| is_first).map(|line| (training.engine, place.shown(&line.to_shell()))));
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
+}

@@ -1,0 +1,102 @@
+//! What the benchmark is asked for, and how long it measures.
+//!
+//! Never measures.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Measures hvd-train, hvd-lab and, where it is installed, PyTorch DDP side by side, and prints one table of ratios.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "make bench",
+    max_term_width = 110,
+    after_long_help = "\
+Peer: HVD_LAB_PEER_PYTHON names a python with torch 2.11.0 and numpy, HVD_LAB_PEER the script (default:
+shared/peers/ddp_fashion_mnist.py in a folder above the repository). Images: shared/fashion-mnist there, or
+HVD_LAB_TEST_DATA; else the bundled generator, on which the peer's rows are left out."
+)]
+pub struct Options {
+    /// Times that everything is run; medians are over these
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub rounds: u16,
+    /// One round, few steps, one model: whether it works, not how fast
+    #[arg(long)]
+    pub quick: bool,
+    /// Only this part of it; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<Section>,
+    /// Write everything that was measured to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the table to this file, as Markdown, besides printing it
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// What cargo passes to every benchmark.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// Parts that can be run alone, in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Section {
+    /// Training with the data pipeline, against PyTorch DDP; scaling; memory
+    Data,
+    /// The same on one fixed batch
+    Synthetic,
+    /// Launch to the first finished training step
+    Start,
+    /// Overlap and fusion of the allreduce, on against off
+    Overlap,
+    /// The communicator against raw MPI_Allreduce
+    Allreduce,
+    /// The lab's screen: start, memory, idle use
+    Screen,
+}
+
+/// How much of everything is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    pub rounds: usize,
+    pub models: &'static [Model],
+    /// The first epoch is warm-up and does not count.
+    pub epochs: usize,
+    /// Samples of each message size in one MPI job.
+    pub allreduce_samples: usize,
+    pub idle_seconds: u64,
+}
+
+/// A network and the optimizer steps of one epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    pub name: &'static str,
+    pub steps: usize,
+}
+
+const MODELS: [Model; 2] = [Model { name: "wrn-10-1", steps: 9 }, Model { name: "wrn-16-1", steps: 5 }];
+const QUICK_MODELS: [Model; 1] = [Model { name: "wrn-10-1", steps: 2 }];
+
+impl Options {
+    pub fn wants(&self, section: Section) -> bool {
+        self.only.is_empty() || self.only.contains(&section)
+    }
+
+    pub fn scale(&self) -> Scale {
+        match self.quick {
+            true => Scale { rounds: 1, models: &QUICK_MODELS, epochs: 2, allreduce_samples: 1, idle_seconds: 1 },
+            false => Scale { rounds: self.rounds.into(), models: &MODELS, epochs: 4, allreduce_samples: 2, idle_seconds: 3 },
+        }
+    }
+
+    /// As it would be typed.
+    pub fn command(&self) -> String {
+        let mut arguments = Vec::new();
+        match self.quick {
+            true => arguments.push("--quick".to_owned()),
+            false => arguments.push(format!("--rounds {}", self.rounds)),
+        }
+        let names = self.only.iter().filter_map(Section::to_possible_value);
+        arguments.extend(names.map(|name| format!("--only {}", name.get_name())));
+        format!("make bench BENCH='{}'", arguments.join(" "))
+    }
+}

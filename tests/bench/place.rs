@@ -1,0 +1,171 @@
+//! Where everything is that the benchmark runs: programs, images, the peer; and what this machine is.
+//!
+//! Never installs anything: what is not there is said, and its rows are left out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use hvd_lab::launch::{Launcher, Machine, Setup};
+use serde_json::{Value, json};
+
+use super::process::{Flow, watch};
+
+const PEER_HOW_TO: &str =
+    "python3 -m venv DIR && DIR/bin/pip install torch==2.11.0 numpy, then HVD_LAB_PEER_PYTHON=DIR/bin/python";
+
+/// All that runs share.
+pub struct Place {
+    pub setup: Setup,
+    /// The rank program of the allreduce benchmark.
+    pub allreduce: PathBuf,
+    /// Folder of the real images; `None` for the generator.
+    pub images: Option<PathBuf>,
+    pub peer: Result<Peer, String>,
+    /// What `hvd-train --help` says: flags come and go.
+    pub help: String,
+    pub build: Value,
+}
+
+/// PyTorch DistributedDataParallel with the same network, images and augmentation.
+pub struct Peer {
+    pub python: PathBuf,
+    pub script: PathBuf,
+    pub version: String,
+}
+
+impl Place {
+    /// # Errors
+    /// No hvd-train beside hvd-lab, or no mpirun.
+    pub fn find(with_peer: bool) -> Result<Place, String> {
+        let beside = Path::new(env!("CARGO_BIN_EXE_hvd-lab"));
+        let hvd_train = beside.with_file_name("hvd-train");
+        if !hvd_train.is_file() {
+            return Err("there is no hvd-train beside hvd-lab: `make bench` builds both".into());
+        }
+        let Launcher { mpirun, flavour, version } = Launcher::detect().map_err(|error| error.to_string())?;
+        let help = output_of(Command::new(&hvd_train).arg("--help"))?;
+        let build = output_of(Command::new(&hvd_train).arg("--build-info"))?;
+        Ok(Place {
+            allreduce: beside.with_file_name("examples").join("bench-allreduce"),
+            images: above("shared/fashion-mnist", "HVD_LAB_TEST_DATA")
+                .filter(|at| at.join("train-images-idx3-ubyte.gz").is_file()),
+            peer: if with_peer { Peer::find() } else { Err("not asked for".into()) },
+            help,
+            build: serde_json::from_str(&build).map_err(|error| format!("hvd-train --build-info: {error}"))?,
+            setup: Setup { mpirun, flavour, mpirun_version: version, hvd_train, machine: Machine::detect() },
+        })
+    }
+
+    /// As the trainer's own `--data-dir`.
+    pub fn data_dir(&self) -> String {
+        self.images.as_ref().map_or_else(|| "generated".into(), |folder| folder.display().to_string())
+    }
+
+    pub fn images_label(&self) -> &'static str {
+        if self.images.is_some() { "Fashion-MNIST" } else { "generated garments (the real files are not here)" }
+    }
+
+    /// A command line as others can read it: without the paths of this machine.
+    pub fn shown(&self, line: &str) -> String {
+        let mut names = vec![(self.setup.mpirun.display().to_string(), "mpirun")];
+        names.extend(self.images.iter().map(|folder| (folder.display().to_string(), "FASHION_MNIST")));
+        names.extend(self.peer.iter().flat_map(|peer| {
+            [(peer.python.display().to_string(), "PYTHON"), (peer.script.display().to_string(), "ddp_fashion_mnist.py")]
+        }));
+        names.push((format!("{}/", env!("CARGO_MANIFEST_DIR")), ""));
+        names.iter().fold(line.to_owned(), |line, (path, name)| line.replace(path, name))
+    }
+
+    pub fn machine(&self) -> Value {
+        let said = |name: &str| self.build[name].as_str().unwrap_or("unknown").to_owned();
+        json!({
+            "cpu": cpu_model(),
+            "cores": self.setup.machine.cores,
+            "physical_cores": self.setup.machine.physical_cores,
+            "gpus": self.setup.machine.gpus,
+            "kernel": read_line("/proc/sys/kernel/osrelease"),
+            "libtorch": said("libtorch"),
+            "mpi": said("mpi"),
+            "launcher": self.setup.mpirun_version,
+            "torch": self.peer.as_ref().map(|peer| peer.version.clone()).ok(),
+        })
+    }
+}
+
+impl Peer {
+    fn find() -> Result<Peer, String> {
+        let Some(python) = std::env::var_os("HVD_LAB_PEER_PYTHON").filter(|value| !value.is_empty()).map(PathBuf::from) else {
+            return Err(format!("not installed: {PEER_HOW_TO}"));
+        };
+        let Some(script) = above("shared/peers/ddp_fashion_mnist.py", "HVD_LAB_PEER").filter(|path| path.is_file()) else {
+            return Err("its script is not here: HVD_LAB_PEER names it".into());
+        };
+        let version = output_of(Command::new(&python).args(["-c", "import numpy, torch; print(torch.__version__)"]))
+            .map_err(|error| format!("not installed: {PEER_HOW_TO} ({})", error.lines().last().unwrap_or_default()))?;
+        Ok(Peer { python, script, version: version.trim().to_owned() })
+    }
+}
+
+/// What the variable names, else this path in the nearest folder above the repository that has it.
+fn above(path: &str, variable: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    named.or_else(|| folders.map(|folder| folder.join(path)).find(|path| path.exists()))
+}
+
+fn output_of(command: &mut Command) -> Result<String, String> {
+    let mut lines = Vec::new();
+    let command = std::mem::replace(command, Command::new(""));
+    watch(command, Duration::from_secs(60), |_, line| {
+        lines.push(line.to_owned());
+        Flow::GoOn
+    })?;
+    Ok(lines.join("\n"))
+}
+
+fn read_line(path: &str) -> String {
+    fs::read_to_string(path).map_or_else(|_| "unknown".into(), |text| text.lines().next().unwrap_or_default().to_owned())
+}
+
+fn cpu_model() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    model.map_or_else(|| "unknown".into(), |(_, name)| name.trim().to_owned())
+}
+
+/// How busy the machine is before anything starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Of the last minute: a build that has just ended counts.
+    pub average: f64,
+    /// Cores in use during the second before the start.
+    pub cores_in_use: f64,
+}
+
+impl Load {
+    /// Takes a second.
+    pub fn now(cores: usize) -> Load {
+        let average = read_line("/proc/loadavg").split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
+        let before = busy_and_all();
+        std::thread::sleep(Duration::from_secs(1));
+        let after = busy_and_all();
+        let (busy, all) = (after.0 - before.0, (after.1 - before.1).max(1.0));
+        Load { average, cores_in_use: busy / all * cores as f64 }
+    }
+
+    /// More than a tenth of a core in use by others tells in the figures.
+    pub fn is_busy(&self) -> bool {
+        self.cores_in_use > 0.1 || self.average > 1.0
+    }
+}
+
+/// Clock ticks of all cores since boot: in use (by others than this machine as well), and in all.
+fn busy_and_all() -> (f64, f64) {
+    let line = read_line("/proc/stat");
+    let ticks: Vec<f64> = line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
+    let all: f64 = ticks.iter().sum();
+    let idle: f64 = ticks.iter().skip(3).take(2).sum();
+    (all - idle, all)
+}

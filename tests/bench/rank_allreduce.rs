@@ -1,0 +1,61 @@
+//! One rank of the allreduce benchmark: our communicator and raw MPI_Allreduce, in turns, within one MPI job.
+//!
+//! Never compares: rank 0 prints `@allreduce KIND BYTES SECONDS` for each sample, and the benchmark reads that.
+
+use std::time::Instant;
+
+use hvd_lab::comm::{CommError, Communicator, Compression, MpiComm, ReduceOp, Region};
+use mpi::collective::SystemOperation;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::CommunicatorCollectives;
+
+/// 1 KB to 64 MB of float32, each 16 times the one before.
+const SIZES: [usize; 5] = [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26];
+/// Bytes that a sample moves, so that short messages are timed many at once.
+const SAMPLE_BYTES: usize = 64 << 20;
+
+fn main() -> Result<(), CommError> {
+    let samples: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1);
+    let comm = MpiComm::connect()?;
+    let world = SimpleCommunicator::world();
+    for bytes in SIZES {
+        let count = bytes / size_of::<f32>();
+        let calls = (SAMPLE_BYTES / bytes).clamp(2, 1000);
+        let (source, mut target) = (vec![1.0f32; count], vec![1.0f32; count]);
+        // The one before the first warms up.
+        for sample in 0..=samples {
+            let raw = timed(&comm, calls, || {
+                world.all_reduce_into(&source[..], &mut target[..], SystemOperation::sum());
+                Ok(())
+            })?;
+            assert!(target.iter().all(|&sum| sum == comm.topology().size.0 as f32));
+
+            target.fill(1.0);
+            let blocking = timed(&comm, calls, || comm.allreduce(&mut target, ReduceOp::Average))?;
+            // SAFETY: `target` is alive and untouched until the allreduce is finished, in the next line but one.
+            let region = unsafe { Region::new(target.as_mut_ptr(), target.len()) };
+            let started = timed(&comm, calls, || {
+                comm.start_allreduce(region, region, Compression::None)?;
+                comm.finish_allreduces()
+            })?;
+            assert!(target.iter().all(|&average| average == 1.0));
+
+            if comm.topology().is_root() && sample > 0 {
+                for (kind, seconds) in [("raw", raw), ("blocking", blocking), ("started", started)] {
+                    println!("@allreduce {kind} {bytes} {seconds:e}");
+                }
+            }
+        }
+    }
+    comm.barrier()
+}
+
+/// Seconds of one call.
+fn timed(comm: &dyn Communicator, calls: usize, mut call: impl FnMut() -> Result<(), CommError>) -> Result<f64, CommError> {
+    comm.barrier()?;
+    let began = Instant::now();
+    for _ in 0..calls {
+        call()?;
+    }
+    Ok(began.elapsed().as_secs_f64() / calls as f64)
+}

@@ -1,0 +1,219 @@
+//! The rows of the table: which figures stand beside which, and what is demanded of them.
+//!
+//! Never measures and never formats a table. A ratio above 1 means that what stands first is the better one.
+
+use serde::Serialize;
+
+use super::allreduce::{self, SIZES};
+use super::figures::{Rounds, Spread};
+use super::options::{Model, Scale};
+use super::training::{Engine, Training, Work};
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub what: String,
+    pub ours: Value,
+    /// What it is measured against.
+    pub beside: Option<Value>,
+    /// How many times better ours is, within each round.
+    pub ratio: Option<Spread>,
+    pub target: Option<Target>,
+}
+
+/// Medians and spreads with their unit.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Value {
+    pub unit: Unit,
+    pub spread: Spread,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    ImagesPerSec,
+    Seconds,
+    Bytes,
+    /// Of 1, shown in percent.
+    Share,
+    /// Seconds of an allreduce of so many bytes, shown with its bus bandwidth.
+    Allreduce(usize),
+}
+
+/// What the design demands.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    RatioAtLeast(f64),
+    AtMost(f64),
+}
+
+impl Row {
+    /// `None` where nothing is demanded, or nothing was measured to hold against it.
+    pub fn meets(&self) -> Option<bool> {
+        match self.target? {
+            Target::RatioAtLeast(least) => Some(self.ratio?.median >= least),
+            Target::AtMost(most) => Some(self.ours.spread.median <= most),
+        }
+    }
+}
+
+/// Every row that there are figures for.
+pub fn rows(rounds: &Rounds, scale: &Scale) -> Vec<Row> {
+    let table = Table { rounds };
+    let mut rows = Vec::new();
+    for work in [Work::Pipeline, Work::FixedBatch] {
+        for &model in scale.models {
+            for np in [1, 2] {
+                rows.extend(table.throughput(work, model, np));
+            }
+            rows.extend(table.scaling(work, model));
+        }
+    }
+    for &model in scale.models {
+        rows.extend(table.shares(model));
+    }
+    rows.extend(table.memory(scale.models[0]));
+    rows.extend(table.first_step(scale.models[0]));
+    for &model in scale.models {
+        rows.extend(table.switches(model));
+    }
+    for bytes in SIZES {
+        rows.extend(table.allreduce("blocking", bytes));
+        rows.extend(table.allreduce("started", bytes));
+    }
+    rows.extend(table.screen());
+    rows
+}
+
+struct Table<'a> {
+    rounds: &'a Rounds,
+}
+
+impl Table<'_> {
+    fn value(&self, unit: Unit, name: &str) -> Option<Value> {
+        Some(Value { unit, spread: self.rounds.figure(name)? })
+    }
+
+    /// A row of two figures of which more is better, or less.
+    fn row(&self, what: String, unit: Unit, more_is_better: bool, ours: &str, beside: &str) -> Option<Row> {
+        let (over, under) = if more_is_better { (ours, beside) } else { (beside, ours) };
+        Some(Row {
+            what,
+            ours: self.value(unit, ours)?,
+            beside: self.value(unit, beside),
+            ratio: self.rounds.ratio(over, under),
+            target: None,
+        })
+    }
+
+    /// A row without anything beside.
+    fn alone(&self, what: String, unit: Unit, ours: &str, target: Option<Target>) -> Option<Row> {
+        Some(Row { what, ours: self.value(unit, ours)?, beside: None, ratio: None, target })
+    }
+
+    fn throughput(&self, work: Work, model: Model, np: usize) -> Vec<Row> {
+        let name = |engine| figure(Training { engine, model, np, work }, "images_per_sec");
+        let (ours, on) = (name(Engine::HvdTrain), if work == Work::Pipeline { "real data" } else { "a fixed batch" });
+        let what = |peer: &str| format!("images/s on {on}, {}, np {np}{peer}", model.name);
+        let peers = [(Engine::Ddp, ", against DDP as it comes", 1.5), (Engine::TunedDdp, ", against DDP at its best", 1.1)];
+        let against = |(engine, peer, least): (Engine, &str, f64)| {
+            let row = self.row(what(peer), Unit::ImagesPerSec, true, &ours, &name(engine))?;
+            row.beside?;
+            Some(Row { target: (work == Work::Pipeline).then_some(Target::RatioAtLeast(least)), ..row })
+        };
+        let compared: Vec<Row> = peers.into_iter().filter_map(against).collect();
+        if compared.is_empty() { self.alone(what(""), Unit::ImagesPerSec, &ours, None).into_iter().collect() } else { compared }
+    }
+
+    /// Speed of 2 ranks over twice that of 1.
+    fn scaling(&self, work: Work, model: Model) -> Option<Row> {
+        let name = |np| figure(Training { engine: Engine::HvdTrain, model, np, work }, "images_per_sec");
+        let (two, one) = (name(2), name(1));
+        let on = if work == Work::Pipeline { "real data" } else { "a fixed batch" };
+        let twice = self.rounds.each(|round| Some(2.0 * round.get(&one)?))?;
+        Some(Row {
+            what: format!("scaling efficiency on {on}, {}, np 2 against twice np 1", model.name),
+            ours: self.value(Unit::ImagesPerSec, &two)?,
+            beside: Some(Value { unit: Unit::ImagesPerSec, spread: twice }),
+            ratio: self.rounds.each(|round| Some(round.get(&two)? / (2.0 * round.get(&one)?))),
+            target: Some(Target::RatioAtLeast(0.95)),
+        })
+    }
+
+    fn shares(&self, model: Model) -> Vec<Row> {
+        let run = |np| Training { engine: Engine::HvdTrain, model, np, work: Work::Pipeline };
+        let pipeline = |np| {
+            let what = format!("data pipeline's share of a step, {}, np {np}", model.name);
+            self.alone(what, Unit::Share, &figure(run(np), "data_share"), Some(Target::AtMost(0.03)))
+        };
+        let exposed = format!("exposed allreduce's share of a step, {}, np 2", model.name);
+        let exposed = self.alone(exposed, Unit::Share, &figure(run(2), "exposed_share"), None);
+        [pipeline(1), pipeline(2), exposed].into_iter().flatten().collect()
+    }
+
+    fn memory(&self, model: Model) -> Vec<Row> {
+        let name = |engine| figure(Training { engine, model, np: 2, work: Work::Pipeline }, "peak_rss_bytes");
+        let what = format!("peak memory of a rank, real data, {}, np 2", model.name);
+        self.against_peers(&what, Unit::Bytes, name, None)
+    }
+
+    fn first_step(&self, model: Model) -> Vec<Row> {
+        let name = |engine| figure(Training { engine, model, np: 2, work: Work::FirstStep }, "first_step_s");
+        let what = format!("launch to the first finished step, {}, np 2", model.name);
+        self.against_peers(&what, Unit::Seconds, name, Some(Target::AtMost(2.0)))
+    }
+
+    /// One row a peer; less is better.
+    fn against_peers(&self, what: &str, unit: Unit, name: impl Fn(Engine) -> String, target: Option<Target>) -> Vec<Row> {
+        let ours = name(Engine::HvdTrain);
+        let peers = [(Engine::Ddp, "DDP as it comes"), (Engine::TunedDdp, "DDP at its best")];
+        let against = |(engine, peer)| {
+            let row = self.row(format!("{what}, against {peer}"), unit, false, &ours, &name(engine))?;
+            row.beside?;
+            Some(Row { target, ..row })
+        };
+        let compared: Vec<Row> = peers.into_iter().filter_map(against).collect();
+        if compared.is_empty() { self.alone(what.to_owned(), unit, &ours, target).into_iter().collect() } else { compared }
+    }
+
+    /// What overlap and fusion are worth.
+    fn switches(&self, model: Model) -> Vec<Row> {
+        let run = |engine, what| figure(Training { engine, model, np: 2, work: Work::FixedBatch }, what);
+        let against = |engine, word: &str| {
+            let what = |kind: &str| format!("{kind}, {}, np 2, {word} on against off", model.name);
+            let row = |kind, unit, more, name| {
+                let row = self.row(what(kind), unit, more, &run(Engine::HvdTrain, name), &run(engine, name))?;
+                row.beside.is_some().then_some(row)
+            };
+            let speed = row("images/s on a fixed batch", Unit::ImagesPerSec, true, "images_per_sec");
+            let exposed = row("exposed allreduce's share of a step", Unit::Share, false, "exposed_share");
+            [speed, exposed].into_iter().flatten()
+        };
+        against(Engine::WithoutOverlap, "overlap").chain(against(Engine::WithoutFusion, "fusion")).collect()
+    }
+
+    fn allreduce(&self, kind: &str, bytes: usize) -> Option<Row> {
+        let size = if bytes < 1 << 20 { format!("{} KB", bytes >> 10) } else { format!("{} MB", bytes >> 20) };
+        let how = if kind == "blocking" { "allreduce" } else { "allreduce, started and finished" };
+        let what = format!("{how}, {size}, np {}, against raw MPI_Allreduce", allreduce::NP);
+        let name = |kind| allreduce::figure(kind, bytes);
+        self.row(what, Unit::Allreduce(bytes), false, &name(kind), &name("raw"))
+    }
+
+    fn screen(&self) -> Vec<Row> {
+        let rows = [
+            ("hvd-lab: start to the first frame", Unit::Seconds, "screen: first_frame_s", 0.05),
+            ("hvd-lab: resident memory", Unit::Bytes, "screen: resident_bytes", 30e6),
+            ("hvd-lab: idle use of a core", Unit::Share, "screen: idle_share", 0.005),
+        ];
+        let row = |(what, unit, name, most): (&str, Unit, &str, f64)| {
+            self.alone(what.to_owned(), unit, name, Some(Target::AtMost(most)))
+        };
+        rows.into_iter().filter_map(row).collect()
+    }
+}
+
+/// Name of a figure of a training run.
+pub fn figure(training: Training, what: &str) -> String {
+    format!("{training}: {what}")
+}
