@@ -8,7 +8,7 @@
 use std::{process::ExitCode, time::Instant};
 
 use hvd_lab::comm::{self, Communicator};
-use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, PhaseSeconds};
+use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
 use hvd_lab::domain::{step::Step, topology::Topology};
 use hvd_lab::trainer::buckets::Pass;
@@ -18,10 +18,10 @@ use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
 use hvd_lab::trainer::model::{self, DROPOUT_RATE, Dropout, Mode};
 use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::resume::{self, Found};
 use hvd_lab::trainer::startup::{self, Plan};
-use hvd_lab::trainer::{device, early_stop::EarlyStop, sampler::Sampler, stopwatch::Stopwatch, tensorboard::EventWriter};
+use hvd_lab::trainer::{device, early_stop::EarlyStop, report::Reporter, sampler::Sampler, stopwatch::Phase};
+use hvd_lab::trainer::{tensorboard::EventWriter, timeline::Timeline};
 
 fn main() -> ExitCode {
     let launched = Instant::now();
@@ -31,24 +31,25 @@ fn main() -> ExitCode {
         Err(stop) => return startup::explain(&stop),
     };
     device::keep_freed_memory();
+    let timeline = Timeline::new(config.timeline.as_deref(), launched);
 
     // Step 1/10: initialise, and know the others.
     // Horovod: hvd.init()
     // Every process learns its rank, the number of ranks, and its local rank on this host.
     // Without: np copies of a serial program, each believing to be rank 0 of 1.
     let comm = match comm::connect(config.steps.contains(Step::InitAndPin)) {
-        Ok(comm) => comm,
+        Ok(comm) => timeline.observe(comm),
         Err(error) => return startup::refuse(&error),
     };
 
     // Step 2/10: print on rank 0 only.
     // Horovod: verbose = 1 if hvd.rank() == 0 else 0
     // Without: every line comes np times.
-    let (process, mut report) = (comm::launched_index(), Reporter::new(comm::launched_index(), config.events));
+    let mut report = Reporter::new(comm::launched_index(), config.events);
     report.set_verbose(comm.topology().is_root() || !config.steps.contains(Step::VerboseOnRoot));
 
     // A rank that fails must not leave quietly: the others would wait for it in the next collective for ever.
-    match train(&config, &*comm, &report, process, launched) {
+    match train(&config, &*comm, &report, timeline) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report.fatal("training", &format!("{error:#}"));
@@ -57,9 +58,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: usize, launched: Instant) -> anyhow::Result<()> {
+fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeline: Timeline) -> anyhow::Result<()> {
     let on = |step| config.steps.contains(step);
-    let (topology, size) = (comm.topology(), comm.topology().size.0);
+    let (process, topology, size) = (comm::launched_index(), comm.topology(), comm.topology().size.0);
+    let mut clock = timeline.clock();
 
     // Step 1/10, second half: one device per rank.
     // Horovod: set_visible_devices(gpus[hvd.local_rank()], 'GPU')
@@ -67,6 +69,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     // Without: all processes crowd onto the first GPU, or get into each other's way on the same cores.
     let placement = if on(Step::InitAndPin) { device::pin(&topology) } else { device::first() };
     report.event(startup::topology_report(comm, &placement));
+    timeline.begin(comm, report, &device::name(placement.device))?;
 
     let data = startup::load_data(config, process, placement.device)?;
     report.line(&format!("Images: {}", data.label));
@@ -143,30 +146,30 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
     report.event(startup::config_report(config, &*model, &*optimizer, &plan));
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
     let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
-    let start_up = launched.elapsed().as_secs_f64();
+    clock.lap(Phase::StartUp);
     let (began, mut last_epoch) = (Instant::now(), found.epoch);
 
     for epoch in found.epoch..config.epochs {
         report.epoch_begin(epoch + 1, config.epochs);
         let mut augmentation = stream(config.seed, process, epoch, Purpose::Augmentation);
         let mut dropout = Dropout::new(DROPOUT_RATE, stream(config.seed, process, epoch, Purpose::Dropout));
-        let mut phases = PhaseSeconds { start_up: if epoch == found.epoch { start_up } else { 0.0 }, ..PhaseSeconds::default() };
-        let (mut tally, mut epoch_watch) = (Tally::default(), Stopwatch::start());
+        clock.begin_section();
+        let mut tally = Tally::default();
         let batches = train_order.batches(epoch, steps, config.batch_size);
         for (index, picks) in batches.iter().enumerate() {
-            let mut watch = Stopwatch::start();
+            clock.begin_step();
             let batch = training.augmented_batch(picks, &mut augmentation);
-            phases.data += watch.lap();
+            clock.lap(Phase::Data);
             let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
             let loss = scores.cross_entropy_for_logits(&batch.labels);
-            phases.forward += watch.lap();
+            clock.lap(Phase::Forward);
             let pass = Pass::at(index, steps, config.backward_passes_per_step);
             pass.backward(&loss, model.params_mut(), &mut *optimizer); // step 3: what is finished leaves at once
-            phases.backward += watch.lap();
+            clock.lap(Phase::Backward);
             let lr = schedule.lr(epoch, index);
             if pass.is_last {
                 let gradients = optimizer.synchronize(model.params())?; // step 3: the mean over ranks, else the rank's own
-                phases.allreduce_exposed += watch.lap();
+                clock.lap(Phase::Allreduce);
                 if epoch == found.epoch && index < pass.of {
                     report.evidence(|| startup::gradients_digest(epoch, &gradients));
                 }
@@ -174,11 +177,11 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
             }
             let loss = loss.double_value(&[]);
             tally.add(&scores, &batch, loss);
-            phases.optimizer += watch.lap();
+            clock.lap(Phase::Optimizer);
             anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
             report.event(Event::Step { epoch, batch: index, lr, loss });
         }
-        phases.training = epoch_watch.lap();
+        let seconds = clock.lap(Phase::Training);
 
         let validated = evaluate(&*model, test, &validation_order.batches(epoch, validation_batches, config.batch_size));
 
@@ -186,22 +189,10 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
         // Horovod: MetricAverageCallback()
         // Without: each rank judges by its own share of the validation images.
         let averaged = on(Step::AverageMetrics).then(|| metric_average(comm, validated.metrics())).transpose()?;
-        phases.validation = epoch_watch.lap();
+        clock.lap(Phase::Validation);
         last_epoch = epoch + 1;
-        let mut ended = EpochReport {
-            epoch: last_epoch,
-            train: tally.metrics(),
-            validation: validated.metrics(),
-            averaged,
-            lr: schedule.lr(epoch, steps - 1),
-            batches: steps,
-            images: tally.images,
-            images_per_sec: (tally.images * size) as f64 / phases.training,
-            cumulative_seconds: 0.0,
-            phases,
-        };
         // Stopping is decided once, by the root, and agreed: a rank that left alone would hang the others.
-        let stops = stop.agreed(comm, ended.judged().accuracy)?;
+        let stops = stop.agreed(comm, averaged.unwrap_or(validated.metrics()).accuracy)?;
 
         // Step 7/10 again: all ranks gather, for root-only code must hold no collective; then the root writes.
         let mut files = Vec::new();
@@ -215,12 +206,22 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
                 files.push(resume::inspect_shared_file(config, comm, last_epoch)?);
             }
         }
-        ended.phases.checkpoint = epoch_watch.lap();
-        ended.cumulative_seconds = began.elapsed().as_secs_f64();
+        clock.lap(Phase::Checkpoint);
+        let ended = EpochReport {
+            epoch: last_epoch,
+            train: tally.metrics(),
+            validation: validated.metrics(),
+            averaged,
+            lr: schedule.lr(epoch, steps - 1),
+            batches: steps,
+            images: tally.images,
+            images_per_sec: (tally.images * size) as f64 / seconds,
+            cumulative_seconds: began.elapsed().as_secs_f64(),
+            phases: clock.take_phases(),
+        };
         report.evidence(|| startup::parameters_digest(DigestMoment::EpochParameters, last_epoch, &*model));
-        if let Some(board) = &mut board {
-            board.epoch(&ended)?;
-        }
+        board.iter_mut().try_for_each(|board| board.epoch(&ended))?;
+        timeline.epoch(comm, report, &ended)?;
         report.epoch_end(ended);
         files.into_iter().for_each(|file| report.checkpoint(file));
         if schedule.last_warmup_epoch() == Some(last_epoch) {
@@ -234,15 +235,16 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, process: u
 
     let training_seconds = began.elapsed().as_secs_f64();
     report.training_end(training_seconds);
+    clock.begin_section();
     // Step 6/10 again: every rank tests its share, and all learn the whole. Without: every rank tests everything alone.
-    let testing = Instant::now();
     let tested = match on(Step::AverageMetrics) {
         true => evaluate(&*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?,
         false => evaluate(&*model, test, &test.share_in_order(64, &Topology::ALONE)),
     };
     let Metrics { loss, accuracy } = tested.metrics();
-    report.test(loss, accuracy, tested.images, testing.elapsed().as_secs_f64());
+    report.test(loss, accuracy, tested.images, clock.lap(Phase::Test));
+    timeline.end(comm, report)?;
     comm.barrier()?;
-    report.event(startup::finished(last_epoch, training_seconds, launched));
+    report.event(startup::finished(last_epoch, training_seconds, timeline.launched()));
     Ok(())
 }

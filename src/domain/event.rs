@@ -181,6 +181,13 @@ pub struct PhaseSeconds {
     pub checkpoint: f64,
 }
 
+impl PhaseSeconds {
+    /// Part of the training time, 0 to 1, that went by waiting for other ranks. `None` before any training.
+    pub fn exposed_communication(&self) -> Option<f64> {
+        (self.training > 0.0).then(|| self.allreduce_exposed / self.training)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckpointReport {
     pub action: CheckpointAction,

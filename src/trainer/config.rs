@@ -12,9 +12,10 @@ use clap::{Parser, ValueEnum};
 use super::distributed::Traffic;
 use super::optimizer::Choice;
 use super::sampler::Shuffle;
+use super::timeline;
 use crate::comm::Compression;
 use crate::domain::run::{DataSource, ModelSpec, RunSpec};
-use crate::domain::step::StepSet;
+use crate::domain::step::{Step, StepSet};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,6 +112,9 @@ pub struct Config {
     /// Where step 5 takes a rank's share of an epoch from
     #[arg(long, value_name = "ORDER", default_value_t)]
     pub shuffle: Shuffle,
+    /// Write what every rank did and when, on one clock, as a Chrome trace (opens in Perfetto)
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Same seed, same flags, same number of ranks: the same losses
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
@@ -193,7 +197,8 @@ impl Config {
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.
     fn problem(&self) -> Option<String> {
-        self.spec().problem().or_else(|| self.passes_problem()).or_else(|| self.data_problem()).or_else(|| self.log_problem())
+        let mut checks = [Config::passes_problem, Config::data_problem, Config::log_problem, Config::timeline_problem].iter();
+        self.spec().problem().or_else(|| checks.find_map(|check| check(self)))
     }
 
     /// As far as one process can know: the number of ranks is mpirun's.
@@ -245,6 +250,10 @@ impl Config {
             "--log-dir `{}` cannot be written ({error}). Give a folder for checkpoints that you may write to",
             self.log_dir.display()
         ))
+    }
+
+    fn timeline_problem(&self) -> Option<String> {
+        timeline::problem(self.timeline.as_deref()?, self.steps.contains(Step::InitAndPin))
     }
 }
 

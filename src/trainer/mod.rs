@@ -24,3 +24,4 @@ pub mod sampler;
 pub mod startup;
 pub mod stopwatch;
 pub mod tensorboard;
+pub mod timeline;

@@ -18,6 +18,7 @@ use super::optimizer::Optimizer;
 use super::params::to_vec;
 use super::random::{Purpose, stream};
 use super::tensorboard::TensorBoardError;
+use super::timeline::TimelineError;
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Located, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
@@ -33,7 +34,8 @@ pub fn refuse(error: &CommError) -> ExitCode {
 
 /// 2 for what the user gave and can mend (images, a full or forbidden log folder), 1 for all else.
 pub fn exit_code(error: &anyhow::Error) -> i32 {
-    let is_bad_input = error.is::<DatasetError>() || error.is::<SaveError>() || error.is::<TensorBoardError>();
+    let is_bad_input =
+        error.is::<DatasetError>() || error.is::<SaveError>() || error.is::<TensorBoardError>() || error.is::<TimelineError>();
     if is_bad_input { 2 } else { 1 }
 }
 

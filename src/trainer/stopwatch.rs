@@ -1,21 +1,138 @@
-//! Seconds between two moments of a training step.
+//! Where the time of a rank goes: seconds by phase for the epoch event, and a span each if there is a timeline.
 //!
-//! Never averages.
+//! Never averages, and never guesses: every moment between two laps belongs to the phase that the lap names.
 
+use std::rc::Rc;
 use std::time::Instant;
 
-pub struct Stopwatch(Instant);
+use super::timeline::Recorder;
+use crate::domain::event::PhaseSeconds;
 
-impl Stopwatch {
-    pub fn start() -> Stopwatch {
-        Stopwatch(Instant::now())
+/// What a rank is doing, as seen from the thread that trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// From the launch of the process to the first epoch.
+    StartUp,
+    /// All steps of an epoch.
+    Training,
+    Data,
+    Forward,
+    Backward,
+    /// Waiting for gradients of other ranks: the communication that no computation hides.
+    Allreduce,
+    Optimizer,
+    Validation,
+    Checkpoint,
+    /// After the last epoch.
+    Test,
+    /// Gathering and writing the timeline itself.
+    Timeline,
+}
+
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::StartUp => "start-up",
+            Phase::Training => "training",
+            Phase::Data => "data",
+            Phase::Forward => "forward",
+            Phase::Backward => "backward",
+            Phase::Allreduce => "allreduce (exposed)",
+            Phase::Optimizer => "optimizer",
+            Phase::Validation => "validation",
+            Phase::Checkpoint => "checkpoint",
+            Phase::Test => "test",
+            Phase::Timeline => "timeline",
+        }
     }
 
-    /// Seconds since the start or the last lap.
-    pub fn lap(&mut self) -> f64 {
+    /// Phases of a step lie within the section `Training`.
+    fn is_of_step(self) -> bool {
+        matches!(self, Phase::Data | Phase::Forward | Phase::Backward | Phase::Allreduce | Phase::Optimizer)
+    }
+
+    fn seconds(self, phases: &mut PhaseSeconds) -> Option<&mut f64> {
+        Some(match self {
+            Phase::StartUp => &mut phases.start_up,
+            Phase::Training => &mut phases.training,
+            Phase::Data => &mut phases.data,
+            Phase::Forward => &mut phases.forward,
+            Phase::Backward => &mut phases.backward,
+            Phase::Allreduce => &mut phases.allreduce_exposed,
+            Phase::Optimizer => &mut phases.optimizer,
+            Phase::Validation => &mut phases.validation,
+            Phase::Checkpoint => &mut phases.checkpoint,
+            Phase::Test | Phase::Timeline => return None,
+        })
+    }
+}
+
+/// Two hands: one for the phases of a step, one for the sections of a run around them.
+pub struct Clock {
+    step: Instant,
+    section: Instant,
+    phases: PhaseSeconds,
+    recorder: Option<Rc<Recorder>>,
+}
+
+impl Clock {
+    /// A clock that has run since `began`, and tells the recorder of every lap.
+    pub fn since(began: Instant, recorder: Option<Rc<Recorder>>) -> Clock {
+        Clock { step: began, section: began, phases: PhaseSeconds::default(), recorder }
+    }
+
+    /// A section begins now: what passed since the last lap belongs to no phase.
+    pub fn begin_section(&mut self) {
+        self.section = Instant::now();
+        self.step = self.section;
+    }
+
+    /// A step begins now.
+    pub fn begin_step(&mut self) {
+        self.step = Instant::now();
+    }
+
+    /// What passed since the last lap of its kind (step or section) was this phase. Returns its seconds.
+    pub fn lap(&mut self, phase: Phase) -> f64 {
         let now = Instant::now();
-        let seconds = (now - self.0).as_secs_f64();
-        self.0 = now;
-        seconds
+        let hand = if phase.is_of_step() { &mut self.step } else { &mut self.section };
+        let began = std::mem::replace(hand, now);
+        let passed = (now - began).as_secs_f64();
+        if let Some(seconds) = phase.seconds(&mut self.phases) {
+            *seconds += passed;
+        }
+        if let Some(recorder) = &self.recorder {
+            recorder.phase(phase, began, now);
+        }
+        passed
+    }
+
+    /// The seconds since the last time that they were taken.
+    pub fn take_phases(&mut self) -> PhaseSeconds {
+        std::mem::take(&mut self.phases)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn laps_add_up_and_sections_hold_their_steps() {
+        let mut clock = Clock::since(Instant::now(), None);
+        clock.lap(Phase::StartUp);
+        clock.begin_section();
+        let mut sums = [0.0; 2];
+        for _ in 0..3 {
+            clock.begin_step();
+            sums[0] += clock.lap(Phase::Data);
+            sums[1] += clock.lap(Phase::Forward);
+        }
+        let training = clock.lap(Phase::Training);
+        clock.lap(Phase::Test);
+        let phases = clock.take_phases();
+        assert_eq!([phases.data, phases.forward, phases.training], [sums[0], sums[1], training]);
+        assert!(phases.start_up > 0.0 && training >= sums[0] + sums[1] - 1e-9, "{phases:?}");
+        assert_eq!(clock.take_phases(), PhaseSeconds::default(), "taken once");
     }
 }

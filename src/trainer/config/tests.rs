@@ -29,12 +29,13 @@ fn defaults_are_the_original_scripts() {
 #[test]
 fn every_flag_of_the_lab_is_read() {
     let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("a/b");
+    let (logs, trace) = (folder.path().join("a/b"), folder.path().join("trace.json"));
     let flags = format!(
         "--steps 1,3,5-7 --epochs 3 --batch-size 64 --base-lr 0.02 --momentum 0.8 --wd 0.1 --target-accuracy 0.9 \
          --patience 1 --use-checkpointing --warmup-epochs 2.5 --log-dir {} --data-dir generated --model wrn-10-1 \
-         --train-images 12000 --validation-images 500 --seed 18446744073709551615 --events",
-        logs.display()
+         --train-images 12000 --validation-images 500 --seed 18446744073709551615 --timeline {} --events",
+        logs.display(),
+        trace.display()
     );
     let config = parse(&flags).unwrap();
     assert_eq!(config.steps.to_string(), "1,3,5-7");
@@ -44,6 +45,7 @@ fn every_flag_of_the_lab_is_read() {
     assert_eq!(config.data_dir, Some(DataChoice::Generated));
     assert_eq!((config.train_images, config.validation_images), (Some(12000), Some(500)));
     assert!(config.use_checkpointing && config.events && config.model.to_string() == "wrn-10-1");
+    assert!(config.timeline.as_ref() == Some(&trace) && !trace.exists(), "tried, and not left empty");
     assert_eq!(std::fs::read_dir(&logs).unwrap().count(), 0, "the folder is made, and nothing is left in it");
 }
 
@@ -93,6 +95,8 @@ fn bad_values_get_one_line_that_names_them_and_code_2() {
         (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),
         (&format!("--use-checkpointing --log-dir {file}/logs"), "--log-dir"),
         ("--synthetic --data-dir generated", "--synthetic"),
+        (&format!("--timeline {file}/trace.json"), "--timeline"),
+        ("--timeline /", "--timeline"),
         ("--epoch 3", "--epochs"),
         ("--epochs", "--epochs"),
         ("surplus", "surplus"),

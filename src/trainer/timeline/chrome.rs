@@ -1,0 +1,93 @@
+//! Lines of a Chrome trace (the "JSON array" form of the Trace Event Format), as Perfetto and chrome://tracing read it.
+//!
+//! Never writes a file. Times are nanoseconds here, and microseconds with three decimals in the trace.
+//!
+//! Viewers keep process and thread 0 for the system's idle task, and expect thread numbers to be unique: so rank r is
+//! process r + 1, and its lanes are threads from 1000 (r + 1) on.
+
+use std::fmt::Write as _;
+
+/// Opens the array, with one entry: every other line starts with a comma, so a trace that was cut off after any whole
+/// line lacks only the closing bracket, which the format allows.
+pub(super) const OPENING: &str = "[\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":1,\"args\":{\"sort_index\":0}}";
+pub(super) const CLOSING: &str = "\n]\n";
+
+/// Entries of one rank.
+pub(super) struct Lines {
+    process: usize,
+    pub text: String,
+}
+
+impl Lines {
+    pub(super) fn of_rank(rank: usize) -> Lines {
+        Lines { process: rank + 1, text: String::new() }
+    }
+
+    pub(super) fn name_process(&mut self, name: &str) {
+        let (pid, name) = (self.process, quoted(name));
+        self.line(format_args!(r#"{{"name":"process_name","ph":"M","pid":{pid},"args":{{"name":{name}}}}}"#));
+        self.line(format_args!(r#"{{"name":"process_sort_index","ph":"M","pid":{pid},"args":{{"sort_index":{}}}}}"#, pid - 1));
+    }
+
+    pub(super) fn name_lane(&mut self, lane: usize, name: &str) {
+        let (pid, tid, name) = (self.process, self.thread(lane), quoted(name));
+        self.line(format_args!(r#"{{"name":"thread_name","ph":"M","pid":{pid},"tid":{tid},"args":{{"name":{name}}}}}"#));
+        self.line(format_args!(
+            r#"{{"name":"thread_sort_index","ph":"M","pid":{pid},"tid":{tid},"args":{{"sort_index":{lane}}}}}"#
+        ));
+    }
+
+    /// One span. `args` are `"key":value` pairs of JSON, or nothing.
+    pub(super) fn span(&mut self, lane: usize, name: &str, category: &str, began_ns: i64, ended_ns: i64, args: &str) {
+        let (pid, tid) = (self.process, self.thread(lane));
+        let (ts, dur) = (Micros(began_ns), Micros(ended_ns - began_ns));
+        self.line(format_args!(
+            r#"{{"name":"{name}","cat":"{category}","ph":"X","pid":{pid},"tid":{tid},"ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
+        ));
+    }
+
+    fn thread(&self, lane: usize) -> usize {
+        1000 * self.process + lane
+    }
+
+    fn line(&mut self, entry: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = write!(self.text, ",\n{entry}");
+    }
+}
+
+/// Nanoseconds, printed as microseconds.
+struct Micros(i64);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Viewers refuse negative times; the caller has put zero before all ranks, and a clock's error may pass it.
+        let ns = self.0.max(0);
+        write!(f, "{}.{:03}", ns / 1000, ns % 1000)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_entries_of_one_array() {
+        let mut lines = Lines::of_rank(1);
+        lines.name_process("rank 1 (a \"host\", cpu)");
+        lines.name_lane(0, "training");
+        lines.span(2, "MPI_ALLREDUCE", "communication", 1_234_567, 2_000_000_000_001, r#""bytes":12"#);
+        let whole = format!("{OPENING}{}{CLOSING}", lines.text);
+        let parsed: Vec<serde_json::Value> = serde_json::from_str(&whole).unwrap();
+        assert_eq!(parsed.len(), whole.lines().count() - 2, "one entry a line");
+        assert_eq!(parsed[1]["args"]["name"], "rank 1 (a \"host\", cpu)");
+        let span = parsed.last().unwrap();
+        assert_eq!((&span["pid"], &span["tid"], &span["ph"]), (&2.into(), &2002.into(), &"X".into()));
+        assert_eq!((span["ts"].as_f64(), span["dur"].as_f64()), (Some(1234.567), Some(1_999_998_765.434)));
+        assert_eq!(span["args"]["bytes"], 12);
+    }
+}

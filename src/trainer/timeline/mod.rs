@@ -1,0 +1,297 @@
+//! A timeline of all ranks on one clock: what each did and when, in a file for Perfetto or chrome://tracing.
+//!
+//! Never slows a run that has none: without a file nothing is recorded, observed or exchanged.
+//!
+//! # What it shows
+//!
+//! The lane `training` holds the phases, `communication` the collectives that a rank waited for, and `bucket 0`, `bucket 1`
+//! and so on those that ran beside backward, from their start until the rank saw that they were over. Names are Horovod's:
+//! `MPI_ALLREDUCE` is the whole call, and `NEGOTIATE_ALLREDUCE` its part before the last rank had called too, told from
+//! the times of all ranks on one clock, with the rank that came last.
+//!
+//! Other activities of Horovod do not exist here, and are not shown. There is no `QUEUE`, as no background thread takes
+//! calls from a queue, and no `MEMCPY_IN_FUSION_BUFFER` or `MEMCPY_OUT_FUSION_BUFFER`, as gradients are views of one flat
+//! buffer, of which a bucket is a stretch.
+//!
+//! # What it costs
+//!
+//! Two readings of the clock and a push to a list for each span. At the end of each epoch, outside of all phases but the
+//! span `timeline`: 20 barriers, and an allgather of all spans as text (100 to 150 bytes each) in pieces of at most
+//! [`PIECE`] for each rank. An epoch's spans stay in memory (about 100 bytes each) until then. That time counts in the
+//! cumulative training time, not in the epoch's.
+
+mod chrome;
+mod drawing;
+mod one_clock;
+mod recorder;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+use self::chrome::Lines;
+use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING};
+use self::one_clock::{Correction, Fix};
+pub use self::recorder::Recorder;
+use super::report::Reporter;
+use super::stopwatch::{Clock, Phase};
+use crate::comm::{self, CommError, Communicator, Observed};
+use crate::domain::event::{EpochReport, PhaseSeconds};
+use crate::domain::topology::Topology;
+use crate::domain::units;
+use crate::host;
+
+/// Bytes that one rank sends at once, a line more or less: MPI gathers up to 2 GiB from all ranks together.
+const PIECE: usize = 1 << 18;
+
+/// The timeline could not be begun.
+#[derive(Debug, thiserror::Error)]
+#[error("--timeline `{}` cannot be written ({error}). Give a file that you may write to", path.display())]
+pub struct TimelineError {
+    path: PathBuf,
+    error: std::io::Error,
+}
+
+/// What this rank contributes to the timeline, and on the root the file. Without `--timeline` all of it does nothing.
+pub struct Timeline {
+    /// When this process began: zero on its own clock.
+    launched: Instant,
+    file: Option<PathBuf>,
+    recorder: Option<Rc<Recorder>>,
+    written: Option<Written>,
+}
+
+/// A timeline that was begun.
+struct Written {
+    topology: Topology,
+    clock: Fix,
+    /// On the root's clock, where the trace begins.
+    zero: i64,
+    /// Lanes that have a name already.
+    lanes: usize,
+    /// On the root, until a write fails.
+    out: Option<(PathBuf, File)>,
+}
+
+impl Timeline {
+    /// Of a process that was launched at this moment; with a file, recording begins now.
+    pub fn new(file: Option<&Path>, launched: Instant) -> Timeline {
+        let recorder = file.is_some().then(Rc::<Recorder>::default);
+        Timeline { launched, file: file.map(Path::to_owned), recorder, written: None }
+    }
+
+    /// The communicator, watched if there is a timeline. One that never communicates has nothing to show.
+    pub fn observe(&self, comm: Box<dyn Communicator>) -> Box<dyn Communicator> {
+        match &self.recorder {
+            Some(recorder) if comm.name() != "local" => Box::new(Observed::new(comm, recorder.clone())),
+            _ => comm,
+        }
+    }
+
+    /// When this process began.
+    pub fn launched(&self) -> Instant {
+        self.launched
+    }
+
+    /// A clock that runs since the launch.
+    pub fn clock(&self) -> Clock {
+        Clock::since(self.launched, self.recorder.clone())
+    }
+
+    /// Opens the file on the root, compares the clocks and introduces the ranks. `device` as in `cpu` or `cuda:0`.
+    ///
+    /// # Collective
+    /// Every rank calls it.
+    ///
+    /// # Errors
+    /// [`TimelineError`] if the root cannot write the file.
+    pub fn begin(&mut self, comm: &dyn Communicator, report: &Reporter, device: &str) -> anyhow::Result<()> {
+        let (Some(file), Some(recorder)) = (&self.file, &self.recorder) else { return Ok(()) };
+        let topology = comm.topology();
+        let process = comm::launched_index();
+        let path = path_of(file, if topology.size.0 == 1 { process } else { 0 });
+        let out = match topology.is_root() {
+            true => Some(open(&path).map(|out| (path.clone(), out)).map_err(|error| TimelineError { path, error })?),
+            false => None,
+        };
+        let clock = one_clock::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
+        // The trace begins with the process that was launched first, as viewers know no time before zero.
+        let launches = comm.allgather(&(-clock.ahead).to_le_bytes())?;
+        let zero = launches.iter().flat_map(|bytes| one_clock::numbers(bytes)).min().unwrap_or(0);
+        let rank = topology.rank.0;
+        let alone = if process == rank { String::new() } else { format!(", process {process}") };
+        let mut lines = Lines::of_rank(rank);
+        lines.name_process(&format!("rank {rank} ({}, {device}){alone}", host::name()));
+        lines.name_lane(TRAINING, "training");
+        lines.name_lane(COMMUNICATION, "communication");
+        let written = self.written.insert(Written { topology, clock, zero, lanes: FIRST_BUCKET, out });
+        let mut texts = Some(lines.text).into_iter();
+        written.gather(comm, report, || texts.next())?;
+        recorder.restart(Vec::new());
+        Ok(())
+    }
+
+    /// Writes what all ranks recorded since the last time.
+    ///
+    /// # Collective
+    /// Every rank calls it at the end of every epoch.
+    pub fn epoch(&mut self, comm: &dyn Communicator, report: &Reporter, ended: &EpochReport) -> Result<(), CommError> {
+        self.write(comm, report, Some((ended.epoch, ended.phases)))
+    }
+
+    /// Writes the rest, and closes the file.
+    ///
+    /// # Collective
+    /// Every rank calls it, once.
+    pub fn end(&mut self, comm: &dyn Communicator, report: &Reporter) -> Result<(), CommError> {
+        self.write(comm, report, None)?;
+        let Some(mut written) = self.written.take() else { return Ok(()) };
+        written.append(report, chrome::CLOSING);
+        if let Some((path, file)) = &written.out {
+            let size = file.metadata().map(|metadata| units::bytes(metadata.len())).unwrap_or_default();
+            report.line(&format!("Timeline: {} ({size}). Open it in https://ui.perfetto.dev", path.display()));
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        comm: &dyn Communicator,
+        report: &Reporter,
+        epoch: Option<(usize, PhaseSeconds)>,
+    ) -> Result<(), CommError> {
+        let (Some(recorder), Some(written)) = (&self.recorder, &mut self.written) else { return Ok(()) };
+        let began = Instant::now();
+        let spans = recorder.take();
+        let after = one_clock::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
+        let correction = Correction { before: written.clock, after };
+        let place = Placement { launched: self.launched, correction, zero: written.zero };
+        let calls = Calls::gather(comm, &spans, &place)?;
+        let mut drawn = Drawing { rank: written.topology.rank.0, place, calls, epoch, lanes: written.lanes };
+        let mut rest = spans.iter();
+        written.gather(comm, report, || drawn.piece(&mut rest))?;
+        (written.clock, written.lanes) = (after, drawn.lanes);
+        // Its own collectives are no part of the training: one span stands for all of them.
+        recorder.restart(spans);
+        recorder.phase(Phase::Timeline, began, Instant::now());
+        Ok(())
+    }
+}
+
+impl Written {
+    /// Appends all ranks' pieces to the root's file, until no rank has any left.
+    ///
+    /// # Collective
+    /// Every rank, with as many pieces as it likes.
+    fn gather(
+        &mut self,
+        comm: &dyn Communicator,
+        report: &Reporter,
+        mut next: impl FnMut() -> Option<String>,
+    ) -> Result<(), CommError> {
+        loop {
+            let pieces = comm.allgather(next().unwrap_or_default().as_bytes())?;
+            if pieces.iter().all(Vec::is_empty) {
+                return Ok(());
+            }
+            for piece in &pieces {
+                self.append(report, &String::from_utf8_lossy(piece));
+            }
+        }
+    }
+
+    /// A file that cannot be written any more is worth a warning, not a training.
+    fn append(&mut self, report: &Reporter, text: &str) {
+        if let Some((path, file)) = &mut self.out
+            && let Err(error) = file.write_all(text.as_bytes())
+        {
+            report.warning(&format!("--timeline `{}` ends here: {error}", path.display()));
+            self.out = None;
+        }
+    }
+}
+
+/// Where a process writes: with step 1 off each believes to be the root, and strangers must not share one file.
+fn path_of(file: &Path, process: usize) -> PathBuf {
+    match (process, file.extension()) {
+        (0, _) => file.to_owned(),
+        (_, Some(end)) => file.with_extension(format!("{process}.{}", end.to_string_lossy())),
+        (_, None) => file.with_extension(process.to_string()),
+    }
+}
+
+/// What is wrong with the file that this process may have to write, in one line; found out before anything else.
+/// `distributed` is step 1: then process 0 alone writes.
+pub fn problem(file: &Path, distributed: bool) -> Option<String> {
+    let process = comm::launched_index();
+    if distributed && process != 0 {
+        return None;
+    }
+    let path = path_of(file, process);
+    let is_new = !path.exists();
+    let error = match File::options().append(true).create(true).open(&path) {
+        Err(error) => error,
+        Ok(_) if is_new => std::fs::remove_file(&path).err()?,
+        Ok(_) => return None,
+    };
+    Some(TimelineError { path, error }.to_string())
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut file = File::create(path)?;
+    file.write_all(chrome::OPENING.as_bytes())?;
+    Ok(file)
+}
+
+fn nanoseconds(launched: Instant, moment: Instant) -> i64 {
+    moment.saturating_duration_since(launched).as_nanos() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{LocalComm, ThreadComm};
+
+    #[test]
+    fn without_a_file_nothing_is_watched_recorded_or_sent() {
+        let comm: Box<dyn Communicator> = Box::new(ThreadComm::group(2).remove(0));
+        let before: *const dyn Communicator = &*comm;
+        let mut timeline = Timeline::new(None, Instant::now());
+        let comm = timeline.observe(comm);
+        assert!(std::ptr::addr_eq(before, &*comm), "the very communicator that was given");
+        assert!(timeline.recorder.is_none());
+        // A collective would wait for the other rank for ever.
+        let report = Reporter::new(0, false);
+        timeline.begin(&*comm, &report, "cpu").unwrap();
+        timeline.write(&*comm, &report, None).unwrap();
+        timeline.end(&*comm, &report).unwrap();
+    }
+
+    #[test]
+    fn pieces_are_whole_lines_and_nothing_is_lost_between_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let mut timeline = Timeline::new(Some(&path), Instant::now());
+        let mut report = Reporter::new(0, false);
+        report.set_verbose(false);
+        timeline.begin(&LocalComm, &report, "cpu").unwrap();
+        let mut clock = timeline.clock();
+        (0..10_000).for_each(|_| _ = clock.lap(Phase::Data));
+        timeline.write(&LocalComm, &report, None).unwrap();
+        let entries = |text: &str| serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap();
+        let so_far = std::fs::read_to_string(&path).unwrap();
+        assert!(so_far.len() > 2 * PIECE, "{} bytes are no more than a piece", so_far.len());
+        let spans = |entries: &[serde_json::Value]| entries.iter().filter(|entry| entry["ph"] == "X").count();
+        assert_eq!(spans(&entries(&format!("{so_far}]"))), 10_000, "all of it, before the end of the run");
+        timeline.end(&LocalComm, &report).unwrap();
+        assert_eq!(spans(&entries(&std::fs::read_to_string(&path).unwrap())), 10_001, "and what it took to write it");
+    }
+
+    #[test]
+    fn strangers_write_files_of_their_own() {
+        let of = |file: &str, process| path_of(Path::new(file), process).display().to_string();
+        assert_eq!((of("a/t.json", 0), of("a/t.json", 1), of("t", 2)), ("a/t.json".into(), "a/t.1.json".into(), "t.2".into()));
+    }
+}
