@@ -16,7 +16,7 @@ fn main() {
         return;
     }
     #[cfg(feature = "train")]
-    compile_gradients();
+    compile_cpp();
     let mut folders: Vec<PathBuf> = std::env::var_os("LIBTORCH").map(|root| Path::new(&root).join("lib")).into_iter().collect();
     folders.extend(mpi_library_folders(&mpicc));
     for folder in &folders {
@@ -26,8 +26,8 @@ fn main() {
 
 /// Against the same headers and with the same settings as tch.
 #[cfg(feature = "train")]
-fn compile_gradients() {
-    const SOURCE: &str = "src/trainer/gradients.cpp";
+fn compile_cpp() {
+    const SOURCE: &str = "src/trainer/libtorch.cpp";
     println!("cargo:rerun-if-changed={SOURCE}");
     println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");
     let root = PathBuf::from(std::env::var_os("LIBTORCH").unwrap_or_default());
@@ -39,7 +39,7 @@ fn compile_gradients() {
         .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
         .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
         .file(SOURCE)
-        .compile("hvd_gradients");
+        .compile("hvd_libtorch");
 }
 
 /// Folders named by -L in the compiler wrapper's own command line (`-show` is known to Open MPI and MPICH).

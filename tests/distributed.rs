@@ -19,7 +19,7 @@ use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
 use hvd_lab::trainer::params::to_vec;
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::sampler::Sampler;
-use tch::Device;
+use tch::{Device, Kind};
 
 const PLAIN: Traffic = Traffic { fusion_threshold_bytes: 25 << 20, overlap: true, compression: Compression::None };
 const UNFUSED: Traffic = Traffic { fusion_threshold_bytes: 0, ..PLAIN };
@@ -205,6 +205,26 @@ fn biases_that_batch_norm_takes_away_get_no_gradient() {
         params.segments.iter().filter(|at| is_zero(at.start, at.len)).map(|segment| segment.name.as_str()).collect();
     assert_eq!((params.segments.len(), zero.len()), (TENSORS, WITHOUT_GRADIENT), "{zero:?}");
     assert!(zero.iter().all(|name| name.ends_with(".conv.bias")), "{zero:?}");
+}
+
+#[test]
+fn bfloat16_rounds_activations_and_leaves_weights_alone() {
+    let images = images();
+    let batch = images.batch(&(0..64).collect::<Vec<_>>());
+    let run = |kind: Kind| {
+        let mut model = fresh_model();
+        model.compute_in(kind);
+        let scores = model.forward(&batch.images, Mode::Evaluation);
+        scores.cross_entropy_for_logits(&batch.labels).backward();
+        assert_eq!((scores.kind(), model.params().flat.kind()), (Kind::Float, Kind::Float));
+        (to_vec(&scores), to_vec(&model.params().gradients))
+    };
+    let (exact, rounded) = (run(Kind::Float), run(Kind::BFloat16));
+    // 8 significant bits, through ten layers.
+    for (what, exact, rounded) in [("scores", &exact.0, &rounded.0), ("gradients", &exact.1, &rounded.1)] {
+        let difference = distance(exact, rounded);
+        assert!((1e-5..5e-2).contains(&difference), "{what} differ by {difference}");
+    }
 }
 
 /// Losses of every step of both ranks over real MPI.

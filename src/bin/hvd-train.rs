@@ -11,8 +11,6 @@ use hvd_lab::comm::{self, Communicator};
 use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
 use hvd_lab::domain::{step::Step, topology::Topology};
-use hvd_lab::trainer::buckets::Pass;
-use hvd_lab::trainer::config::Config;
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
 use hvd_lab::trainer::model::{self, DROPOUT_RATE, Dropout, Mode};
@@ -20,6 +18,7 @@ use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::resume::{self, Found};
 use hvd_lab::trainer::startup::{self, Plan};
+use hvd_lab::trainer::{buckets::Pass, config::Config};
 use hvd_lab::trainer::{device, early_stop::EarlyStop, report::Reporter, sampler::Sampler, stopwatch::Phase};
 use hvd_lab::trainer::{tensorboard::EventWriter, timeline::Timeline};
 
@@ -79,6 +78,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
 
     // Every process draws weights of its own, as programs that seed themselves do: see step 4.
     let mut model = model::build(config.model, &mut stream(config.seed, process, 0, Purpose::Weights), placement.device);
+    model.compute_in(device::prepare(placement.device, config.precision));
 
     // Step 10/10: an optimizer for large batches.
     // Horovod: opt = NovoGrad(lr)

@@ -92,12 +92,19 @@ pub struct ConfigReport {
     pub train_images: usize,
     pub optimizer: String,
     pub model: String,
+    /// What convolutions compute in: `fp32`, `tf32` or `bf16`. Older trainers knew one only.
+    #[serde(default = "fp32")]
+    pub precision: String,
     pub parameters: usize,
     pub gradient_tensors: usize,
     pub data: String,
     pub base_lr: f64,
     pub warmup_epochs: f64,
     pub target_accuracy: f64,
+}
+
+fn fp32() -> String {
+    "fp32".to_owned()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

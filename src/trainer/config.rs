@@ -9,6 +9,7 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, ValueEnum};
 
+use super::device::{self, Precision};
 use super::distributed::Traffic;
 use super::optimizer::Choice;
 use super::sampler::Shuffle;
@@ -97,6 +98,9 @@ pub struct Config {
     /// Validate on the first N test images only
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub validation_images: Option<usize>,
+    /// Numbers that convolutions compute in
+    #[arg(long, value_name = "FORMAT", default_value = "fp32")]
+    pub precision: Precision,
     /// Most MiB of gradients in one allreduce (step 3); 0 for one allreduce a tensor
     #[arg(long, value_name = "MIB", default_value_t = 25, allow_negative_numbers = true)]
     pub fusion_threshold_mb: usize,
@@ -197,8 +201,14 @@ impl Config {
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.
     fn problem(&self) -> Option<String> {
-        let mut checks = [Config::passes_problem, Config::data_problem, Config::log_problem, Config::timeline_problem].iter();
-        self.spec().problem().or_else(|| checks.find_map(|check| check(self)))
+        let checks = [
+            Config::passes_problem,
+            Config::precision_problem,
+            Config::data_problem,
+            Config::log_problem,
+            Config::timeline_problem,
+        ];
+        self.spec().problem().or_else(|| checks.iter().find_map(|check| check(self)))
     }
 
     /// As far as one process can know: the number of ranks is mpirun's.
@@ -228,6 +238,11 @@ impl Config {
     fn passes_problem(&self) -> Option<String> {
         let none = self.backward_passes_per_step == 0;
         none.then(|| "--backward-passes-per-step is 0: give 1 or more batches for an update".to_owned())
+    }
+
+    fn precision_problem(&self) -> Option<String> {
+        let without = self.precision == Precision::Tf32 && device::gpu_count() == 0;
+        without.then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".to_owned())
     }
 
     fn data_problem(&self) -> Option<String> {

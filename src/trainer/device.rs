@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use tch::{Cuda, Device};
+use tch::{Cuda, Device, Kind};
 
 use crate::domain::topology::Topology;
 
@@ -115,6 +116,45 @@ fn gpu_uuid(index: usize) -> Option<String> {
     let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
     let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
     Some(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
+}
+
+/// In what numbers a model computes. Weights, gradients, batch norm and the loss are float32 in all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Precision {
+    /// 23 bits of fraction
+    #[default]
+    Fp32,
+    /// float32 whose products keep 10 bits of fraction, on the tensor cores of a GPU
+    Tf32,
+    /// bfloat16 with 7 bits of fraction and the range of float32
+    Bf16,
+}
+
+impl Precision {
+    /// As the flag spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Fp32 => "fp32",
+            Precision::Tf32 => "tf32",
+            Precision::Bf16 => "bf16",
+        }
+    }
+}
+
+// SAFETY: as defined in src/trainer/libtorch.cpp.
+unsafe extern "C" {
+    fn hvd_allow_tf32(allow: bool);
+}
+
+/// Set libtorch up for a precision, and let cuDNN try which of its algorithms is the fastest for each shape. Returns what
+/// activations and kernels are to be cast to.
+pub fn prepare(device: Device, precision: Precision) -> Kind {
+    if let Device::Cuda(_) = device {
+        // SAFETY: sets two flags of libtorch's context, before any work is given to the GPU.
+        unsafe { hvd_allow_tf32(precision == Precision::Tf32) };
+        Cuda::cudnn_set_benchmark(true);
+    }
+    if precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float }
 }
 
 /// Let the allocator keep what is freed: a training step allocates the same large blocks again and again, and handing

@@ -11,7 +11,7 @@ use crate::comm::Region;
 /// What libtorch calls a tensor behind tch's type.
 type CTensor = c_void;
 
-// SAFETY: the declarations agree with src/trainer/gradients.cpp.
+// SAFETY: the declarations agree with src/trainer/libtorch.cpp.
 unsafe extern "C" {
     fn hvd_set_gradient(leaf: *mut CTensor, memory: *const CTensor);
     fn hvd_watch_gradient(leaf: *const CTensor, tell: extern "C" fn(*mut c_void, usize), listener: *mut c_void, index: usize);

@@ -137,6 +137,7 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         train_images: plan.data.training.len(),
         optimizer: optimizer.name().to_owned(),
         model: model.name(),
+        precision: config.precision.name().to_owned(),
         parameters: model.params().len(),
         gradient_tensors: model.params().segments.len(),
         data: plan.data.label.clone(),

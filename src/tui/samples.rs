@@ -207,6 +207,7 @@ fn config(epochs: usize) -> ConfigReport {
         train_images: 12_000,
         optimizer: "novograd".into(),
         model: "wrn-10-1".into(),
+        precision: "fp32".into(),
         parameters: 77_850,
         gradient_tensors: 36,
         data: "Fashion-MNIST".into(),

@@ -90,6 +90,7 @@ fn bad_values_get_one_line_that_names_them_and_code_2() {
         ("--backward-passes-per-step 0", "per-step is 0"),
         ("--fusion-threshold-mb -1", "-1"),
         ("--compression zip", "zip"),
+        ("--precision fp8", "fp8"),
         ("--data-dir /nowhere/at/all", "/nowhere/at/all"),
         (&format!("--data-dir {file}"), "--data-dir"),
         (&format!("--use-checkpointing --log-dir {file}"), "--log-dir"),

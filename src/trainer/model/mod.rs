@@ -6,7 +6,7 @@ mod dropout;
 mod wide_resnet;
 
 use rand_chacha::ChaCha8Rng;
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
 pub use self::dropout::Dropout;
 pub use self::wide_resnet::{DROPOUT_RATE, WideResNet};
@@ -29,6 +29,8 @@ pub trait Model {
     /// # Shapes
     /// `images`: [n, 1, 28, 28]. Returns [n, 10].
     fn forward(&self, images: &Tensor, mode: Mode<'_>) -> Tensor;
+    /// Cast activations and kernels to this kind from now on; float32 at first.
+    fn compute_in(&mut self, kind: Kind);
     /// What is trained.
     fn params(&self) -> &FlatTensors;
     fn params_mut(&mut self) -> &mut FlatTensors;

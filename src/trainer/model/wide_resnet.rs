@@ -8,7 +8,7 @@
 //! ```
 
 use rand_chacha::ChaCha8Rng;
-use tch::{Device, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use super::{CLASSES, Mode, Model};
 use crate::domain::run::ModelSpec;
@@ -23,6 +23,8 @@ const STEM_CHANNELS: i64 = 16;
 
 pub struct WideResNet {
     spec: ModelSpec,
+    /// What convolutions compute in.
+    kind: Kind,
     params: FlatTensors,
     buffers: FlatTensors,
     stem: ConvNorm,
@@ -75,13 +77,13 @@ impl WideResNet {
         });
         let stem = conv_norm("stem");
         let dense = (params.get("dense.kernel"), params.get("dense.bias"));
-        WideResNet { spec, params, buffers, stem, groups, dense }
+        WideResNet { spec, kind: Kind::Float, params, buffers, stem, groups, dense }
     }
 }
 
 impl Model for WideResNet {
     fn forward(&self, images: &Tensor, mut mode: Mode<'_>) -> Tensor {
-        let mut x = self.stem.forward(images, &mode, 1.0).relu_();
+        let mut x = self.stem.forward(&images.to_kind(self.kind), &mode, 1.0).relu_();
         for (index, group) in self.groups.iter().enumerate() {
             if index > 0 {
                 x = x.max_pool2d([2, 2], [2, 2], [0, 0], [1, 1], false);
@@ -90,7 +92,11 @@ impl Model for WideResNet {
                 x = block.forward(x, &mut mode);
             }
         }
-        x.mean_dim([2i64, 3].as_slice(), false, None).linear(&self.dense.0, Some(&self.dense.1))
+        x.mean_dim([2i64, 3].as_slice(), false, Kind::Float).linear(&self.dense.0, Some(&self.dense.1))
+    }
+
+    fn compute_in(&mut self, kind: Kind) {
+        self.kind = kind;
     }
 
     fn params(&self) -> &FlatTensors {
@@ -122,7 +128,8 @@ impl ConvNorm {
     /// would wander, and the running mean, which lags behind, would spoil validation. So no gradient is asked for.
     fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
         let padding = (self.kernel.size()[2] - 1) / 2;
-        let y = x.conv2d(&self.kernel, Some(&self.bias.detach()), [1, 1], [padding, padding], [1, 1], 1);
+        let (kernel, bias) = (self.kernel.to_kind(x.kind()), self.bias.detach().to_kind(x.kind()));
+        let y = x.conv2d(&kernel, Some(&bias), [1, 1], [padding, padding], [1, 1], 1);
         let training = matches!(mode, Mode::Training(_));
         let norm = |scale: &Tensor, shift: &Tensor| {
             let (mean, var) = (Some(&self.mean), Some(&self.var));
@@ -141,7 +148,10 @@ impl Block {
         }
         let y = self.second.forward(&y, mode, 1.0).relu_();
         match &self.shortcut {
-            Some((kernel, bias)) => x.conv2d(kernel, Some(bias), [1, 1], [0, 0], [1, 1], 1).g_add_(&y),
+            Some((kernel, bias)) => {
+                let (kernel, bias) = (kernel.to_kind(x.kind()), bias.to_kind(x.kind()));
+                x.conv2d(&kernel, Some(&bias), [1, 1], [0, 0], [1, 1], 1).g_add_(&y)
+            }
             None => y + x,
         }
     }

@@ -1,5 +1,6 @@
-// What libtorch's C++ interface can do about gradients and tch cannot: give a leaf the memory that its gradient
-// accumulates into, and tell when a backward pass is done with it.
+// What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, tell
+// when a backward pass is done with it, and choose the precision of convolutions and matrix products on a GPU.
+#include <ATen/Context.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -29,5 +30,11 @@ void hvd_watch_gradient(const at::Tensor* leaf, void (*tell)(void*, size_t), voi
 }
 
 void hvd_unwatch_gradient(const at::Tensor* leaf) { torch::autograd::impl::set_post_acc_grad_hooks(*leaf, nullptr); }
+
+// Whether a GPU may round the factors of float32 products to 10 bits of fraction.
+void hvd_allow_tf32(bool allow) {
+  at::globalContext().setAllowTF32CuDNN(allow);
+  at::globalContext().setAllowTF32CuBLAS(allow);
+}
 
 }  // extern "C"
