@@ -1,4 +1,4 @@
-//! The laws of the collectives, at 1, 2, 3 and 5 ranks on threads, and at 1, 2 and 3 ranks under the real mpirun.
+//! The laws of the collectives, at 1, 2, 3 and 5 ranks on threads, and at 1 to 4 ranks under the real mpirun.
 //!
 //! Never leaves a process behind: every launch has a time limit, and is searched for survivors by a mark in their
 //! environment. Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
@@ -8,14 +8,20 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hvd_lab::comm::{CommError, Communicator, LocalComm, MpiComm, ReduceOp, ThreadComm};
+use hvd_lab::comm::{CommError, Communicator, Limits, LocalComm, MpiComm, ReduceOp, ThreadComm};
 use hvd_lab::domain::topology::Rank;
 use mpi::{mpirun, run_limited, text};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+#[path = "collectives/astray.rs"]
+mod astray;
+#[path = "collectives/measure.rs"]
+mod measure;
 #[path = "support/mpi.rs"]
 mod mpi;
+#[path = "collectives/started.rs"]
+mod started;
 
 // ---------------------------------------------------------------------------------------------- the laws, for any ranks
 
@@ -198,22 +204,49 @@ fn an_abort_reaches_every_thread() {
 
 /// What each process under mpirun does; chosen by the launching test through this variable.
 const TASK: &str = "HVD_LAB_COLLECTIVES_TASK";
+/// Limits for waiting, in milliseconds: `WARNING,SHUTDOWN`.
+const LIMITS: &str = "HVD_LAB_COLLECTIVES_LIMITS";
+/// A file that appears when a rank warns.
+const WARNED: &str = "HVD_LAB_COLLECTIVES_WARNED";
 
 /// The body of one rank: not a test of its own but the program that mpirun starts.
 /// Without a task it is an empty test.
 #[test]
 fn rank_process() {
     let Ok(task) = std::env::var(TASK) else { return };
-    let comm = MpiComm::connect().unwrap();
+    let comm = MpiComm::connect(limits(), |message| {
+        println!("\nwarning: {message}");
+        std::fs::write(std::env::var(WARNED).unwrap(), message).unwrap();
+    })
+    .unwrap();
     let rank = comm.topology().rank.0;
     match task.as_str() {
-        "laws" => check_laws(&comm),
-        "large" => check_large_buffer(&comm),
+        "laws" => {
+            check_laws(&comm);
+            started::check(&comm);
+        }
+        "as threads" => started::check_against_threads(&comm),
+        "large" => {
+            check_large_buffer(&comm);
+            started::check_large(&comm);
+        }
+        "measure" => measure::rank(&comm),
+        task if astray::rank(task, &comm) => {}
         end if rank == 1 => end_without_the_others(end, &comm),
         // The others wait for a rank that will never come.
         _ => comm.allreduce(&mut [1.0], ReduceOp::Sum).unwrap(),
     }
     println!("\nrank {rank} of {} is done", comm.topology().size);
+}
+
+fn limits() -> Limits {
+    let text = std::env::var(LIMITS).unwrap_or_default();
+    match text.split_once(',').map(|(warning, shutdown)| [warning, shutdown].map(|limit| limit.parse().unwrap())) {
+        Some([warning, shutdown]) => {
+            Limits { warning: Duration::from_millis(warning), shutdown: Duration::from_millis(shutdown) }
+        }
+        None => Limits::default(),
+    }
 }
 
 /// The ways in which one rank may leave a collective program.
@@ -231,9 +264,18 @@ fn end_without_the_others(end: &str, comm: &dyn Communicator) {
 #[test]
 fn the_laws_hold_under_mpirun() {
     let Some(mpirun) = mpirun() else { return };
-    for size in [1, 2, 3] {
-        let output = launch(&mpirun, size, "laws", Duration::from_secs(60));
+    // Four ranks share two cores here.
+    for size in [1, 2, 3, 4] {
+        let output = launch(&mpirun, size, "laws", "", Duration::from_secs(60));
         expect_all_done(&output, size);
+    }
+}
+
+#[test]
+fn threads_and_processes_agree_to_the_bit() {
+    let Some(mpirun) = mpirun() else { return };
+    for size in [1, 2] {
+        expect_all_done(&launch(&mpirun, size, "as threads", "", Duration::from_secs(60)), size);
     }
 }
 
@@ -241,7 +283,7 @@ fn the_laws_hold_under_mpirun() {
 fn large_buffers_travel_in_chunks() {
     let Some(mpirun) = mpirun() else { return };
     for size in [2, 3] {
-        let output = launch(&mpirun, size, "large", Duration::from_secs(120));
+        let output = launch(&mpirun, size, "large", "", Duration::from_secs(120));
         expect_all_done(&output, size);
     }
 }
@@ -251,7 +293,7 @@ fn one_rank_that_fails_ends_all_and_is_heard() {
     let Some(mpirun) = mpirun() else { return };
     for (end, code) in [("abort", Some(7)), ("panic", Some(101)), ("exit", Some(3)), ("kill", None)] {
         for size in [2, 3] {
-            let output = launch(&mpirun, size, end, Duration::from_secs(20));
+            let output = launch(&mpirun, size, end, "", Duration::from_secs(20));
             let text = text(&output);
             assert!(!output.status.success() && code.is_none_or(|code| output.status.code() == Some(code)), "{end}: {text}");
             // What a rank prints before it fails must arrive: it is all that tells why.
@@ -278,9 +320,11 @@ fn expect_all_done(output: &Output, size: usize) {
     }
 }
 
-fn launch(mpirun: &Path, size: usize, task: &str, limit: Duration) -> Output {
+fn launch(mpirun: &Path, size: usize, task: &str, limits: &str, time: Duration) -> Output {
+    let folder = tempfile::tempdir().unwrap();
     let mut command = mpi::command(mpirun, size);
     command.arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "rank_process", "--nocapture", "--test-threads=1"]).env(TASK, task);
-    run_limited(command, limit)
+    command.args(["--exact", "rank_process", "--nocapture", "--test-threads=1"]);
+    command.env(TASK, task).env(LIMITS, limits).env(WARNED, folder.path().join("warned"));
+    run_limited(command, time)
 }

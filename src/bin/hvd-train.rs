@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     // Horovod: hvd.init()
     // Every process learns its rank, the number of ranks, and its local rank on this host.
     // Without: np copies of a serial program, each believing to be rank 0 of 1.
-    let comm = match comm::connect(config.steps.contains(Step::InitAndPin)) {
+    let comm = match comm::connect(config.steps.contains(Step::InitAndPin), config.stall_limits(), startup::on_stall(&config)) {
         Ok(comm) => timeline.observe(comm),
         Err(error) => return startup::refuse(&error),
     };

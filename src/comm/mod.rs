@@ -20,11 +20,13 @@
 //! Which way carries a communicator out is chosen once, by [`connect`]; nothing else asks whether a run is distributed.
 //! Alone, a program talks to [`LocalComm`], rank 0 of 1, for which every collective is the identity.
 
+mod call;
 mod local;
 mod mpi;
 mod observed;
 mod observer;
 mod region;
+mod sixteen;
 mod thread;
 
 pub use local::LocalComm;
@@ -33,6 +35,9 @@ pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
 pub use thread::ThreadComm;
+
+use std::fmt;
+use std::time::Duration;
 
 use crate::domain::topology::{Rank, Topology, WorldSize};
 
@@ -55,13 +60,83 @@ pub enum Compression {
     Bf16,
 }
 
+impl fmt::Display for Compression {
+    /// What follows the kind of the numbers: nothing, or ` as bf16`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::None => "",
+            Compression::Fp16 => " as fp16",
+            Compression::Bf16 => " as bf16",
+        })
+    }
+}
+
+/// How long a rank waits for others in a collective. Zero stands for: never.
+///
+/// # Horovod
+/// `HOROVOD_STALL_CHECK_TIME_SECONDS` and `HOROVOD_STALL_SHUTDOWN_TIME_SECONDS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Before it says who is missing. It says so again after twice the time, and so on.
+    pub warning: Duration,
+    /// Before the collective fails with [`CommError::Stalled`].
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { warning: Duration::from_secs(10), shutdown: Duration::ZERO }
+    }
+}
+
+/// A rank that waits, and whom it waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stall {
+    pub rank: Rank,
+    pub seconds: f64,
+    /// The collective that it waits in, such as `allreduce Average of 77000 f32`.
+    pub call: String,
+    /// How many collectives all ranks have made so far, with this one.
+    pub number: u64,
+    /// Who has not said a word since. Empty if the network is at fault.
+    pub missing: Vec<Rank>,
+    /// All ranks have come, and it is data that does not arrive.
+    pub everyone_came: bool,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stall { rank, seconds, call, number, missing, everyone_came } = self;
+        let decimals = usize::from(*seconds < 10.0);
+        write!(f, "rank {rank} has waited {seconds:.decimals$} s in {call} (collective {number}); ")?;
+        let fault = if *everyone_came { "been heard of since all came" } else { "arrived" };
+        match missing.as_slice() {
+            [] => f.write_str("all ranks are there, and their messages do not arrive"),
+            [one] => write!(f, "rank {one} has not {fault}"),
+            [many @ .., last] => {
+                let named = &many[..many.len().min(MAX_NAMED)];
+                let names: Vec<String> = named.iter().map(Rank::to_string).collect();
+                match many.len() - named.len() {
+                    0 => write!(f, "ranks {} and {last} have not {fault}", names.join(", ")),
+                    more => write!(f, "ranks {} and {} others have not {fault}", names.join(", "), more + 1),
+                }
+            }
+        }
+    }
+}
+
+/// Ranks that a message about a stall names one by one.
+const MAX_NAMED: usize = 8;
+
 /// A collective that could not be carried out. The buffers then hold anything: the job cannot go on.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CommError {
     #[error("MPI could not be initialised ({0}). Start the program with the mpirun of the MPI library it was built with")]
     Init(&'static str),
     #[error("the ranks called different collectives: {0}. All ranks must make the same calls in the same order")]
     Mismatch(String),
+    #[error("{0}. It was the limit for waiting")]
+    Stalled(Stall),
     #[error("root rank {root} does not exist among {size} ranks")]
     NoSuchRank { root: Rank, size: WorldSize },
     #[error("allgather of {bytes} bytes in all: MPI counts to 2147483647. Gather less at a time")]
@@ -96,8 +171,8 @@ pub trait Communicator {
     /// All ranks, in the same order, with equal lengths and the same operation.
     ///
     /// # Errors
-    /// As far as the communicator notices: over MPI unequal lengths end the job with MPI's own message, or go unnoticed
-    /// where the library splits both alike. [`ThreadComm`] reports every mismatch.
+    /// [`CommError::Mismatch`] on all ranks if one calls anything else, before any data moves; over MPI
+    /// [`CommError::Stalled`] if one does not come within the limit, which is never unless set.
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError>;
 
     /// [`Self::allreduce`] in double precision, for metrics and times.
@@ -109,10 +184,18 @@ pub trait Communicator {
     /// Begins to average `source` over the ranks into `target`, which may be the same region: a bucket of gradients,
     /// while backward computes the next one. What is started is over when [`Self::finish_allreduces`] returns.
     ///
+    /// Source and target are equally long, and the same or apart. With a [`Compression`], each number is divided by
+    /// the number of ranks, rounded to 16 bits, summed up in them, and cast back: alike on all ranks, but not alike for
+    /// all orders of the sum. Alone, a rank rounds as well.
+    ///
     /// This default is a plain allreduce, done at once and uncompressed.
     ///
     /// # Collective
     /// All ranks start the same buckets in the same order, with no other collective before they are finished.
+    ///
+    /// # Errors
+    /// Other buckets on other ranks are found out by [`Self::finish_allreduces`], over MPI; [`ThreadComm`] finds out
+    /// here.
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
         let _ = compression;
         if source.numbers().as_ptr() != target.numbers().as_ptr() {
@@ -133,6 +216,14 @@ pub trait Communicator {
     }
 
     /// Waits until everything that was started is over.
+    ///
+    /// Over MPI, buckets that differ from those of the last time travel only now: the first step overlaps nothing.
+    ///
+    /// # Collective
+    /// All ranks, also those that started nothing.
+    ///
+    /// # Errors
+    /// [`CommError::Mismatch`] on all ranks if they started different buckets, or one called something else.
     fn finish_allreduces(&self) -> Result<(), CommError> {
         Ok(())
     }
@@ -172,15 +263,20 @@ pub trait Communicator {
 /// The communicator of this process: MPI when `distributed` (step 1), else rank 0 of 1.
 ///
 /// MPI is not touched at all without step 1, even under mpirun: each process then believes to be alone.
+/// `on_warning` is called with one line when this rank has waited for others for long.
 ///
 /// # Collective
-/// All processes of the job with the same answer, once, on the main thread.
+/// All processes of the job with the same answer and limits, once, on the main thread.
 ///
 /// # Horovod
 /// `hvd.init()`.
-pub fn connect(distributed: bool) -> Result<Box<dyn Communicator>, CommError> {
+pub fn connect(
+    distributed: bool,
+    limits: Limits,
+    on_warning: impl Fn(&str) + 'static,
+) -> Result<Box<dyn Communicator>, CommError> {
     match distributed {
-        true => Ok(Box::new(MpiComm::connect()?)),
+        true => Ok(Box::new(MpiComm::connect(limits, on_warning)?)),
         false => Ok(Box::new(LocalComm)),
     }
 }
@@ -197,20 +293,9 @@ fn first_number<const N: usize>(names: [&str; N], lookup: impl Fn(&str) -> Optio
     names.into_iter().find_map(|name| lookup(name)?.trim().parse().ok())
 }
 
-/// Elements in one MPI call. MPI counts in i32, and in-place reduction needs a copy of a chunk (16 MiB of f32), so long
+/// Elements in one MPI call. MPI counts in i32, and a sum needs room for a chunk (16 MiB of f32) beside it, so long
 /// buffers go in pieces. Long enough that the price of a call is nothing against its transfer.
 const CHUNK: usize = 4 << 20;
-
-/// What [`ReduceOp::Average`] does after the sum. Division, as multiplying by the reciprocal would round once more.
-macro_rules! finish {
-    ($buffer:expr, $op:expr, $size:expr, $float:ty) => {
-        if $op == ReduceOp::Average {
-            let size = $size.0 as $float;
-            $buffer.iter_mut().for_each(|value| *value /= size);
-        }
-    };
-}
-use finish;
 
 /// Roots come from arguments and constants: a wrong one is named before any rank waits for it.
 fn check_root(root: Rank, size: WorldSize) -> Result<(), CommError> {
@@ -234,8 +319,26 @@ mod tests {
     }
 
     #[test]
+    fn a_stall_is_told_in_one_line() {
+        let mut stall = Stall {
+            rank: Rank(0),
+            seconds: 10.02,
+            call: "allreduce Average of 77000 f32".into(),
+            number: 57,
+            missing: vec![Rank(1)],
+            everyone_came: false,
+        };
+        let said = "rank 0 has waited 10 s in allreduce Average of 77000 f32 (collective 57); rank 1 has not arrived";
+        assert_eq!(stall.to_string(), said);
+        stall.missing = [1, 3, 4].map(Rank).to_vec();
+        assert!(stall.to_string().ends_with("; ranks 1, 3 and 4 have not arrived"), "{stall}");
+        stall.missing = (1..64).map(Rank).collect();
+        assert!(stall.to_string().ends_with("; ranks 1, 2, 3, 4, 5, 6, 7, 8 and 55 others have not arrived"), "{stall}");
+    }
+
+    #[test]
     fn a_communicator_is_an_object() {
-        let comm = connect(false).unwrap();
+        let comm = connect(false, Limits::default(), |_| {}).unwrap();
         assert_eq!((comm.name(), comm.topology()), ("local", Topology::ALONE));
     }
 }

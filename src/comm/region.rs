@@ -17,7 +17,8 @@ impl Region {
     /// # Safety
     /// From [`Communicator::start_allreduce`](super::Communicator::start_allreduce) until
     /// [`finish_allreduces`](super::Communicator::finish_allreduces) has returned, the memory stays where it is and
-    /// nobody else writes to it, nor reads it if it is the target.
+    /// nobody else writes to it, nor reads it if it is the target. If that returns an error, the memory stays until the
+    /// communicator is called for the last time, but to abort.
     // SAFETY: the promise above is the caller's; nothing is read or written here.
     pub unsafe fn new(start: *mut f32, len: usize) -> Region {
         Region { start, len }
@@ -30,6 +31,18 @@ impl Region {
 
     pub fn is_empty(self) -> bool {
         self.len == 0
+    }
+
+    /// Whether the two share memory.
+    pub(super) fn overlaps(self, other: Region) -> bool {
+        let (one, two) = (self.start as usize, other.start as usize);
+        one < two + size_of::<f32>() * other.len && two < one + size_of::<f32>() * self.len
+    }
+
+    /// Regions of `length` numbers, and the rest, in order. None of an empty region.
+    pub(super) fn chunks(self, length: usize) -> impl Iterator<Item = Region> {
+        let chunk = move |at| Region { start: self.start.wrapping_add(at), len: length.min(self.len - at) };
+        (0..self.len).step_by(length).map(chunk)
     }
 
     /// The numbers, to read, in host memory.

@@ -2,10 +2,10 @@
 //!
 //! Never used for training, and never faster than one rank: it copies each buffer to every rank under a lock.
 
-use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{CommError, Communicator, ReduceOp, check_root, finish};
+use super::call::{Call, mismatch};
+use super::{CommError, Communicator, Compression, ReduceOp, Region, check_root};
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
 /// One rank of a group of threads, all on one host.
@@ -18,15 +18,21 @@ pub struct ThreadComm {
     table: Arc<Table>,
 }
 
-/// One rank's part in one collective.
-#[derive(Clone, PartialEq)]
-enum Call {
-    Allreduce(Vec<f32>, ReduceOp),
-    AllreduceF64(Vec<f64>, ReduceOp),
-    Broadcast(Vec<f32>, Rank),
-    BroadcastBytes(Vec<u8>, Rank),
-    Allgather(Vec<u8>),
-    Barrier,
+/// One rank's part in one collective: what it does, and what with.
+#[derive(Clone)]
+struct Part {
+    call: Call,
+    data: Data,
+}
+
+#[derive(Clone)]
+enum Data {
+    Nothing,
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    /// Compressed float32.
+    Words(Vec<u16>),
+    Bytes(Vec<u8>),
 }
 
 struct Table {
@@ -35,11 +41,11 @@ struct Table {
 }
 
 struct State {
-    /// Calls of the round that is going on, by rank.
-    calls: Vec<Option<Call>>,
-    /// Number of rounds that are complete, and the calls of the last one.
+    /// Parts in the round that is going on, by rank.
+    parts: Vec<Option<Part>>,
+    /// Number of rounds that are complete, and the parts in the last one.
     round: u64,
-    complete: Arc<Vec<Call>>,
+    complete: Arc<Vec<Part>>,
     /// Ranks whose communicator is gone.
     left: Vec<bool>,
     aborted: Option<(Rank, i32)>,
@@ -48,24 +54,24 @@ struct State {
 impl ThreadComm {
     /// The communicators of `size` ranks, in rank order: hand one to each thread.
     pub fn group(size: usize) -> Vec<ThreadComm> {
-        let state = State { calls: vec![None; size], round: 0, complete: Arc::default(), left: vec![false; size], aborted: None };
+        let state = State { parts: vec![None; size], round: 0, complete: Arc::default(), left: vec![false; size], aborted: None };
         let table = Arc::new(Table { state: Mutex::new(state), changed: Condvar::new() });
         (0..size).map(|rank| ThreadComm { rank: Rank(rank), table: table.clone() }).collect()
     }
 
-    /// Lays down this rank's call and returns all ranks' calls, once there is one of each.
+    /// Lays down this rank's part and returns all ranks' parts, once there is one of each.
     ///
-    /// A round is over when its last call arrives: that rank moves the calls to `complete` and counts the round. The
-    /// others wait for the count to change. None can lose `complete` to the next round, as that needs a call of every
+    /// A round is over when its last part arrives: that rank moves the parts to `complete` and counts the round. The
+    /// others wait for the count to change. None can lose `complete` to the next round, as that needs a part of every
     /// rank, and a rank makes its next call only after it has taken this round's.
     ///
     /// A rank that has left or aborted will never call: whoever waits for it gets an error instead.
-    fn exchange(&self, call: Call) -> Result<Arc<Vec<Call>>, CommError> {
+    fn exchange(&self, call: Call, data: Data) -> Result<Arc<Vec<Part>>, CommError> {
         let mut state = self.lock();
         let round = state.round;
-        state.calls[self.rank.0] = Some(call);
-        if state.calls.iter().all(Option::is_some) {
-            state.complete = Arc::new(state.calls.iter_mut().filter_map(Option::take).collect());
+        state.parts[self.rank.0] = Some(Part { call, data });
+        if state.parts.iter().all(Option::is_some) {
+            state.complete = Arc::new(state.parts.iter_mut().filter_map(Option::take).collect());
             state.round += 1;
             self.table.changed.notify_all();
         }
@@ -73,19 +79,15 @@ impl ThreadComm {
             if let Some((rank, code)) = state.aborted {
                 return Err(CommError::Aborted { rank, code });
             }
-            let gone = state.calls.iter().zip(&state.left).position(|(call, left)| call.is_none() && *left);
+            let gone = state.parts.iter().zip(&state.left).position(|(part, left)| part.is_none() && *left);
             if let Some(rank) = gone {
                 return Err(CommError::Left(Rank(rank)));
             }
             state = self.table.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let calls = state.complete.clone();
+        let parts = state.complete.clone();
         drop(state);
-        // Every rank compares all with rank 0's call, so all come to the same verdict.
-        match calls.iter().position(|call| !call.fits(&calls[0])) {
-            Some(odd) => Err(CommError::Mismatch(format!("rank 0 {}, rank {odd} {}", calls[0], calls[odd]))),
-            None => Ok(calls),
-        }
+        mismatch(parts.iter().map(|part| part.call)).map_or(Ok(parts), Err)
     }
 
     /// The state stays sound when a thread panics while it holds the lock, as nothing in between can panic.
@@ -94,45 +96,22 @@ impl ThreadComm {
     }
 }
 
-impl Call {
-    /// Whether the two can be parts of one collective.
-    fn fits(&self, other: &Call) -> bool {
-        match (self, other) {
-            (Call::Allreduce(a, op), Call::Allreduce(b, other)) => (a.len(), op) == (b.len(), other),
-            (Call::AllreduceF64(a, op), Call::AllreduceF64(b, other)) => (a.len(), op) == (b.len(), other),
-            (Call::Broadcast(a, root), Call::Broadcast(b, other)) => (a.len(), root) == (b.len(), other),
-            (Call::BroadcastBytes(_, root), Call::BroadcastBytes(_, other)) => root == other,
-            (Call::Allgather(_), Call::Allgather(_)) | (Call::Barrier, Call::Barrier) => true,
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Call::Allreduce(buffer, op) => write!(f, "allreduce {op:?} of {} f32", buffer.len()),
-            Call::AllreduceF64(buffer, op) => write!(f, "allreduce {op:?} of {} f64", buffer.len()),
-            Call::Broadcast(buffer, root) => write!(f, "broadcast of {} f32 from rank {root}", buffer.len()),
-            Call::BroadcastBytes(_, root) => write!(f, "broadcast of bytes from rank {root}"),
-            Call::Allgather(_) => f.write_str("allgather"),
-            Call::Barrier => f.write_str("barrier"),
-        }
-    }
-}
-
 /// Both widths of allreduce: rank 0's values, plus the others' in rank order, then the division.
 macro_rules! reduce {
-    ($comm:expr, $buffer:expr, $op:expr, $variant:path, $float:ty) => {{
-        let calls = $comm.exchange($variant($buffer.to_vec(), $op))?;
-        for (rank, call) in calls.iter().enumerate() {
-            let $variant(values, _) = call else { continue };
+    ($comm:expr, $buffer:expr, $op:expr, $call:ident, $data:ident, $float:ty) => {{
+        let call = Call::$call { length: $buffer.len(), op: $op };
+        let parts = $comm.exchange(call, Data::$data($buffer.to_vec()))?;
+        for (rank, part) in parts.iter().enumerate() {
+            let Data::$data(values) = &part.data else { continue };
             match rank {
                 0 => $buffer.copy_from_slice(values),
                 _ => $buffer.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
             }
         }
-        finish!($buffer, $op, $comm.topology().size, $float);
+        if $op == ReduceOp::Average {
+            let size = parts.len() as $float;
+            $buffer.iter_mut().for_each(|value| *value /= size);
+        }
         Ok(())
     }};
 }
@@ -148,17 +127,48 @@ impl Communicator for ThreadComm {
     }
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
-        reduce!(self, buffer, op, Call::Allreduce, f32)
+        reduce!(self, buffer, op, Allreduce, F32, f32)
     }
 
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
-        reduce!(self, buffer, op, Call::AllreduceF64, f64)
+        reduce!(self, buffer, op, AllreduceF64, F64, f64)
+    }
+
+    /// Done at once: a mistake is named where it is made.
+    fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
+        assert_eq!(source.len(), target.len(), "a bucket has one length");
+        let size = self.topology().size.0 as f32;
+        let mine = match compression.format() {
+            None => Data::F32(source.numbers().to_vec()),
+            Some(format) => {
+                let mut words = Vec::new();
+                format.shrink(source.numbers(), size, &mut words);
+                Data::Words(words)
+            }
+        };
+        let parts = self.exchange(Call::Start { length: source.len(), compression }, mine)?;
+        let target = target.numbers_mut();
+        let mut words = vec![0; if compression == Compression::None { 0 } else { target.len() }];
+        for (rank, part) in parts.iter().enumerate() {
+            match (&part.data, compression.format()) {
+                (Data::F32(values), _) if rank == 0 => target.copy_from_slice(values),
+                (Data::F32(values), _) => target.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
+                (Data::Words(values), _) if rank == 0 => words.copy_from_slice(values),
+                (Data::Words(values), Some(format)) => format.add(values, &mut words),
+                _ => {}
+            }
+        }
+        match compression.format() {
+            None => target.iter_mut().for_each(|sum| *sum /= size),
+            Some(format) => format.decode(&words, target),
+        }
+        Ok(())
     }
 
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
         check_root(root, self.topology().size)?;
-        let calls = self.exchange(Call::Broadcast(buffer.to_vec(), root))?;
-        if let Call::Broadcast(values, _) = &calls[root.0] {
+        let parts = self.exchange(Call::Broadcast { length: buffer.len(), root }, Data::F32(buffer.to_vec()))?;
+        if let Data::F32(values) = &parts[root.0].data {
             buffer.copy_from_slice(values);
         }
         Ok(())
@@ -166,21 +176,21 @@ impl Communicator for ThreadComm {
 
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {
         check_root(root, self.topology().size)?;
-        let calls = self.exchange(Call::BroadcastBytes(std::mem::take(bytes), root))?;
-        if let Call::BroadcastBytes(values, _) = &calls[root.0] {
+        let parts = self.exchange(Call::BroadcastBytes { root }, Data::Bytes(std::mem::take(bytes)))?;
+        if let Data::Bytes(values) = &parts[root.0].data {
             bytes.clone_from(values);
         }
         Ok(())
     }
 
     fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        let calls = self.exchange(Call::Allgather(bytes.to_vec()))?;
-        let bytes = |call: &Call| if let Call::Allgather(bytes) = call { Some(bytes.clone()) } else { None };
-        Ok(calls.iter().filter_map(bytes).collect())
+        let parts = self.exchange(Call::Allgather, Data::Bytes(bytes.to_vec()))?;
+        let bytes = |part: &Part| if let Data::Bytes(bytes) = &part.data { Some(bytes.clone()) } else { None };
+        Ok(parts.iter().filter_map(bytes).collect())
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        self.exchange(Call::Barrier).map(|_| ())
+        self.exchange(Call::Barrier, Data::Nothing).map(|_| ())
     }
 
     /// Ends this rank's thread by unwinding it, without a panic message; the others get [`CommError::Aborted`].

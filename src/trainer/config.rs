@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Parser, ValueEnum};
@@ -14,7 +15,7 @@ use super::distributed::Traffic;
 use super::optimizer::Choice;
 use super::sampler::Shuffle;
 use super::timeline;
-use crate::comm::Compression;
+use crate::comm::{Compression, Limits};
 use crate::domain::run::{DataSource, ModelSpec, RunSpec};
 use crate::domain::step::{Step, StepSet};
 
@@ -122,6 +123,12 @@ pub struct Config {
     /// Same seed, same flags, same number of ranks: the same losses
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
+    /// Warn when other ranks have not come to a collective for so long; 0 to never warn
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, allow_negative_numbers = true)]
+    pub stall_warning_secs: u64,
+    /// End the job when other ranks have not come to a collective for so long; 0 to wait for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, allow_negative_numbers = true)]
+    pub stall_shutdown_secs: u64,
     /// Print event lines for the lab between the human lines
     #[arg(long)]
     pub events: bool,
@@ -199,11 +206,18 @@ impl Config {
         }
     }
 
+    /// How long a rank waits for the others.
+    pub fn stall_limits(&self) -> Limits {
+        let seconds = Duration::from_secs;
+        Limits { warning: seconds(self.stall_warning_secs), shutdown: seconds(self.stall_shutdown_secs) }
+    }
+
     /// The same checks as the lab makes, in the same words, and those that need this machine.
     fn problem(&self) -> Option<String> {
         let checks = [
             Config::passes_problem,
             Config::precision_problem,
+            Config::stall_problem,
             Config::data_problem,
             Config::log_problem,
             Config::timeline_problem,
@@ -243,6 +257,17 @@ impl Config {
     fn precision_problem(&self) -> Option<String> {
         let without = self.precision == Precision::Tf32 && device::gpu_count() == 0;
         without.then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".to_owned())
+    }
+
+    /// An end without a warning before it would leave everyone guessing.
+    fn stall_problem(&self) -> Option<String> {
+        let (warning, shutdown) = (self.stall_warning_secs, self.stall_shutdown_secs);
+        (shutdown != 0 && warning != 0 && shutdown <= warning).then(|| {
+            format!(
+                "--stall-shutdown-secs {shutdown} is not above --stall-warning-secs {warning}. Give more seconds, or 0 to \
+                 wait for ever"
+            )
+        })
     }
 
     fn data_problem(&self) -> Option<String> {

@@ -17,6 +17,7 @@ use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::to_vec;
 use super::random::{Purpose, stream};
+use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
 use crate::comm::{self, CommError, Communicator};
@@ -30,6 +31,16 @@ use crate::host;
 pub fn refuse(error: &CommError) -> ExitCode {
     eprintln!("hvd-train: {error}");
     ExitCode::FAILURE
+}
+
+/// What a rank does that has waited for others for long: an event, and a line on standard error, verbose or not.
+pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
+    let report = Reporter::new(comm::launched_index(), config.events);
+    move |message| {
+        report.event(Event::Warning { message: message.to_owned() });
+        // Training goes on when nobody reads.
+        let _ = writeln!(std::io::stderr(), "hvd-train: Warning: {message}");
+    }
 }
 
 /// 2 for what the user gave and can mend (images, a full or forbidden log folder), 1 for all else.

@@ -24,6 +24,7 @@ fn defaults_are_the_original_scripts() {
     assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec { depth: 16, width: 10 }));
     assert!(!config.use_checkpointing && !config.events && !config.build_info && !config.synthetic);
     assert_eq!((config.train_images, config.validation_images), (None, None));
+    assert_eq!(config.stall_limits(), Limits::default());
 }
 
 #[test]
@@ -33,7 +34,8 @@ fn every_flag_of_the_lab_is_read() {
     let flags = format!(
         "--steps 1,3,5-7 --epochs 3 --batch-size 64 --base-lr 0.02 --momentum 0.8 --wd 0.1 --target-accuracy 0.9 \
          --patience 1 --use-checkpointing --warmup-epochs 2.5 --log-dir {} --data-dir generated --model wrn-10-1 \
-         --train-images 12000 --validation-images 500 --seed 18446744073709551615 --timeline {} --events",
+         --train-images 12000 --validation-images 500 --seed 18446744073709551615 --timeline {} --events \
+         --stall-warning-secs 20 --stall-shutdown-secs 60",
         logs.display(),
         trace.display()
     );
@@ -43,6 +45,7 @@ fn every_flag_of_the_lab_is_read() {
     assert_eq!((config.base_lr, config.momentum, config.wd), (0.02, 0.8, 0.1));
     assert_eq!((config.target_accuracy, config.warmup_epochs), (0.9, 2.5));
     assert_eq!(config.data_dir, Some(DataChoice::Generated));
+    assert_eq!((config.stall_warning_secs, config.stall_shutdown_secs), (20, 60));
     assert_eq!((config.train_images, config.validation_images), (Some(12000), Some(500)));
     assert!(config.use_checkpointing && config.events && config.model.to_string() == "wrn-10-1");
     assert!(config.timeline.as_ref() == Some(&trace) && !trace.exists(), "tried, and not left empty");
@@ -86,6 +89,9 @@ fn bad_values_get_one_line_that_names_them_and_code_2() {
         ("--model resnet50", "resnet50"),
         ("--train-images 0", "0 images"),
         ("--seed -1", "-1"),
+        ("--stall-warning-secs -1", "-1"),
+        ("--stall-shutdown-secs 5", "--stall-shutdown-secs 5"),
+        ("--stall-warning-secs 3 --stall-shutdown-secs 3", "--stall-warning-secs 3"),
         ("--shuffle mine", "mine"),
         ("--backward-passes-per-step 0", "per-step is 0"),
         ("--fusion-threshold-mb -1", "-1"),
