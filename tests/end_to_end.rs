@@ -149,3 +149,19 @@ fn the_doctor_finds_all_that_a_run_needs() {
 fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
+
+#[test]
+fn more_flags_of_the_trainer_are_passed_on_or_refused_before_anything_starts() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let small = ["--np", "2", "--epochs", "1", "--data", "generated", "--"];
+    for (flags, named) in [(["--time-line", "x"], "--timeline"), (["--epochs", "2"], "--epochs")] {
+        let output = run(&lab, &[&small[..], &flags].concat());
+        assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(2), 1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(named), "{}", stderr(&output));
+    }
+    assert!(lab.store().ids().is_empty());
+    let output = run(&lab, &[&small[..], &["--timeline", "trace.json", "--no-overlap"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let trace = std::fs::read_to_string(lab.folder(1).path().join("trace.json")).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&trace).unwrap().to_string().contains("backward"));
+}

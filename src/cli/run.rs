@@ -21,6 +21,7 @@ Examples:
   hvd-lab run --steps 1-3,5-10                     without step 4: see what the broadcast is for
   hvd-lab run --continue 7 --epochs 6              three more epochs for run 7, from its checkpoint
   hvd-lab run -H node1:4,node2:4 --np 8 --detach
+  hvd-lab run -- --timeline trace.json             more flags of hvd-train; the file lands in the run's folder
   hvd-lab run --dry-run                            only show the exact mpirun line
   hvd-lab run --json | jq -c 'select(.event == \"epoch\")'
 
@@ -96,7 +97,8 @@ pub struct Args {
     /// More epochs for a run that is over (--epochs in total; 3 more if left out).
     #[arg(long = "continue", value_name = "ID", conflicts_with_all = ["preset", "np", "steps", "batch_size", "base_lr", "momentum",
         "wd", "target_accuracy", "patience", "warmup_epochs", "model", "data", "data_dir", "train_images", "validation_images",
-        "checkpointing", "no_checkpointing", "seed", "hosts", "hostfile", "name", "dry_run"])]
+        "checkpointing", "no_checkpointing", "seed", "hosts", "hostfile", "name", "dry_run",
+        "trainer_flags"])]
     continued: Option<RunId>,
     /// Start it and return.
     #[arg(long)]
@@ -113,6 +115,10 @@ pub struct Args {
     /// Start more ranks than there is room for.
     #[arg(long, visible_alias = "oversubscribe")]
     force: bool,
+    /// After `--`: more flags of hvd-train, such as --timeline FILE (`hvd-train --help` lists them). The ranks work in the
+    /// run's folder.
+    #[arg(last = true, value_name = "TRAINER FLAGS", allow_hyphen_values = true)]
+    trainer_flags: Vec<String>,
 }
 
 /// `12000` or `all`.
@@ -208,5 +214,6 @@ fn settings(args: &Args, base: RunSpec) -> RunSpec {
         seed: args.seed.unwrap_or(base.seed),
         hosts: args.hosts.clone().or(base.hosts),
         hostfile: args.hostfile.as_ref().map(|file| file.display().to_string()).or(base.hostfile),
+        trainer_flags: args.trainer_flags.clone(),
     }
 }

@@ -38,6 +38,9 @@ pub struct RunSpec {
     /// Path of an mpirun host file.
     #[serde(default)]
     pub hostfile: Option<String>,
+    /// More flags of `hvd-train`, word by word, that the lab has no setting for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trainer_flags: Vec<String>,
 }
 
 /// A Wide ResNet: depth 6n+4, and the factor on its filters.
@@ -116,6 +119,7 @@ impl RunSpec {
             seed: 1,
             hosts: None,
             hostfile: None,
+            trainer_flags: Vec::new(),
         }
     }
 }

@@ -67,6 +67,9 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     let images = prepare::expected(&request.spec.data, request.data_dir.as_deref(), request.offline)?;
     let (spec, log_dir) = (&request.spec, folder.log_dir());
     let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    if !spec.trainer_flags.is_empty() {
+        setup.ask_trainer(&line)?;
+    }
     Ok(Plan { request, images, setup, line })
 }
 

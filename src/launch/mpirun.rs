@@ -190,6 +190,7 @@ fn trainer_flags(spec: &RunSpec, data: &str, log_dir: &Path) -> Vec<String> {
         flags.push("--use-checkpointing".into());
     }
     flags.push("--events".into());
+    flags.extend(spec.trainer_flags.iter().cloned());
     flags
 }
 

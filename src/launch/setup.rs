@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::flavour::{Flavour, version_line};
-use super::{LaunchError, Preset, default_preset};
+use super::{CommandLine, LaunchError, Preset, default_preset};
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
 const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
@@ -49,6 +49,23 @@ impl Setup {
         let hvd_train = find_trainer()?;
         let Launcher { mpirun, flavour, version } = Launcher::detect()?;
         Ok(Setup { flavour, mpirun_version: version, mpirun, hvd_train, machine: Machine::detect() })
+    }
+
+    /// Whether the trainer understands its flags in `line`, asked without training.
+    ///
+    /// # Errors
+    /// [`LaunchError::Spec`] with the trainer's own line.
+    pub fn ask_trainer(&self, line: &CommandLine) -> Result<(), LaunchError> {
+        let flags = line.argv.iter().skip_while(|word| **word != self.hvd_train.display().to_string()).skip(1);
+        let answer = Command::new(&self.hvd_train).args(flags).arg("--build-info").stdin(Stdio::null()).output();
+        match answer {
+            Ok(answer) if answer.status.code() == Some(2) => {
+                let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+                Err(LaunchError::Spec(said.lines().next().unwrap_or("hvd-train refuses its flags").to_owned()))
+            }
+            // Whatever else is wrong with it shows when the ranks start.
+            _ => Ok(()),
+        }
     }
 }
 

@@ -246,6 +246,7 @@ impl Config {
             seed: self.seed,
             hosts: None,
             hostfile: None,
+            trainer_flags: Vec::new(),
         }
     }
 

@@ -196,7 +196,8 @@ impl Field {
 fn apply_preset(name: &str, spec: &mut RunSpec, current: &mut String, presets: &[Preset]) -> bool {
     let Some(preset) = presets.iter().find(|preset| preset.name == name) else { return false };
     // Steps are the learner's own choice, and hosts belong to the place: a preset changes neither.
-    *spec = RunSpec { steps: spec.steps, hosts: spec.hosts.take(), hostfile: spec.hostfile.take(), ..preset.spec.clone() };
+    let (hosts, hostfile, trainer_flags) = (spec.hosts.take(), spec.hostfile.take(), std::mem::take(&mut spec.trainer_flags));
+    *spec = RunSpec { steps: spec.steps, hosts, hostfile, trainer_flags, ..preset.spec.clone() };
     *current = preset.name.clone();
     true
 }
