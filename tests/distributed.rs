@@ -80,6 +80,24 @@ fn overlap_and_fusion_change_no_bit() {
     }
 }
 
+/// How far the weights of a compressed training may be from those of a plain one after 50 updates, relative to how far
+/// training has moved them. Rounding feeds back through every update, so this is far above the formats' own 2^-11 and 2^-8.
+const TOLERANCE: [(Compression, f64); 2] = [(Compression::Fp16, 0.1), (Compression::Bf16, 0.3)];
+
+#[test]
+fn compressed_gradients_stay_near_plain_ones() {
+    let start = fresh_model().params().to_vec();
+    let plain = on_ranks(2, PLAIN, 50, 1);
+    let way = distance(&plain[0], &start);
+    for (compression, tolerance) in TOLERANCE {
+        let compressed = on_ranks(2, Traffic { compression, ..PLAIN }, 50, 1);
+        assert!(compressed[0] == compressed[1], "all ranks hold the same bits");
+        let off = distance(&compressed[0], &plain[0]) / way;
+        println!("{compression:?} {off}");
+        assert!(off > 1e-6 && off < tolerance, "{compression:?}: {off} of the way is off");
+    }
+}
+
 #[test]
 fn ranks_that_do_not_exchange_gradients_part() {
     let apart: Vec<_> = (0..2)
