@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use hvd_lab::runs::process::look_up;
 use suite::figures::{Round, Rounds, Spread};
 use suite::options::Options;
 use suite::process::{Flow, watch};
@@ -130,8 +131,13 @@ fn a_program_is_ended_when_enough_was_seen_or_its_time_is_up() {
     lines.sort();
     assert_eq!(lines, ["one", "three", "two"]);
     // The sleeping child of the shell outlives the shell's own end: it is found and ended too.
-    watch(shell("sleep 300 & echo here; wait"), minute, |_, line| if line == "here" { Flow::Enough } else { Flow::GoOn })
-        .unwrap();
+    let mut sleeper = 0;
+    watch(shell("sleep 300 & echo $!; wait"), minute, |_, line| {
+        sleeper = line.parse().unwrap();
+        Flow::Enough
+    })
+    .unwrap();
+    assert!(look_up(sleeper).is_none_or(|process| process.zombie), "the sleeper {sleeper} was left behind");
     let failed = watch(shell("echo why; exit 3"), minute, |_, _| Flow::GoOn).unwrap_err();
     assert!(failed.contains("failed") && failed.contains("why"), "{failed}");
     let late = watch(shell("exec sleep 300"), Duration::from_millis(50), |_, _| Flow::GoOn).unwrap_err();

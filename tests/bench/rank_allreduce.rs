@@ -12,7 +12,7 @@ use mpi::traits::CommunicatorCollectives;
 /// 1 KB to 64 MB of float32, each 16 times the one before.
 const SIZES: [usize; 5] = [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26];
 /// Bytes that a sample moves, so that short messages are timed many at once.
-const SAMPLE_BYTES: usize = 64 << 20;
+const SAMPLE_BYTES: usize = 32 << 20;
 
 fn main() -> Result<(), CommError> {
     let samples: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1);
@@ -20,7 +20,7 @@ fn main() -> Result<(), CommError> {
     let world = SimpleCommunicator::world();
     for bytes in SIZES {
         let count = bytes / size_of::<f32>();
-        let calls = (SAMPLE_BYTES / bytes).clamp(2, 1000);
+        let calls = (SAMPLE_BYTES / bytes).clamp(2, 500);
         let (source, mut target) = (vec![1.0f32; count], vec![1.0f32; count]);
         // The one before the first warms up.
         for sample in 0..=samples {
