@@ -15,7 +15,8 @@ Examples:
   hvd-lab compare 1 2 5                run 1 is the baseline
   hvd-lab compare --baseline 3 --json
 
-Throughput counts the images of all processes per second of training; validation and start-up are kept apart.";
+Throughput counts the images of all processes per second of training; validation and start-up are kept apart.
+`waits` is exposed communication: the part of training, over all processes, that went by waiting for gradients of others.";
 
 /// Put runs side by side: speed-up, scaling efficiency, time to the target accuracy, and what differs.
 #[derive(Debug, clap::Args)]
@@ -55,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         super::print(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let heading = ["run", "np", "img/s", "speed-up", "efficiency", "to target", "speed-up to it", "accuracy", "differs in"];
+    let heading = ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "accuracy", "differs in"];
     let cells: Vec<_> = rows.iter().zip(&chosen).map(|(row, run)| cells(row, run)).collect();
     super::print(&render(&heading, &cells))?;
     Ok(ExitCode::SUCCESS)
@@ -71,6 +72,7 @@ fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
         or_dash(run.figures.images_per_sec.map(units::rate)),
         or_dash(row.comparison.speedup.map(times)),
         or_dash(row.comparison.scaling_efficiency.map(units::percent)),
+        or_dash(run.exposed_communication.map(|part| format!("{:.1} %", part * 100.0))),
         or_dash(run.figures.seconds_to_target.map(units::seconds)),
         or_dash(row.comparison.speedup_to_target.map(times)),
         or_dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),

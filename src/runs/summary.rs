@@ -36,6 +36,8 @@ pub struct Tally {
     pub training_seconds: Option<f64>,
     /// Sums over the epochs of process 0.
     pub phases: PhaseSeconds,
+    /// Part of the training time that processes waited for each other's gradients, 0 to 1: over all processes.
+    pub exposed_communication: Option<f64>,
     /// Epoch after which training stopped early.
     pub early_stop: Option<usize>,
 }
@@ -113,7 +115,8 @@ impl Accountant {
                 seconds_to_target: reached.map(|report| report.cumulative_seconds),
             },
             training_seconds: last.map(|report| report.cumulative_seconds),
-            phases: root().fold(PhaseSeconds::default(), |sum, report| add(sum, report.phases)),
+            phases: sum(root()),
+            exposed_communication: sum(self.epochs.values().flat_map(BTreeMap::values)).exposed_communication(),
             early_stop: self.early_stop,
         }
     }
@@ -140,6 +143,10 @@ pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
     let mut accountant = Accountant::new(record.spec.np, record.spec.target_accuracy);
     folder.events().for_each(|event| accountant.take(&event));
     accountant.tally()
+}
+
+fn sum<'a>(reports: impl Iterator<Item = &'a EpochReport>) -> PhaseSeconds {
+    reports.fold(PhaseSeconds::default(), |sum, report| add(sum, report.phases))
 }
 
 fn add(a: PhaseSeconds, b: PhaseSeconds) -> PhaseSeconds {

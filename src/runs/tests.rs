@@ -100,6 +100,20 @@ fn throughput_is_that_of_all_processes() {
 }
 
 #[test]
+fn exposed_communication_is_that_of_all_processes() {
+    let waited = |process, seconds| {
+        let mut line = epoch(process, 1, 10.0, 10.0, 0.5);
+        if let Event::Epoch(report) = &mut line.event {
+            report.phases.allreduce_exposed = seconds;
+        }
+        line
+    };
+    // The slower of two ranks waits for nobody; the faster one waits for it.
+    assert_eq!(tally(2, &[waited(0, 0.0), waited(1, 1.0)]).exposed_communication, Some(0.05));
+    assert_eq!(tally(2, &[config(0, 0)]).exposed_communication, None);
+}
+
+#[test]
 fn an_epoch_that_only_some_have_ended_does_not_count_yet() {
     let events = [epoch(0, 1, 1.0, 1.0, 0.5), epoch(1, 1, 1.0, 1.0, 0.5), epoch(0, 2, 0.1, 2.0, 0.5)];
     let tally = tally(2, &events);

@@ -10,8 +10,9 @@
 //! the times of all ranks on one clock, with the rank that came last.
 //!
 //! Other activities of Horovod do not exist here, and are not shown. There is no `QUEUE`, as no background thread takes
-//! calls from a queue, and no `MEMCPY_IN_FUSION_BUFFER` or `MEMCPY_OUT_FUSION_BUFFER`, as gradients are views of one flat
-//! buffer, of which a bucket is a stretch.
+//! calls from a queue: only the buckets of the first step wait, until all ranks are known to start the same, and that is
+//! part of their span. There is no `MEMCPY_IN_FUSION_BUFFER` or `MEMCPY_OUT_FUSION_BUFFER`, as gradients are views of one
+//! flat buffer, of which a bucket is a stretch.
 //!
 //! # What it costs
 //!
