@@ -1,5 +1,5 @@
 //! Compiles the trainer's piece of C++ and tells the linker where libtorch and MPI are at run time, so that `hvd-train`
-//! starts without LD_LIBRARY_PATH.
+//! starts without LD_LIBRARY_PATH. Lists the lessons, which `hvd-lab` carries inside.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +12,9 @@ fn main() {
     // hvd-lab starts the launcher that belongs to the MPI library which hvd-train is linked with.
     let launcher = find_on_path(&mpicc).and_then(|path| path.parent().map(|bin| bin.join("mpirun")));
     println!("cargo:rustc-env=HVD_LAB_BUILD_MPIRUN={}", launcher.unwrap_or_default().display());
+    if std::env::var_os("CARGO_FEATURE_LAB").is_some() {
+        list_lessons();
+    }
     if std::env::var_os("CARGO_FEATURE_TRAIN").is_none() {
         return;
     }
@@ -22,6 +25,20 @@ fn main() {
     for folder in &folders {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
     }
+}
+
+/// Writes a table of (name, text) of every `lessons/NN_slug.md`, by name: a new lesson is a new file and nothing else.
+fn list_lessons() {
+    println!("cargo:rerun-if-changed=lessons");
+    let folder = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("lessons");
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| name.ends_with(".md") && name.starts_with(|first: char| first.is_ascii_digit()));
+    names.sort();
+    let rows = names.iter().map(|name| format!("    ({name:?}, include_str!({:?})),\n", folder.join(name)));
+    let table = format!("&[\n{}]\n", rows.collect::<String>());
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("lessons.rs");
+    std::fs::write(&out, table).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
 }
 
 /// Against the same headers and with the same settings as tch.

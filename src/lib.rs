@@ -4,8 +4,8 @@
 //!  bin/hvd-train                       bin/hvd-lab
 //!       |                                   |
 //!    trainer                               tui, cli
-//!       |                                launch  telemetry  runs
-//!     comm                                  |       |        |
+//!       |                       course   launch  telemetry  runs
+//!     comm                        |         |       |        |
 //!       \__________ domain, host, dataset __/_______/________/
 //! ```
 //!
@@ -24,6 +24,8 @@ pub mod host;
 
 #[cfg(feature = "lab")]
 pub mod cli;
+#[cfg(feature = "lab")]
+pub mod course;
 #[cfg(feature = "lab")]
 pub mod launch;
 #[cfg(feature = "lab")]

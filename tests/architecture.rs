@@ -12,7 +12,7 @@ use std::path::Path;
 use source::{Source, sources};
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-const FLOORS: [(&str, &[&str]); 10] = [
+const FLOORS: [(&str, &[&str]); 11] = [
     ("domain", &[]),
     ("host", &[]),
     ("dataset", &["domain", "host"]),
@@ -21,8 +21,9 @@ const FLOORS: [(&str, &[&str]); 10] = [
     ("telemetry", &["domain", "host"]),
     ("runs", &["domain", "host"]),
     ("launch", &["domain", "host", "dataset", "runs", "telemetry"]),
-    ("tui", &["domain", "host", "dataset", "runs", "launch", "telemetry"]),
-    ("cli", &["domain", "host", "dataset", "runs", "launch", "telemetry", "tui"]),
+    ("course", &["domain", "host", "runs"]),
+    ("tui", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course"]),
+    ("cli", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course", "tui"]),
 ];
 
 /// The only users of a crate: (crate, where it may be named).
@@ -142,7 +143,7 @@ fn named_floors(source: &Source) -> BTreeSet<&'static str> {
 fn floors(source: &Source) -> Vec<String> {
     let allowed: Vec<&str> = match source.path.as_str() {
         "src/bin/hvd-train.rs" => vec!["domain", "dataset", "comm", "trainer"],
-        "src/bin/hvd-lab.rs" => vec!["domain", "dataset", "runs", "launch", "telemetry", "tui", "cli"],
+        "src/bin/hvd-lab.rs" => vec!["domain", "dataset", "runs", "launch", "telemetry", "course", "tui", "cli"],
         _ => match floor(source) {
             Some(own) => {
                 FLOORS.iter().filter(|(floor, _)| *floor == own).flat_map(|(_, below)| *below).copied().chain([own]).collect()

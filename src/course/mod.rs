@@ -1,0 +1,13 @@
+//! The course: lessons, and what is known of a learner's way through them.
+//!
+//! Never draws, and never starts a run: it reads lessons and the evidence that runs left, and keeps one small file.
+
+mod catalog;
+mod lesson;
+mod proofread;
+mod question;
+
+pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
+pub use lesson::{GuidedRun, Lesson, LessonError, Link};
+pub use proofread::{Proof, SECTIONS, problems, proofread};
+pub use question::{Answer, Judgement, Prediction, Question};
