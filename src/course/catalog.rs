@@ -93,6 +93,12 @@ impl Catalog {
         EMBEDDED.iter().map(|(name, text)| (format!("lessons/{name}"), (*text).to_owned())).collect()
     }
 
+    /// These lessons, for tests of any floor.
+    #[cfg(test)]
+    pub fn of(lessons: impl IntoIterator<Item = Lesson>) -> Catalog {
+        Catalog { lessons: lessons.into_iter().map(|lesson| (lesson.number, lesson)).collect() }
+    }
+
     /// All lessons by number.
     pub fn lessons(&self) -> impl Iterator<Item = &Lesson> {
         self.lessons.values()

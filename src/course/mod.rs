@@ -4,10 +4,12 @@
 
 mod catalog;
 mod lesson;
+mod page;
 mod proofread;
 mod question;
 
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
+pub use page::{Piece, Role, Row, lay_out};
 pub use proofread::{Proof, SECTIONS, problems, proofread};
 pub use question::{Answer, Judgement, Prediction, Question};

@@ -22,6 +22,15 @@ pub enum Mode {
         run: RunId,
         scroll: usize,
     },
+    /// A lesson is read, and its question answered.
+    Lesson {
+        number: usize,
+        scroll: usize,
+        /// Hints that were asked for.
+        hints: usize,
+        /// A number that is being typed.
+        typed: String,
+    },
     /// Train a run that is over, and has `done` epochs, for `more`?
     Continue {
         run: RunId,
@@ -48,6 +57,7 @@ pub enum ModeKind {
     Edit,
     Help,
     Details,
+    Lesson,
     Continue,
     ConfirmStop,
     ConfirmStart,
@@ -61,6 +71,7 @@ impl Mode {
             Mode::Edit { .. } => ModeKind::Edit,
             Mode::Help { .. } => ModeKind::Help,
             Mode::Details { .. } => ModeKind::Details,
+            Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Continue { .. } => ModeKind::Continue,
             Mode::ConfirmStop { .. } => ModeKind::ConfirmStop,
             Mode::ConfirmStart { .. } => ModeKind::ConfirmStart,

@@ -15,6 +15,7 @@ use super::message::{DataInfo, Message};
 use super::state::State;
 use super::theme::Theme;
 use super::watched::Curves;
+use crate::course::Catalog;
 use crate::dataset;
 use crate::domain::run::RunSpec;
 use crate::launch::{self, StartRequest};
@@ -35,7 +36,12 @@ pub fn initial_state(theme: Theme) -> State {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
     let preset = launch::default_preset(false).fitted(cores, 0);
-    State::new(theme, presets, preset)
+    let mut state = State::new(theme, presets, preset);
+    match Catalog::open(None) {
+        Ok(lessons) => state.lessons = lessons,
+        Err(error) => state.error(error.to_string()),
+    }
+    state
 }
 
 /// What there is to find out at the start.

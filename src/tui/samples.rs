@@ -6,6 +6,7 @@ use super::message::{DataInfo, Message};
 use super::state::State;
 use super::theme::Theme;
 use super::update::update;
+use crate::course::{Catalog, Lesson};
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics, PhaseSeconds, TopologyReport};
 use crate::domain::run::{ModelSpec, RunSpec, RunState, RunStatus};
@@ -88,6 +89,24 @@ pub fn failed() -> State {
     status.last_lines = vec!["Epoch 2/3: step 40/93".into(), "out of memory: 812 MiB asked".into()];
     say(&mut state, Message::Updates(RunId(2), vec![log(1, "out of memory: 812 MiB asked"), RunUpdate::Status(status)]));
     state
+}
+
+/// Two lessons: one with a choice, one with a number to predict.
+pub fn lessons() -> Catalog {
+    let front = |step: usize, question: &str| {
+        format!(
+            "+++\ntitle = \"A sample\"\nstep = {step}\nsummary = \"What it is for, in a line.\"\nhints = [\"first\", \"second\", \
+             \"third\"]\n[question]\n{question}\n[run]\nbefore = \"1-3\"\nafter = \"1-4\"\nnp = 2\nepochs = 2\n[[links]]\ntitle = \
+             \"Paper\"\nurl = \"https://example.org/paper\"\n+++\n\n## The problem\n\nRanks **start apart** and `stay` apart.\n\n\
+             ```text\nrank 0 -> rank 1\n```\n\n| rank | digest |\n|---|---|\n| 0 | 1f |\n"
+        )
+    };
+    let choice = "text = \"Who is right?\"\nkind = \"choice\"\noptions = [\"root\", \"all\"]\nanswer = 1\nfeedback = [\"no, look \
+                  again\", \"yes, all\"]";
+    let number = "text = \"How many steps?\"\nkind = \"number\"\nanswer = 29\ntolerance = 0.5\nfeedback = [\"exactly\", \"more\", \
+                  \"fewer\"]";
+    let parse = |name: &str, text: String| Lesson::parse(name, &text).unwrap();
+    Catalog::of([parse("lessons/04_sample.md", front(4, choice)), parse("lessons/05_sample.md", front(5, number))])
 }
 
 pub fn say(state: &mut State, message: Message) {

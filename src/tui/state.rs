@@ -2,12 +2,15 @@
 //!
 //! Never holds a handle, a channel or a clock.
 
+use std::collections::BTreeMap;
+
 use super::log_buffer::Source;
 use super::message::DataInfo;
 use super::mode::Mode;
 use super::settings::Field;
 use super::theme::Theme;
 use super::watched::{Curves, Watched};
+use crate::course::{Catalog, Prediction};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::run::{RunSpec, RunState};
 use crate::domain::speedup::{Comparison, compare};
@@ -118,6 +121,9 @@ pub struct State {
     pub chart: ChartTab,
     pub devices: Option<TelemetrySample>,
     pub devices_scroll: usize,
+    pub lessons: Catalog,
+    /// What the learner predicted, by lesson.
+    pub predictions: BTreeMap<usize, Prediction>,
     pub notice: Option<Notice>,
     pub now_s: f64,
     pub done: bool,
@@ -150,6 +156,8 @@ impl State {
             chart: ChartTab::Loss,
             devices: None,
             devices_scroll: 0,
+            lessons: Catalog::default(),
+            predictions: BTreeMap::new(),
             notice: None,
             now_s: 0.0,
             done: false,

@@ -3,6 +3,7 @@
 //! Never a terminal: `tests/screen.rs` has the real one.
 
 mod keys;
+mod lessons;
 mod looks;
 mod panic;
 mod sweep;

@@ -3,6 +3,7 @@
 //! Never does I/O, reads a clock or waits.
 
 mod command;
+mod lesson;
 mod window;
 
 use crossterm::event::{KeyEvent, KeyEventKind};

@@ -16,6 +16,7 @@ pub mod devices;
 pub mod footer;
 pub mod header;
 pub mod help;
+pub mod lesson;
 pub mod log;
 pub mod notice;
 pub mod runs;

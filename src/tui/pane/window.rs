@@ -11,14 +11,14 @@ use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, details, help, window_frame};
+use super::{centred, details, help, lesson, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
         return page.draw(frame, state);
     }
     match &state.mode {
-        Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } => {}
+        Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } => {}
         Mode::Continue { run, done, more } => {
             let text = [
                 format!("Train run {run} for {more} more epoch{}?", if *more == 1 { "" } else { "s" }),
@@ -86,6 +86,13 @@ fn page(state: &State, area: Rect) -> Option<Page> {
         Mode::Details { run, scroll } => {
             let width = width.min(110);
             (format!("Run {run}"), width, details::lines(state, *run, width.saturating_sub(4) as usize), *scroll)
+        }
+        Mode::Lesson { number, scroll, hints, typed } => {
+            let lesson = state.lessons.lesson(*number)?;
+            let width = width.min(96);
+            let lines = lesson::lines(state, lesson, *hints, typed, width.saturating_sub(4) as usize);
+            let title = lesson.step.map_or("Lesson".to_owned(), |step| format!("Step {}/10", step.number()));
+            (format!("{title}  {}", lesson.title), width, lines, *scroll)
         }
         _ => return None,
     };

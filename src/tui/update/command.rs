@@ -7,7 +7,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{ChartTab, Pane, State};
-use super::{read_baseline, watch, window};
+use super::{lesson, read_baseline, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -30,6 +30,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             Some(run) => state.mode = Mode::Details { run, scroll: 0 },
             None => state.inform("no run yet: r starts one"),
         },
+        Command::Lesson => lesson::open(state),
         Command::MoreRanks => change(state, Field::Np, Direction::Up),
         Command::FewerRanks => change(state, Field::Np, Direction::Down),
         Command::NextPane => turn(state, 1),

@@ -11,7 +11,7 @@ use super::super::pane::details;
 use super::super::pane::window::last_scroll;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::command;
+use super::{command, lesson};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -42,6 +42,10 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
                 Vec::new()
             }
         },
+        Mode::Lesson { number, scroll, hints, typed } => {
+            state.mode = Mode::Lesson { number, scroll: scrolled(scroll, last, command), hints, typed };
+            lesson::obey(state, command)
+        }
         Mode::Continue { run, done, more } => match command {
             Command::Back => Vec::new(),
             Command::Accept => {

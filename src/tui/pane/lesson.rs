@@ -1,0 +1,118 @@
+//! One lesson: what to predict, the text, hints, and where to read on.
+//!
+//! Never says the answer before a prediction.
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::super::state::State;
+use super::super::theme::Theme;
+use super::wrap;
+use crate::course::{Answer, Lesson, Question, Role, lay_out};
+
+pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: usize) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let mut page = Page { lines: Vec::new(), theme, width };
+    page.text(&lesson.summary, theme.strong());
+    for row in lay_out(&lesson.body, width) {
+        page.row(row);
+    }
+    if let Some(question) = &lesson.question {
+        prediction(&mut page, state, lesson.number, question, typed);
+    }
+    if let Some(run) = lesson.run {
+        page.title("Try it");
+        for (key, steps) in [("b", run.before), ("a", run.after)] {
+            let steps = if steps.is_empty() { "none".to_owned() } else { steps.to_string() };
+            let what = format!(" runs steps {steps} on {} ranks for {} epochs", run.np, run.epochs);
+            page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
+        }
+    }
+    if !lesson.hints.is_empty() {
+        page.title(&format!("Hints ({} of {})", hints.min(lesson.hints.len()), lesson.hints.len()));
+        for hint in lesson.hints.iter().take(hints) {
+            page.text(hint, theme.text());
+        }
+        if hints < lesson.hints.len() {
+            page.lines.push(Line::from(vec![Span::styled("  ?", theme.key()), Span::styled(" shows the next one", theme.dim())]));
+        }
+    }
+    if !lesson.links.is_empty() {
+        page.title("Read on");
+        for link in &lesson.links {
+            page.text(&link.title, theme.text());
+            page.text(&format!("  {}", link.url), theme.dim());
+        }
+    }
+    page.lines
+}
+
+fn prediction(page: &mut Page, state: &State, number: usize, question: &Question, typed: &str) {
+    let theme = state.theme;
+    page.title("Predict before you run");
+    page.text(&question.text, theme.text());
+    let answered = state.predictions.get(&number);
+    match &question.answer {
+        Answer::Choice { options, .. } => {
+            for (index, option) in options.iter().enumerate() {
+                let chosen = answered == Some(&crate::course::Prediction::Choice(index));
+                let style = if chosen { theme.strong() } else { theme.text() };
+                let key = Span::styled(format!("  {}", index + 1), theme.key());
+                for (line, text) in wrap(option, page.width.saturating_sub(5)).into_iter().enumerate() {
+                    let before = if line == 0 { key.clone() } else { Span::raw("   ") };
+                    page.lines.push(Line::from(vec![before, Span::styled(format!("  {text}"), style)]));
+                }
+            }
+        }
+        Answer::Number { .. } => {
+            let shown = match answered {
+                Some(crate::course::Prediction::Number(number)) if typed.is_empty() => number.to_string(),
+                _ => typed.to_owned(),
+            };
+            let prompt = Span::styled(" type a number, then Enter", theme.dim());
+            page.lines.push(Line::from(vec![Span::styled(format!("  {shown}_"), theme.strong()), prompt]));
+        }
+    }
+    if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {
+        let (sign, style) = if judged.is_right { ("right: ", theme.accent()) } else { ("not so: ", theme.warn()) };
+        page.text(&format!("{sign}{}", judged.feedback), style);
+    }
+}
+
+struct Page {
+    lines: Vec<Line<'static>>,
+    theme: Theme,
+    width: usize,
+}
+
+impl Page {
+    fn title(&mut self, text: &str) {
+        self.lines.push(Line::raw(""));
+        self.lines.push(Line::styled(text.to_owned(), self.theme.key()));
+    }
+
+    fn text(&mut self, text: &str, style: Style) {
+        self.lines.extend(wrap(text, self.width).into_iter().map(|line| Line::styled(line, style)));
+    }
+
+    fn row(&mut self, row: crate::course::Row) {
+        // The first block of the text stands apart from the summary.
+        if self.lines.len() == 1 {
+            self.lines.push(Line::raw(""));
+        }
+        let spans = row.into_iter().map(|piece| Span::styled(piece.text, look(self.theme, piece.role)));
+        self.lines.push(Line::from_iter(spans));
+    }
+}
+
+fn look(theme: Theme, role: Role) -> Style {
+    match role {
+        Role::Text => theme.text(),
+        Role::Heading => theme.key(),
+        Role::Strong => theme.strong(),
+        Role::Emphasis => theme.text().add_modifier(Modifier::ITALIC),
+        Role::Code => theme.accent(),
+        Role::Link => theme.text().add_modifier(Modifier::UNDERLINED),
+        Role::Sign => theme.dim(),
+    }
+}
