@@ -81,6 +81,8 @@ pub fn signal(pid: u32, signal: Signal) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     #[test]
@@ -100,7 +102,11 @@ mod tests {
     #[test]
     fn a_child_is_found_by_the_folder_in_its_environment() {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = std::process::Command::new("sleep").arg("30").env(RUN_DIR_VARIABLE, folder.path()).spawn().unwrap();
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "echo; read line"]).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.env(RUN_DIR_VARIABLE, folder.path()).spawn().unwrap();
+        // Just started, it has no environment to be read yet.
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let found = of_run(folder.path());
         signal(child.id(), Signal::SIGKILL);
         child.wait().unwrap();
