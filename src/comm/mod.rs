@@ -293,8 +293,7 @@ fn first_number<const N: usize>(names: [&str; N], lookup: impl Fn(&str) -> Optio
     names.into_iter().find_map(|name| lookup(name)?.trim().parse().ok())
 }
 
-/// Elements in one MPI call. MPI counts in i32, and a sum needs room for a chunk (16 MiB of f32) beside it, so long
-/// buffers go in pieces. Long enough that the price of a call is nothing against its transfer.
+/// Elements in one MPI call. MPI counts in i32, so long buffers go in pieces. Long enough that the price of a call is nothing against its transfer.
 const CHUNK: usize = 4 << 20;
 
 /// Roots come from arguments and constants: a wrong one is named before any rank waits for it.

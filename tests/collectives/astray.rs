@@ -31,6 +31,15 @@ pub fn rank(task: &str, comm: &MpiComm) -> bool {
             }
             comm.allreduce(&mut [0.0; 77], ReduceOp::Average).unwrap();
         }
+        "late, and one in between" => {
+            match rank {
+                1 => await_warning(),
+                // It has not waited for 2 s itself when rank 0 asks, and answers none the less.
+                2 => std::thread::sleep(Duration::from_secs(1)),
+                _ => {}
+            }
+            comm.barrier().unwrap();
+        }
         "late to finish" => {
             started::start(comm, &[10, 1000], Compression::Bf16);
             if rank == 1 {
@@ -160,6 +169,16 @@ fn a_late_rank_is_named_by_one_rank_and_the_job_goes_on() {
             }
         }
     }
+}
+
+#[test]
+fn a_rank_that_has_just_come_is_not_taken_for_missing() {
+    let Some(mpirun) = mpirun() else { return };
+    let output = launch(&mpirun, 3, "late, and one in between", "2000,0", LIMIT);
+    expect_all_done(&output, 3);
+    let text = text(&output);
+    let warning = text.lines().find(|line| line.starts_with("warning: ")).unwrap();
+    assert!(warning.contains("rank 0 has waited 2.") && warning.ends_with("; rank 1 has not arrived"), "{text}");
 }
 
 #[test]

@@ -37,7 +37,10 @@ use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 /// waits for late ones, with tests and sleeps that leave its core to others ([`wait`]), watched by [`watch`]. And once
 /// it is over all ranks are there, so that the data moves at full speed by MPI's blocking call, the fastest that MPI has.
 ///
-/// What it costs is the way of one short message.
+/// What it costs is the way of one short message: 4 us, with 2 ranks on 2 busy cores of one host. There an allreduce of
+/// 4 B, 1 KB and 64 KB takes MPI alone 1.7, 3.4 and 24 us, here 5.8, 7.5 and 33 us with the division (best of many, by
+/// `cargo test --release --no-default-features --features train --test collectives -- --ignored --nocapture`). A step of
+/// training has one such agreement, in its `finish_allreduces`.
 pub struct MpiComm {
     /// Carries data.
     world: SimpleCommunicator,
@@ -55,7 +58,11 @@ pub struct MpiComm {
     _universe: Universe,
 }
 
-/// Room for one chunk of a sum. The safe interface of rsmpi knows no MPI_IN_PLACE: source and target are two buffers.
+/// Elements summed up in one go: short enough that the sum is still in the core's cache when it is copied back, which
+/// makes long sums twice as fast as chunks of 16 MiB, and long enough that the way of a message is little beside it.
+const SUM: usize = 256 << 10;
+
+/// Room for one piece of a sum. The safe interface of rsmpi knows no MPI_IN_PLACE: source and target are two buffers.
 #[derive(Default)]
 struct Scratch {
     f32: Vec<f32>,
@@ -191,7 +198,7 @@ macro_rules! reduce {
     ($comm:expr, $buffer:expr, $op:expr, $float:ident) => {{
         let scratch = &mut $comm.scratch.borrow_mut().$float;
         let size = $comm.topology.size.0 as $float;
-        for chunk in $buffer.chunks_mut(CHUNK) {
+        for chunk in $buffer.chunks_mut(SUM) {
             scratch.resize(chunk.len(), 0.0);
             $comm.world.all_reduce_into(&*chunk, &mut scratch[..], SystemOperation::sum());
             match $op {
