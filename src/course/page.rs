@@ -2,7 +2,7 @@
 //!
 //! Never draws, and never knows a colour: a role says what a piece is, and who shows it chooses how.
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Role {
     Emphasis,
     Code,
     Link,
-    /// Signs that are not the author's: bullets, rules, the frame of a table.
+    /// Signs that are not the author's (bullets, rules, the frame of a table), and comments in code.
     Sign,
 }
 
@@ -60,6 +60,8 @@ struct Page {
     bullet: Option<String>,
     quotes: usize,
     code: Option<String>,
+    /// What is between the fences is a diagram, not a program.
+    is_drawing: bool,
     table: Vec<Vec<Vec<Word>>>,
 }
 
@@ -96,7 +98,8 @@ impl Page {
                 self.blank();
                 self.quotes += 1;
             }
-            Tag::CodeBlock(_) => {
+            Tag::CodeBlock(kind) => {
+                self.is_drawing = matches!(kind, CodeBlockKind::Fenced(language) if language.as_ref() == "text");
                 self.flush(Role::Text);
                 self.blank();
                 self.code = Some(String::new());
@@ -238,12 +241,18 @@ impl Page {
         let code = self.code.take().unwrap_or_default();
         let width = self.width.saturating_sub(2).max(1);
         for line in code.lines() {
+            let is_comment = ["//", "# "].iter().any(|sign| line.trim_start().starts_with(sign));
+            let role = match (self.is_drawing, is_comment) {
+                (true, _) => Role::Text,
+                (false, true) => Role::Sign,
+                (false, false) => Role::Code,
+            };
             let line: Vec<char> = line.chars().collect();
             if line.is_empty() {
-                self.rows.push(vec![Piece { text: "  ".into(), role: Role::Code }]);
+                self.rows.push(vec![Piece { text: "  ".into(), role }]);
             }
             for part in line.chunks(width) {
-                self.rows.push(vec![Piece { text: format!("  {}", part.iter().collect::<String>()), role: Role::Code }]);
+                self.rows.push(vec![Piece { text: format!("  {}", part.iter().collect::<String>()), role }]);
             }
         }
     }
