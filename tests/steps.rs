@@ -250,6 +250,12 @@ fn step_7_has_one_writer_and_resuming_is_as_if_never_stopped() {
     let Some(never_stopped) = go(whole.path(), "3") else { return };
     assert_eq!(never_stopped.checkpoints(0, CheckpointAction::Written).len(), 3);
     assert!(never_stopped.checkpoints(1, CheckpointAction::Written).is_empty());
+    let written = never_stopped.checkpoints(0, CheckpointAction::Written).into_iter().map(|(_, digest)| digest.unwrap());
+    assert_eq!(
+        written.collect::<Vec<_>>(),
+        never_stopped.digests(0, DigestMoment::EpochParameters),
+        "a file holds what ranks hold"
+    );
     go(parts.path(), "2");
     let Some(resumed) = go(parts.path(), "3") else { return };
     for process in 0..NP {

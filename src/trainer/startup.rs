@@ -2,6 +2,7 @@
 //!
 //! Never trains.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -68,8 +69,11 @@ pub fn print_build_info() -> ExitCode {
 
 /// Evidence that ranks hold the same parameters, or not. The same digest as a checkpoint's.
 pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
+    let params = model.params();
+    // By name, as a file keeps them.
+    let rows: BTreeMap<_, _> = params.segments.iter().map(|segment| &segment.name).zip(params.rows()).collect();
     let mut digester = Digester::default();
-    model.params().rows().iter().for_each(|row| digester.add(row));
+    rows.values().for_each(|row| digester.add(row));
     Event::Digest { moment, epoch, digest: digester.short() }
 }
 
