@@ -160,6 +160,10 @@ fn step_1_off_makes_strangers_that_crowd_one_device() {
     }
     assert_eq!(run.topology(0).cores, run.topology(1).cores, "both use all cores");
     let Some(pinned) = all_on() else { return };
+    if run.topology(0).device == "cpu" {
+        let all = Some(run.topology(0).cores.len());
+        assert_eq!([run.topology(0), pinned.topology(0)].map(|place| place.devices_found), [all, all]);
+    }
     let cores = |process| pinned.topology(process).cores.into_iter().collect::<BTreeSet<_>>();
     if run.topology(0).cores.len() >= NP {
         assert!(cores(0).is_disjoint(&cores(1)), "with step 1 each rank has cores of its own");

@@ -169,6 +169,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
             device: "cpu".into(),
             device_uuid: None,
             cores: vec![],
+            devices_found: None,
             threads: 1,
             versions: vec![],
         };

@@ -73,6 +73,9 @@ pub struct TopologyReport {
     pub device_uuid: Option<String>,
     /// Logical cores that this process may use.
     pub cores: Vec<usize>,
+    /// GPUs on this host, or else cores: what its ranks share out. Older trainers do not say.
+    #[serde(default)]
+    pub devices_found: Option<usize>,
     pub threads: usize,
     /// libtorch and MPI library versions.
     pub versions: Vec<String>,
@@ -248,6 +251,7 @@ mod tests {
                 device: "cpu".into(),
                 device_uuid: None,
                 cores: vec![0, 1],
+                devices_found: Some(4),
                 threads: 2,
                 versions: vec![],
             }),

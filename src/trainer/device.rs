@@ -19,6 +19,8 @@ pub struct Placement {
     pub uuid: Option<String>,
     /// Logical cores that this process runs on.
     pub cores: Vec<usize>,
+    /// GPUs on this host, or else cores: what its ranks share out.
+    pub found: usize,
     /// Threads inside one operation.
     pub threads: usize,
 }
@@ -32,33 +34,38 @@ pub fn pin(topology: &Topology) -> Placement {
     let cores = cores_in_order();
     let gpus = gpu_count();
     if gpus > 0 {
-        return gpu(topology.local_rank.0 % gpus, cores);
+        return gpu(topology.local_rank.0 % gpus, gpus, cores);
     }
+    let found = cores.len();
     let mine = cores[topology.core_slice(cores.len())].to_vec();
     let mut set = CpuSet::new();
     let bound = mine.iter().all(|&core| set.set(core).is_ok()) && sched_setaffinity(Pid::this(), &set).is_ok();
     // Where binding is forbidden, the number of threads still keeps ranks from crowding.
-    cpu(if bound { mine } else { cores })
+    cpu(if bound { mine } else { cores }, found)
 }
 
 /// Step 1 off: the first GPU, or any core, as if no other rank were there.
 pub fn first() -> Placement {
     let cores = cores_in_order();
-    if gpu_count() > 0 { gpu(0, cores) } else { cpu(cores) }
+    let found = cores.len();
+    match gpu_count() {
+        0 => cpu(cores, found),
+        gpus => gpu(0, gpus, cores),
+    }
 }
 
 /// A rank on a CPU computes on one thread, or on OMP_NUM_THREADS where that is set: as one rank on a GPU means one GPU,
 /// so that np ranks have np times the means of one, and speed-ups compare like with like.
-fn cpu(cores: Vec<usize>) -> Placement {
+fn cpu(cores: Vec<usize>, found: usize) -> Placement {
     let wanted = std::env::var("OMP_NUM_THREADS").ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1);
     let threads = usize::clamp(wanted, 1, cores.len());
     tch::set_num_threads(threads as i32);
-    Placement { device: Device::Cpu, uuid: None, cores, threads }
+    Placement { device: Device::Cpu, uuid: None, cores, found, threads }
 }
 
-fn gpu(index: usize, cores: Vec<usize>) -> Placement {
+fn gpu(index: usize, found: usize, cores: Vec<usize>) -> Placement {
     let threads = tch::get_num_threads() as usize;
-    Placement { device: Device::Cuda(index), uuid: gpu_uuid(index), cores, threads }
+    Placement { device: Device::Cuda(index), uuid: gpu_uuid(index), cores, found, threads }
 }
 
 /// The cores this process may use, siblings of one physical core side by side, so that slices share no core.

@@ -126,6 +126,7 @@ pub fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event 
         device: device::name(placement.device),
         device_uuid: placement.uuid.clone(),
         cores: placement.cores.clone(),
+        devices_found: Some(placement.found),
         threads: placement.threads,
         versions: vec![format!("libtorch {}", super::build_info::LIBTORCH), comm::library_version()],
     })

@@ -183,6 +183,7 @@ pub fn updates(np: usize, epochs: usize, batches: usize) -> Vec<RunUpdate> {
                 device: "cpu".into(),
                 device_uuid: None,
                 cores: vec![process],
+                devices_found: Some(np),
                 threads: 1,
                 versions: Vec::new(),
             }),
