@@ -8,16 +8,20 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 
+use crate::course::{CatalogError, ProgressError};
 use crate::dataset::DatasetError;
 use crate::launch::{LaunchError, supervisor};
 use crate::runs::StoreError;
 use crate::tui;
 
+pub mod check;
 pub mod compare;
 pub mod data;
 pub mod devices;
 pub mod doctor;
 mod follow;
+pub mod lessons;
+pub mod progress;
 pub mod run;
 pub mod runs;
 pub mod stop;
@@ -29,6 +33,8 @@ Examples:
   hvd-lab run --np 2 --steps 1-10 --epochs 3       train on two ranks with all ten steps
   hvd-lab runs                                     what was run, and how it went
   hvd-lab compare 1 2                              what run 2 gained over run 1
+  hvd-lab lessons                                  the ten steps, to read
+  hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab doctor                                   check everything that a run needs
 
 Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on when this program or the terminal is closed.";
@@ -50,6 +56,9 @@ pub enum Verb {
     Runs(runs::Args),
     Stop(stop::Args),
     Compare(compare::Args),
+    Lessons(lessons::Args),
+    Check(check::Args),
+    Progress(progress::Args),
     Doctor(doctor::Args),
     Data(data::Args),
     Devices(devices::Args),
@@ -71,6 +80,9 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Runs(args) => runs::run(args),
         Verb::Stop(args) => stop::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Lessons(args) => lessons::run(args),
+        Verb::Check(args) => check::run(args),
+        Verb::Progress(args) => progress::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Data(args) => data::run(args),
         Verb::Devices(args) => devices::run(args),
@@ -107,6 +119,8 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
         cause.is::<Usage>()
             || cause.is::<StoreError>()
             || cause.is::<DatasetError>()
+            || cause.is::<CatalogError>()
+            || cause.is::<ProgressError>()
             || cause.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_bad_input)
     });
     ExitCode::from(if is_bad_input { 2 } else { 1 })

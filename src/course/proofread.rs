@@ -58,7 +58,7 @@ pub fn proofread(folder: Option<&Path>) -> Result<Proof, CatalogError> {
         let file = folder.map_or_else(|| "lessons".into(), |folder| folder.display().to_string());
         proof.problems.push(LessonError { file, line: 1, what: format!("no lesson of step {}", step.number()) });
     }
-    proof.problems.sort();
+    proof.problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok(proof)
 }
 

@@ -43,6 +43,27 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.0} %", fraction * 100.0)
 }
 
+/// `2026-11-21 20:58 UTC` for a Unix time in seconds.
+pub fn date(unix_s: f64) -> String {
+    let whole = if unix_s.is_finite() { unix_s.max(0.0) as u64 } else { 0 };
+    let (mut day, minutes) = (whole / 86_400, whole / 60 % 1440);
+    let is_leap = |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
+    let mut year = 1970;
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let mut month = 0;
+    for days in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        month += 1;
+        if day < days {
+            break;
+        }
+        day -= days;
+    }
+    format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", day + 1, minutes / 60, minutes % 60)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +81,14 @@ mod tests {
         assert_eq!(seconds(19.64), "19.6 s");
         assert_eq!(seconds(200.0), "3:20");
         assert_eq!(percent(0.954), "95 %");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        // date -u -d @SECONDS
+        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_399.9), "2000-02-28 23:59 UTC");
+        assert_eq!(date(951_868_799.0), "2000-02-29 23:59 UTC");
+        assert_eq!(date(1_798_761_600.0), "2027-01-01 00:00 UTC");
     }
 }

@@ -49,7 +49,11 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+/// Replace `path` by `value` as JSON, as a whole or not at all.
+///
+/// # Errors
+/// [`StoreError::Io`] with the path.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| StoreError::Damaged { path: path.to_owned(), cause: error.to_string() })?;
     text.push(b'\n');

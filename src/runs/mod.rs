@@ -27,6 +27,7 @@ mod summary;
 
 pub use compare::{Difference, Row, differences, table};
 pub use error::StoreError;
+pub use files::write_json;
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use record::{Attempt, RunId, RunRecord};

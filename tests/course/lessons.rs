@@ -8,7 +8,7 @@ use std::path::Path;
 use hvd_lab::course::{Answer, Catalog, GuidedRun, Lesson, problems, proofread};
 use hvd_lab::domain::step::Step;
 
-const GOOD: &str = r####"+++
+pub const GOOD: &str = r####"+++
 title = "Start from the same weights"
 step = 4
 summary = "Rank 0's weights go to all"

@@ -1,0 +1,73 @@
+//! `hvd-lab check`: what a run shows of each step.
+//!
+//! Never draws a screen, and never reads source text: events and logs of the run are all there is.
+
+use std::process::ExitCode;
+
+use super::table::render;
+use super::{Usage, lessons};
+use crate::course::{Evidence, Outcome, ProgressFile, Verdict, check, check_all};
+use crate::domain::step::{Step, StepSet};
+use crate::runs::{RunId, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab check                        the newest run
+  hvd-lab check 7 --step 4             did its ranks start from the same weights?
+  hvd-lab check 7 --json | jq -r '.verdicts[] | select(.outcome == \"failed\") | .evidence'
+
+What passes with its step switched on is noted as done (`hvd-lab progress`).
+Exit code: 0 if every step that is on passed (with --step: that one), 1 otherwise, 2 bad input.";
+
+/// Judge each step by what a run did.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Number of the run [default: the newest].
+    run: Option<RunId>,
+    /// One step only, on or off.
+    #[arg(long, value_name = "N", value_parser = lessons::step)]
+    step: Option<Step>,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let home = RunStore::default_home()?;
+    let store = RunStore::open(&home)?;
+    let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
+    let id = args.run.map_or_else(newest, Ok)?;
+    let record = store.record(id)?;
+    let evidence = Evidence::of(&store.folder(id), &record);
+    let steps = record.spec.steps;
+    let verdicts = args.step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
+    let (new, reading) = ProgressFile::of(&home).update(|progress| progress.note(&verdicts, steps, id))?;
+    if args.json {
+        let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
+        let new: Vec<usize> = new.iter().map(|step| step.number()).collect();
+        let whole = serde_json::json!({ "run": id, "np": record.spec.np, "steps": steps, "verdicts": rows, "newly_done": new });
+        super::print(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;
+    } else {
+        let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
+        super::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
+    }
+    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    for step in new {
+        eprintln!("hvd-lab: step {} is done", step.number());
+    }
+    let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
+    let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);
+    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn cells(verdict: &Verdict, steps: StepSet) -> Vec<String> {
+    let on = if steps.contains(verdict.step) { "on" } else { "off" };
+    vec![verdict.step.number().to_string(), on.to_owned(), verdict.outcome.name().to_owned(), verdict.evidence.clone()]
+}
+
+fn json(verdict: &Verdict, steps: StepSet) -> serde_json::Result<serde_json::Value> {
+    let mut value = serde_json::to_value(verdict)?;
+    value["on"] = steps.contains(verdict.step).into();
+    Ok(value)
+}

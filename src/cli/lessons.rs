@@ -1,0 +1,155 @@
+//! `hvd-lab lessons`: list, read and proofread the lessons.
+//!
+//! Never draws a screen, and never changes a lesson.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::Usage;
+use super::table::render;
+use crate::course::{Answer, Catalog, Lesson, Piece, ProgressFile, Role, lay_out, proofread};
+use crate::domain::step::Step;
+use crate::runs::RunStore;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab lessons                          all lessons, and which steps are done
+  hvd-lab lessons show 4 | less
+  hvd-lab lessons show 4 --hints 1         with the first of three hints
+  hvd-lab lessons --lessons my-folder      yours over the program's (also HVD_LAB_LESSONS)
+  hvd-lab lessons check my-folder          proofread before a class reads them";
+
+/// List, read and proofread the lessons.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
+    #[arg(long, value_name = "DIR", global = true)]
+    lessons: Option<PathBuf>,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// One lesson as plain text, 80 columns wide.
+    Show {
+        /// 0 is the introduction, 1 to 10 are the steps.
+        number: usize,
+        /// Show so many of its hints.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        hints: usize,
+    },
+    /// Proofread all lessons of a folder, or those of the program.
+    Check {
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
+}
+
+/// For clap: a step by its number.
+pub(super) fn step(text: &str) -> Result<Step, String> {
+    text.parse().ok().and_then(Step::from_number).ok_or_else(|| "steps are numbered from 1 to 10".into())
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.what {
+        None => list(&Catalog::open(args.lessons.as_deref())?),
+        Some(What::Show { number, hints }) => {
+            let catalog = Catalog::open(args.lessons.as_deref())?;
+            let numbers: Vec<String> = catalog.lessons().map(|lesson| lesson.number.to_string()).collect();
+            let missing = || Usage(format!("there is no lesson {number}: there are {}", numbers.join(", ")));
+            super::print(&text(catalog.lesson(number).ok_or_else(missing)?, hints))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(What::Check { folder }) => {
+            let proof = proofread(folder.or(args.lessons).as_deref())?;
+            for problem in &proof.problems {
+                super::print(&format!("{problem}\n"))?;
+            }
+            eprintln!("hvd-lab: {} lessons, {} to mend", proof.lessons, proof.problems.len());
+            Ok(if proof.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+fn list(catalog: &Catalog) -> anyhow::Result<ExitCode> {
+    let reading = ProgressFile::of(&RunStore::default_home()?).read()?;
+    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    let mark = |step: Step| if reading.progress.is_done(step) { "[x]" } else { "[ ]" };
+    let row = |lesson: &Lesson| {
+        let mark = lesson.step.map_or("", mark);
+        vec![lesson.number.to_string(), mark.to_owned(), lesson.title.clone(), lesson.summary.clone()]
+    };
+    let rows: Vec<_> = catalog.lessons().map(row).collect();
+    super::print(&render(&["lesson", "", "title", "summary"], &rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Columns of a terminal that is as narrow as they come.
+const COLUMNS: usize = 80;
+
+/// A lesson as one reads it in a terminal.
+fn text(lesson: &Lesson, hints: usize) -> String {
+    let title = match lesson.step {
+        Some(step) => format!("Step {}/10: {}", step.number(), lesson.title),
+        None => lesson.title.clone(),
+    };
+    let mut markdown = format!("# {title}\n\n{}\n\n{}\n", lesson.summary, lesson.body);
+    let mut section = |title: &str, text: String| markdown.push_str(&format!("\n## {title}\n\n{text}\n"));
+    if let Some(question) = &lesson.question {
+        let options = match &question.answer {
+            Answer::Choice { options, .. } => options.iter().map(|option| format!("\n1. {option}")).collect(),
+            Answer::Number { .. } => String::new(),
+        };
+        section("Predict before you run", format!("{}\n{options}", question.text));
+    }
+    if let Some(run) = &lesson.run {
+        let line = |steps| format!("hvd-lab run --np {} --steps {steps} --epochs {}\n", run.np, run.epochs);
+        section("The two runs", format!("```sh\n{}{}hvd-lab check\n```", line(run.before), line(run.after)));
+    }
+    if hints > 0 && !lesson.hints.is_empty() {
+        section("Hints", lesson.hints.iter().take(hints).map(|hint| format!("1. {hint}\n")).collect());
+    }
+    let mut text: String = lay_out(&with_ticks(&markdown), COLUMNS).iter().map(|row| plain(row)).collect();
+    if !lesson.links.is_empty() {
+        text.push_str(&format!("\n{}", underlined("Links")));
+        // An address is not wrapped: it would not be one any more.
+        lesson.links.iter().for_each(|link| text.push_str(&format!("{}\n  {}\n", link.title, link.url)));
+    }
+    text
+}
+
+/// Without colours only its back-ticks tell code from words: `if` becomes code with back-ticks in it.
+fn with_ticks(markdown: &str) -> String {
+    let mut in_fence = false;
+    let mut text = String::with_capacity(markdown.len() + markdown.len() / 8);
+    for line in markdown.lines() {
+        let is_fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        in_fence ^= is_fence;
+        let parts: Vec<&str> = line.split('`').collect();
+        // An even number of single ticks, that is pairs of them.
+        match in_fence || is_fence || parts.len().is_multiple_of(2) || line.contains("``") {
+            true => text.push_str(line),
+            false => parts.iter().enumerate().for_each(|(index, part)| match index % 2 {
+                0 => text.push_str(part),
+                _ => text.push_str(&format!("`` `{part}` ``")),
+            }),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A row as text; a heading is underlined.
+fn plain(row: &[Piece]) -> String {
+    let text: String = row.iter().map(|piece| piece.text.as_str()).collect();
+    match row.iter().any(|piece| piece.role == Role::Heading) {
+        true => underlined(&text),
+        false => format!("{}\n", text.trim_end()),
+    }
+}
+
+fn underlined(text: &str) -> String {
+    format!("{text}\n{}\n", "-".repeat(text.chars().count()))
+}

@@ -1,0 +1,125 @@
+//! The processes of one attempt, what all of them have, and how they are called in a sentence.
+//!
+//! Never judges a step.
+
+use std::collections::BTreeSet;
+
+use super::super::evidence::{Attempt, Process};
+use super::{Objection, unclear};
+use crate::domain::event::{ConfigReport, TopologyReport};
+use crate::domain::run::RunSpec;
+
+/// Names in one list before it is cut short.
+const NAMES: usize = 4;
+
+pub struct Group<'a> {
+    pub spec: &'a RunSpec,
+    pub attempt: &'a Attempt,
+}
+
+impl<'a> Group<'a> {
+    pub fn np(&self) -> usize {
+        self.spec.np
+    }
+
+    /// What `pick` finds in each process, by process; unclear, naming who lacks it, if one has none.
+    pub fn all<T>(&self, what: &str, pick: impl Fn(&'a Process) -> Option<T>) -> Result<Vec<T>, Objection> {
+        let mut found = Vec::with_capacity(self.np());
+        for process in 0..self.np() {
+            match self.attempt.processes.get(&process).and_then(&pick) {
+                Some(value) => found.push(value),
+                None => return unclear(format!("{} has not reported {what}", self.name(process))),
+            }
+        }
+        Ok(found)
+    }
+
+    pub fn topologies(&self) -> Result<Vec<&'a TopologyReport>, Objection> {
+        self.all("where it runs", |process| process.topology.as_ref())
+    }
+
+    pub fn configs(&self) -> Result<Vec<&'a ConfigReport>, Objection> {
+        self.all("what it is going to do", |process| process.config.as_ref())
+    }
+
+    /// Epochs, counted from 1, that every process has ended; unclear if there are none.
+    pub fn epochs(&self) -> Result<BTreeSet<usize>, Objection> {
+        let ended = self.all("the end of an epoch", |process| {
+            let epochs: BTreeSet<usize> = process.epochs.iter().map(|report| report.epoch).collect();
+            (!epochs.is_empty()).then_some(epochs)
+        })?;
+        let common = ended.into_iter().reduce(|some, others| &some & &others).unwrap_or_default();
+        if common.is_empty() { unclear("no epoch was ended by every rank") } else { Ok(common) }
+    }
+
+    /// Whether every process has a rank of its own and knows of all others.
+    pub fn know_each_other(&self) -> bool {
+        let places: Vec<_> = self.attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
+        let ranks: BTreeSet<_> = places.iter().map(|place| place.topology.rank.0).collect();
+        ranks.into_iter().eq(0..self.np()) && places.iter().all(|place| place.topology.size.0 == self.np())
+    }
+
+    /// The process that is rank 0, or is taken for it.
+    pub fn root(&self) -> usize {
+        let is_root = |process: &Process| process.topology.as_ref().is_some_and(|place| place.topology.is_root());
+        self.attempt.processes.iter().find(|(_, process)| is_root(process)).map_or(0, |(index, _)| *index)
+    }
+
+    /// `rank 1`, or `process 1` where several take themselves for the same rank.
+    pub fn name(&self, process: usize) -> String {
+        format!("{} {}", self.noun(), self.number(process))
+    }
+
+    /// `rank 1`, `ranks 1 and 2`, `ranks 1, 2, 3 and 60 others`.
+    pub fn names(&self, processes: &[usize]) -> String {
+        let numbers: Vec<String> = processes.iter().take(NAMES).map(|process| self.number(*process).to_string()).collect();
+        let left = processes.len() - numbers.len();
+        match (left, numbers.as_slice()) {
+            (_, []) => "nobody".into(),
+            (0, [one]) => format!("{} {one}", self.noun()),
+            (0, [some @ .., last]) => format!("{} {} and {last}", plural(self.noun()), some.join(", ")),
+            _ => format!("{} {} and {left} others", plural(self.noun()), numbers.join(", ")),
+        }
+    }
+
+    fn noun(&self) -> &'static str {
+        if self.know_each_other() { "rank" } else { "process" }
+    }
+
+    fn number(&self, process: usize) -> usize {
+        let place = self.attempt.processes.get(&process).and_then(|process| process.topology.as_ref());
+        place.filter(|_| self.know_each_other()).map_or(process, |place| place.topology.rank.0)
+    }
+
+    /// All processes but the root.
+    pub fn others(&self) -> impl Iterator<Item = usize> {
+        let root = self.root();
+        (0..self.np()).filter(move |process| *process != root)
+    }
+
+    /// Those whose value is not the root's.
+    pub fn differing<T: PartialEq>(&self, values: &[T]) -> Vec<usize> {
+        let root = self.root();
+        self.others().filter(|process| values.get(*process) != values.get(root)).collect()
+    }
+
+    /// Who has no final event yet.
+    pub fn not_finished(&self) -> Option<String> {
+        let has_finished = |process: &usize| self.attempt.processes.get(process).is_some_and(|process| process.has_finished);
+        (0..self.np()).find(|process| !has_finished(process)).map(|process| self.name(process))
+    }
+}
+
+fn plural(noun: &str) -> &'static str {
+    if noun == "rank" { "ranks" } else { "processes" }
+}
+
+/// A word to begin a sentence with after all: `and each takes itself for rank 0` where step 1 is not done.
+pub fn because_strangers(group: &Group) -> &'static str {
+    if group.know_each_other() { "" } else { "; the processes do not know of each other (step 1)" }
+}
+
+/// The first digits of a digest: enough to tell two apart in a sentence.
+pub fn short(digest: &str) -> &str {
+    digest.get(..8).unwrap_or(digest)
+}

@@ -1,0 +1,207 @@
+//! Steps 8 and 9: the learning rate of every step, explained by the formula or by a known way to get it wrong.
+//!
+//! Never believes what a run says it is going to do: only rates that were applied count.
+
+use super::super::evidence::Step;
+use super::group::Group;
+use super::{Finding, Objection, failed, unclear};
+use crate::domain::schedule::{LearningRateSchedule, steps_per_epoch};
+
+/// Rates are equal to six digits.
+const SIX_DIGITS: f64 = 5e-7;
+
+/// How a rate may come about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shape {
+    /// How many times the base rate was multiplied by the number of ranks.
+    scaled: i32,
+    ramp: Ramp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ramp {
+    /// As the formula has it.
+    Right,
+    None,
+    /// Over so many epochs instead.
+    Over(f64),
+    /// Batches counted from 0.
+    FromZero,
+    /// As if each rank still did the whole epoch.
+    Undivided,
+    /// After the ramp the schedule, which contains the base rate, is multiplied to it once more.
+    ThenTwice,
+}
+
+/// Step 8: the rate is the base rate times the number of ranks, whatever its ramp.
+pub fn scaled(group: &Group) -> Finding {
+    let rates = Rates::of(group)?;
+    let fits = rates.fits();
+    let first = rates.steps[0];
+    let Some(shape) = fits.first() else { return rates.nothing_fits() };
+    if fits.iter().any(|other| other.scaled != shape.scaled) {
+        return unclear("the run is too short to tell how its rate came about");
+    }
+    let (base, np) = (group.spec.base_lr, group.np());
+    match shape.scaled {
+        1 => Ok(format!(
+            "{base} x {np} ranks is {}, which the rates of all {} steps lead to or are",
+            digits(base * np as f64),
+            rates.steps.len()
+        )),
+        0 => failed(format!(
+            "the rate was never scaled: epoch {}, batch {} trained at {}; multiply {base} by {np}, the number of ranks",
+            first.epoch + 1,
+            first.batch + 1,
+            digits(first.lr)
+        )),
+        times => failed(format!("the rate was multiplied by the number of ranks {times} times, not once")),
+    }
+}
+
+/// Step 9: the rate climbs from a single rank's to the full one, batch by batch.
+pub fn warmed_up(group: &Group) -> Finding {
+    let rates = Rates::of(group)?;
+    let wanted = group.spec.warmup_epochs;
+    if wanted <= 0.0 {
+        return unclear("the run asks for 0 warmup epochs: leave --warmup-epochs out, or give it more");
+    }
+    let fits = rates.fits();
+    let has = |ramp: Ramp| fits.iter().any(|shape| shape.ramp == ramp);
+    let (first, last) = (rates.steps[0], rates.steps[rates.steps.len() - 1]);
+    match fits.first().map(|shape| shape.ramp) {
+        None => rates.nothing_fits(),
+        Some(_) if has(Ramp::Right) && has(Ramp::None) => {
+            unclear(format!("training went on after epoch {}, when the warmup was over: start a new run", first.epoch))
+        }
+        Some(Ramp::Right) => Ok(format!(
+            "the rate went from {} to {} in {} steps, each as the formula has it to 6 digits",
+            digits(first.lr),
+            digits(last.lr),
+            rates.steps.len()
+        )),
+        Some(Ramp::None) => failed(format!(
+            "there is no ramp: epoch {}, batch {} already trained at {}; climb to it over {wanted} epochs",
+            first.epoch + 1,
+            first.batch + 1,
+            digits(first.lr)
+        )),
+        Some(Ramp::Over(epochs)) => failed(format!("the ramp takes {epochs} epochs, not {wanted}")),
+        Some(Ramp::FromZero) => failed("the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0"),
+        Some(Ramp::Undivided) => failed("the ramp counts the batches of a whole epoch: use this rank's steps per epoch (step 5)"),
+        Some(Ramp::ThenTwice) => failed(format!(
+            "after the ramp the rate fell to {}: the schedule contains the base rate already, multiply by its factor only",
+            digits(rates.steps.iter().find(|step| step.epoch as f64 >= wanted).map_or(last.lr, |step| step.lr))
+        )),
+    }
+}
+
+/// The rates of a run, equal on all ranks.
+struct Rates<'a> {
+    group: &'a Group<'a>,
+    steps: &'a [Step],
+    steps_per_epoch: usize,
+    /// Batches of an epoch that is not shared out.
+    undivided: usize,
+    /// The run says that it warms up.
+    is_warming: bool,
+}
+
+impl<'a> Rates<'a> {
+    fn of(group: &'a Group) -> Result<Rates<'a>, Objection> {
+        let configs = group.configs()?;
+        group.epochs()?;
+        let steps = group.all("a step", |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
+        let root = group.root();
+        for process in group.others() {
+            let pairs = steps[process].iter().zip(steps[root]);
+            let mut same_place = pairs.filter(|(one, other)| (one.epoch, one.batch) == (other.epoch, other.batch));
+            if let Some((one, other)) = same_place.find(|(one, other)| !equal(one.lr, other.lr)) {
+                return failed(format!(
+                    "{} trained epoch {}, batch {} at {}, and {} at {}",
+                    group.name(process),
+                    one.epoch + 1,
+                    one.batch + 1,
+                    digits(one.lr),
+                    group.name(root),
+                    digits(other.lr)
+                ));
+            }
+        }
+        let config = configs[root];
+        Ok(Rates {
+            group,
+            steps: steps[root],
+            steps_per_epoch: config.steps_per_epoch,
+            undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
+            is_warming: config.warmup_epochs > 0.0,
+        })
+    }
+
+    /// Shapes that explain every step, likely ones first.
+    fn fits(&self) -> Vec<Shape> {
+        let asked = self.group.spec.warmup_epochs;
+        let ramps = [
+            Ramp::Right,
+            Ramp::None,
+            Ramp::Over(asked + 1.0),
+            Ramp::Over(asked - 1.0),
+            Ramp::FromZero,
+            Ramp::Undivided,
+            Ramp::ThenTwice,
+        ];
+        let shapes = ramps.into_iter().flat_map(|ramp| [1, 0, 2].map(|scaled| Shape { scaled, ramp }));
+        shapes.filter(|shape| self.steps.iter().all(|step| equal(step.lr, self.rate(*shape, step.epoch, step.batch)))).collect()
+    }
+
+    /// The rate of one step, with epoch and batch counted from 0, if it came about like this.
+    fn rate(&self, shape: Shape, epoch: usize, batch: usize) -> f64 {
+        let (spec, size) = (self.group.spec, self.group.np());
+        let asked = spec.warmup_epochs.max(0.0);
+        let schedule = LearningRateSchedule {
+            // The formula multiplies once.
+            base_lr: spec.base_lr * (size as f64).powi(shape.scaled - 1),
+            size,
+            scale: true,
+            warmup_epochs: match shape.ramp {
+                Ramp::None => 0.0,
+                Ramp::Over(epochs) => epochs.max(0.0),
+                _ => asked,
+            },
+            steps_per_epoch: if shape.ramp == Ramp::Undivided { self.undivided } else { self.steps_per_epoch },
+        };
+        let is_warming = (epoch as f64) < asked;
+        match (shape.ramp, epoch, batch) {
+            (Ramp::FromZero, 0, 0) if is_warming => schedule.initial_lr() / size as f64,
+            (Ramp::FromZero, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
+            (Ramp::FromZero, ..) if is_warming => schedule.lr(epoch, batch - 1),
+            (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.base_lr,
+            _ => schedule.lr(epoch, batch),
+        }
+    }
+
+    /// The first step that is not as the formula has it.
+    fn nothing_fits(&self) -> Finding {
+        let ramp = if self.is_warming { Ramp::Right } else { Ramp::None };
+        let wanted = |step: &Step| self.rate(Shape { scaled: 1, ramp }, step.epoch, step.batch);
+        match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
+            None => unclear("the run is too short to tell how its rate came about"),
+            Some(step) => failed(format!(
+                "epoch {}, batch {} trained at {}, and the formula gives {}",
+                step.epoch + 1,
+                step.batch + 1,
+                digits(step.lr),
+                digits(wanted(step))
+            )),
+        }
+    }
+}
+
+fn equal(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SIX_DIGITS * a.abs().max(b.abs())
+}
+
+/// Six digits, without noughts at the end.
+fn digits(rate: f64) -> String {
+    format!("{rate:.5e}").parse::<f64>().unwrap_or(rate).to_string()
+}

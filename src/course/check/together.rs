@@ -1,0 +1,142 @@
+//! Steps 3, 4 and 6: gradients, weights and metrics are the same on every rank, and for the right reason.
+//!
+//! Never compares numbers that a digest stands for: equal digests are equal bits.
+
+use super::group::{Group, because_strangers, short};
+use super::{Finding, failed, unclear};
+use crate::domain::event::{DigestMoment, Metrics};
+
+/// Relative difference that a mean taken in another order may have.
+const ROUNDING: f64 = 1e-9;
+
+/// Step 3: all ranks applied the same gradients in the first step.
+pub fn gradients(group: &Group) -> Finding {
+    let digests = group.all("its first gradients", |process| {
+        Some(process.digests_of(DigestMoment::FirstGradients)).filter(|digests| !digests.is_empty())
+    })?;
+    let root = group.root();
+    let apart = group.differing(&digests);
+    if let Some(&first) = apart.first() {
+        return failed(format!(
+            "{} applied other gradients in the first step than {} ({}, not {}): average them over all ranks before the \
+             update{}",
+            group.names(&apart),
+            group.name(root),
+            short(digests[first][0]),
+            short(digests[root][0]),
+            because_strangers(group),
+        ));
+    }
+    let losses = group.all("its first step", |process| process.steps.first().map(|step| step.loss.to_bits()))?;
+    if group.differing(&losses).is_empty() {
+        return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
+    }
+    Ok(format!("all {} ranks applied the same gradients in the first step ({})", group.np(), short(digests[root][0])))
+}
+
+/// Step 4: all ranks start from the root's weights, and hold the same ones at the end of every epoch.
+pub fn weights(group: &Group) -> Finding {
+    let root = group.root();
+    let of = |moment, what: &str| group.all(what, |process| process.digests_of(moment).first().copied());
+    let start = of(DigestMoment::StartParameters, "the weights that it starts from")?;
+    let drawn = of(DigestMoment::InitialParameters, "the weights that it drew")?;
+    let apart = group.differing(&start);
+    if let Some(&first) = apart.first() {
+        return failed(format!(
+            "{} started from other weights than {} ({}, not {}): broadcast the root's before training{}",
+            group.names(&apart),
+            group.name(root),
+            short(start[first]),
+            short(start[root]),
+            because_strangers(group),
+        ));
+    }
+    if start[root] != drawn[root] {
+        let whose = group.others().find(|process| drawn[*process] == start[root]);
+        let whose = whose.map_or("of none of them".to_owned(), |process| format!("those of {}", group.name(process)));
+        return failed(format!("all ranks started from the same weights, but {whose}, not of rank 0: broadcast from rank 0"));
+    }
+    if group.differing(&drawn).is_empty() {
+        return unclear("all ranks drew the same weights, so that they start alike proves no broadcast");
+    }
+    let epochs = group.epochs()?;
+    for &epoch in &epochs {
+        let held =
+            group.all("its weights at the end of an epoch", |process| process.digest(DigestMoment::EpochParameters, epoch))?;
+        let apart = group.differing(&held);
+        if apart.is_empty() {
+            continue;
+        }
+        let who = group.names(&apart);
+        return match gradients(group) {
+            Err(super::Objection::Failed(_)) => unclear(format!(
+                "all ranks started from the same weights ({}), but gradients are not averaged (step 3): {who} drifted away \
+                 by the end of epoch {epoch}",
+                short(start[root])
+            )),
+            _ => failed(format!(
+                "{who} held other weights than {} at the end of epoch {epoch}, after an equal start: something else than \
+                 averaged gradients changed them",
+                group.name(root)
+            )),
+        };
+    }
+    let until = epochs.last().copied().unwrap_or(0);
+    Ok(format!(
+        "all {} ranks started from rank 0's weights ({}) and were still equal after epoch {until}",
+        group.np(),
+        short(start[root])
+    ))
+}
+
+/// Step 6: every rank judges by the mean over the ranks.
+pub fn metrics(group: &Group) -> Finding {
+    let epochs = group.epochs()?;
+    for &epoch in &epochs {
+        let reports = group.all("an epoch", |process| process.epoch(epoch))?;
+        let own = |process: usize| format!("{:.4}", reports[process].judged().accuracy);
+        let averaged: Vec<usize> = (0..group.np()).filter(|process| reports[*process].averaged.is_some()).collect();
+        if averaged.len() < group.np() {
+            let alone: Vec<usize> = (0..group.np()).filter(|process| !averaged.contains(process)).collect();
+            // The accuracies of two who disagree say more than a missing average.
+            let shown: Vec<String> = alone.iter().take(4).map(|process| own(*process)).collect();
+            return failed(format!(
+                "{} judged epoch {epoch} by {} own validation accuracy ({}): average the metrics on every rank{}",
+                group.names(&alone),
+                if alone.len() == 1 { "its" } else { "their" },
+                shown.join(", "),
+                because_strangers(group),
+            ));
+        }
+        let mean =
+            |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&report.validation)).sum::<f64>() / group.np() as f64;
+        let wanted = Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) };
+        for (process, report) in reports.iter().enumerate() {
+            let found = report.judged();
+            let pairs = [("loss", found.loss, wanted.loss), ("accuracy", found.accuracy, wanted.accuracy)];
+            if let Some((name, found, wanted)) = pairs.into_iter().find(|(_, found, wanted)| !equal(*found, *wanted)) {
+                let is_sum = equal(found, wanted * group.np() as f64);
+                return failed(format!(
+                    "{} judged epoch {epoch} by a validation {name} of {found:.4}, which is not the mean over the ranks, \
+                     {wanted:.4}{}",
+                    group.name(process),
+                    if is_sum { " but the sum: divide by the number of ranks" } else { "" },
+                ));
+            }
+        }
+    }
+    let last = epochs.last().copied().unwrap_or(0);
+    let reports = group.all("an epoch", |process| process.epoch(last))?;
+    let some: Vec<String> = reports.iter().take(4).map(|report| format!("{:.4}", report.validation.accuracy)).collect();
+    Ok(format!(
+        "all {} ranks judged epoch {last} by the mean accuracy {:.4} (of {}{})",
+        group.np(),
+        reports[group.root()].judged().accuracy,
+        some.join(", "),
+        if group.np() > 4 { ", ..." } else { "" }
+    ))
+}
+
+fn equal(a: f64, b: f64) -> bool {
+    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
+}

@@ -1,0 +1,128 @@
+//! Steps 5, 7 and 10: how much every rank trains, who writes, and with which optimizer.
+//!
+//! Never opens a checkpoint: who wrote and read is in the events.
+
+use super::group::{Group, because_strangers};
+use super::{Finding, failed, unclear};
+use crate::domain::event::CheckpointAction;
+use crate::domain::schedule::steps_per_epoch;
+
+/// Step 5: the epoch is shared out, so that all ranks together see about as many images as there are.
+pub fn fewer_steps(group: &Group) -> Finding {
+    let np = group.np();
+    let configs = group.configs()?;
+    let epochs = group.epochs()?;
+    let root = group.root();
+    let (images, batch_size) = (configs[root].train_images, configs[root].local_batch_size);
+    let whole = steps_per_epoch(images, batch_size, 1);
+    let wanted = steps_per_epoch(images, batch_size, np);
+    for &epoch in &epochs {
+        let reports = group.all("an epoch", |process| process.epoch(epoch))?;
+        if let Some((process, report)) = reports.iter().enumerate().find(|(_, report)| report.batches != wanted) {
+            let cause = match report.batches {
+                batches if batches == whole => ", the whole epoch".to_owned(),
+                batches if batches == whole.div_ceil(np) => ", rounded up".to_owned(),
+                _ => String::new(),
+            };
+            return failed(format!(
+                "{} trained {} batches in epoch {epoch}{cause}: {np} ranks share {whole}, and {whole} / {np} rounded down is \
+                 {wanted}{}",
+                group.name(process),
+                report.batches,
+                because_strangers(group),
+            ));
+        }
+        let trained =
+            |process: usize| group.attempt.processes[&process].steps.iter().filter(|step| step.epoch + 1 == epoch).count();
+        if let Some(process) = (0..np).find(|process| trained(*process) != wanted) {
+            return failed(format!(
+                "{} reports {wanted} batches in epoch {epoch}, and trained {}",
+                group.name(process),
+                trained(process)
+            ));
+        }
+        let together: usize = reports.iter().map(|report| report.images).sum();
+        let most = whole.max(np) * batch_size;
+        if together > most {
+            return failed(format!("all ranks together trained {together} images in epoch {epoch}, of {images}"));
+        }
+    }
+    // From equal weights equal images give equal losses, and different ones never do all along.
+    let losses = group.all("a step", |process| Some(process.steps.iter().map(|step| step.loss.to_bits()).collect::<Vec<_>>()))?;
+    if let Some(twin) = group.others().find(|process| !losses[root].is_empty() && losses[*process] == losses[root]) {
+        return failed(format!(
+            "{} had the same loss in every step: they trained on the same images, and nobody on the rest",
+            group.names(&[root, twin])
+        ));
+    }
+    let first = epochs.first().copied().unwrap_or(1);
+    let reports = group.all("an epoch", |process| process.epoch(first))?;
+    let together: usize = reports.iter().map(|report| report.images).sum();
+    Ok(format!("every rank trained {whole} / {np} = {wanted} batches an epoch, together {together} of {images} images"))
+}
+
+/// Step 7: the root alone writes and looks for checkpoints, and all go on from the same epoch.
+pub fn checkpoint_on_root(group: &Group) -> Finding {
+    if !group.spec.checkpointing {
+        return unclear("the run keeps no checkpoints: run it with --checkpointing");
+    }
+    let configs = group.configs()?;
+    let root = group.root();
+    let files = |process: usize, action| {
+        let of = group.attempt.processes.get(&process);
+        of.into_iter().flat_map(move |process| process.checkpoints.iter().filter(move |file| file.action == action))
+    };
+    let writers: Vec<usize> =
+        group.others().filter(|process| files(*process, CheckpointAction::Written).next().is_some()).collect();
+    if let Some(file) = writers.first().and_then(|process| files(*process, CheckpointAction::Written).next()) {
+        let name = file.path.rsplit('/').next().unwrap_or_default();
+        let too = if files(root, CheckpointAction::Written).next().is_some() { " too" } else { ", and rank 0 did not" };
+        return failed(format!("{} wrote {name}{too}: write on rank 0 only{}", group.names(&writers), because_strangers(group)));
+    }
+    let resumed: Vec<usize> = configs.iter().map(|config| config.resume_epoch).collect();
+    if let Some(&apart) = group.differing(&resumed).first() {
+        return failed(format!(
+            "{} went on from epoch {}, {} from epoch {}: broadcast the root's resume epoch",
+            group.name(apart),
+            resumed[apart],
+            group.name(root),
+            resumed[root]
+        ));
+    }
+    let readers: Vec<usize> =
+        group.others().filter(|process| files(*process, CheckpointAction::Loaded).next().is_some()).collect();
+    if !readers.is_empty() {
+        return failed(format!(
+            "{} looked for a checkpoint by {}: let rank 0 look, and broadcast what it found",
+            group.names(&readers),
+            if readers.len() == 1 { "itself" } else { "themselves" }
+        ));
+    }
+    let epochs = group.epochs()?;
+    match files(root, CheckpointAction::Written).count() {
+        // It is written after the epoch's end is reported.
+        0 if epochs.len() == 1 && group.not_finished().is_some() => unclear("the first checkpoint is not written yet"),
+        0 => failed(format!("nobody wrote a checkpoint in {} epochs: rank 0 has to", epochs.len())),
+        written => Ok(format!(
+            "rank 0 alone wrote {written} checkpoint{}, and all ranks {}",
+            if written == 1 { "" } else { "s" },
+            match resumed[root] {
+                0 => "began from the start".to_owned(),
+                epoch => format!("went on after epoch {epoch}"),
+            }
+        )),
+    }
+}
+
+/// Step 10: every rank uses NovoGrad.
+pub fn novograd(group: &Group) -> Finding {
+    let configs = group.configs()?;
+    if let Some(process) = (0..group.np()).find(|process| !configs[*process].optimizer.eq_ignore_ascii_case("novograd")) {
+        return failed(format!("{} trains with {}, not NovoGrad", group.name(process), configs[process].optimizer));
+    }
+    group.epochs()?;
+    Ok(match group.np() {
+        1 => "the one rank trained with NovoGrad".into(),
+        np => format!("all {np} ranks trained with NovoGrad"),
+    })
+}

@@ -1,0 +1,191 @@
+//! How far a learner has come: steps done with their evidence, and predictions, in `progress.json` of the lab's home.
+//!
+//! Never loses a word of it: the file is replaced as a whole, and one that cannot be read is set aside. Never judges.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, Prediction, Verdict};
+use crate::domain::step::{Step, StepSet};
+use crate::domain::units;
+use crate::host;
+use crate::runs::{self, RunId, StoreError};
+
+/// Raised when an older lab would misread the file.
+const VERSION: u32 = 1;
+
+/// The content of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    version: u32,
+    /// By number of the step. The first run that showed it counts.
+    #[serde(default)]
+    pub done: BTreeMap<usize, Done>,
+    /// By number of the lesson, in the order they were made.
+    #[serde(default)]
+    pub predictions: BTreeMap<usize, Vec<Answered>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    pub run: RunId,
+    /// Unix time in seconds at which it was judged.
+    pub time_s: f64,
+    pub evidence: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    pub prediction: Prediction,
+    pub is_right: bool,
+    /// Unix time in seconds.
+    pub time_s: f64,
+}
+
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress { version: VERSION, done: BTreeMap::new(), predictions: BTreeMap::new() }
+    }
+}
+
+impl Progress {
+    pub fn is_done(&self, step: Step) -> bool {
+        self.done.contains_key(&step.number())
+    }
+
+    /// Note what `run`, with `steps` switched on, has passed; returns what is done now and was not before.
+    pub fn note(&mut self, verdicts: &[Verdict], steps: StepSet, run: RunId) -> Vec<Step> {
+        let passed = verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Passed && steps.contains(verdict.step));
+        let new: Vec<&Verdict> = passed.filter(|verdict| !self.is_done(verdict.step)).collect();
+        for verdict in &new {
+            let done = Done { run, time_s: host::now_s(), evidence: verdict.evidence.clone() };
+            self.done.insert(verdict.step.number(), done);
+        }
+        new.into_iter().map(|verdict| verdict.step).collect()
+    }
+
+    /// Note a prediction for the question of a lesson.
+    pub fn predict(&mut self, lesson: usize, prediction: Prediction, is_right: bool) {
+        let answered = Answered { prediction, is_right, time_s: host::now_s() };
+        self.predictions.entry(lesson).or_default().push(answered);
+    }
+
+    /// Forget one step and the predictions of its lesson.
+    pub fn reset(&mut self, step: Step) {
+        self.done.remove(&step.number());
+        self.predictions.remove(&step.number());
+    }
+
+    /// For people.
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!("# hvd-lab: {} of {} steps done\n\n", self.done.len(), Step::ALL.len());
+        text.push_str("| step | done | run | evidence | predictions |\n|---|---|---|---|---|\n");
+        for step in Step::ALL {
+            let (date, run, evidence) = match self.done.get(&step.number()) {
+                Some(done) => (units::date(done.time_s), done.run.to_string(), done.evidence.replace('|', "\\|")),
+                None => (String::new(), String::new(), String::new()),
+            };
+            let predictions = match self.predictions.get(&step.number()).map(Vec::as_slice) {
+                None | Some([]) => String::new(),
+                Some([first, ..]) if first.is_right => "right at once".into(),
+                Some(tries) => match tries.iter().position(|answered| answered.is_right) {
+                    Some(index) => format!("right at try {}", index + 1),
+                    None => format!("{} tries", tries.len()),
+                },
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "| {} {} | {date} | {run} | {evidence} | {predictions} |", step.number(), step.title());
+        }
+        text
+    }
+
+    /// For programs: the file as it is.
+    pub fn to_json(&self) -> String {
+        // Only failing writers and maps without text keys can fail here, and there are none.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+/// `progress.json` in a home folder. It is read anew for every change, for two labs may be open.
+#[derive(Clone, Debug)]
+pub struct ProgressFile {
+    path: PathBuf,
+}
+
+/// What the file held, and what there is to say of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    pub progress: Progress,
+    /// The file was damaged: where it is now.
+    pub note: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProgressError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{} is of a newer hvd-lab (format {version}, this one knows {VERSION}): use that one", path.display())]
+    Newer { path: PathBuf, version: u32 },
+}
+
+#[derive(Deserialize)]
+struct Header {
+    version: u32,
+}
+
+impl ProgressFile {
+    pub fn of(home: &Path) -> ProgressFile {
+        ProgressFile { path: home.join("progress.json") }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Nothing done where there is no file. One that cannot be parsed is renamed, and the reading says so.
+    ///
+    /// # Errors
+    /// A file that cannot be read or set aside, or is of a newer lab.
+    pub fn read(&self) -> Result<Reading, ProgressError> {
+        let text = match fs::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reading::default()),
+            Err(error) => return Err(StoreError::io("cannot read", &self.path)(error).into()),
+        };
+        if let Ok(Header { version }) = serde_json::from_slice(&text)
+            && version > VERSION
+        {
+            return Err(ProgressError::Newer { path: self.path.clone(), version });
+        }
+        match serde_json::from_slice(&text) {
+            Ok(progress) => Ok(Reading { progress, note: None }),
+            Err(cause) => Ok(Reading { note: Some(self.set_aside(&cause)?), ..Reading::default() }),
+        }
+    }
+
+    /// Read, change, write.
+    ///
+    /// # Errors
+    /// As [`ProgressFile::read`], and a file that cannot be written.
+    pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
+        let mut reading = self.read()?;
+        let changed = change(&mut reading.progress);
+        if let Some(home) = self.path.parent() {
+            fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
+        }
+        runs::write_json(&self.path, &reading.progress)?;
+        Ok((changed, reading))
+    }
+
+    fn set_aside(&self, cause: &serde_json::Error) -> Result<String, StoreError> {
+        let name = |number: usize| self.path.with_file_name(format!("progress.damaged-{number}.json"));
+        let free = (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0));
+        fs::rename(&self.path, &free).map_err(StoreError::io("cannot set aside", &self.path))?;
+        Ok(format!("{} was damaged ({cause}) and is kept as {}", self.path.display(), free.display()))
+    }
+}

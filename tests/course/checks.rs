@@ -1,0 +1,244 @@
+//! Every check passes on a run that did it right, and fails on one that did not, naming the rank and the cause.
+//!
+//! Never starts a run: the evidence is made and then doctored.
+
+use hvd_lab::course::{Evidence, Outcome, Process, Verdict, check, check_all};
+use hvd_lab::domain::event::{CheckpointAction, DigestMoment};
+use hvd_lab::domain::schedule::LearningRateSchedule;
+use hvd_lab::domain::step::Step;
+use hvd_lab::domain::topology::Topology;
+
+use super::good::{self, NP, STEPS, attempt, checkpoint, evidence, schedule};
+
+fn process(evidence: &mut Evidence, index: usize) -> &mut Process {
+    evidence.attempts[0].processes.get_mut(&index).unwrap()
+}
+
+fn every(evidence: &mut Evidence, change: impl Fn(&mut Process)) {
+    evidence.attempts[0].processes.values_mut().for_each(change);
+}
+
+fn set_digest(process: &mut Process, moment: DigestMoment, value: &str) {
+    process.digests.iter_mut().filter(|(at, ..)| *at == moment).for_each(|(.., digest)| *digest = value.into());
+}
+
+/// The rates of all ranks as another rule gives them, for epochs from `from` on.
+fn rates(evidence: &mut Evidence, from: usize, rule: impl Fn(usize, usize) -> f64) {
+    every(evidence, |process| {
+        process.steps.iter_mut().for_each(|step| {
+            step.epoch += from;
+            step.lr = rule(step.epoch, step.batch);
+        });
+    });
+}
+
+fn writes(evidence: &mut Evidence, index: usize) {
+    process(evidence, index).checkpoints.push(checkpoint(1));
+}
+
+#[test]
+fn a_good_run_passes_every_check() {
+    for verdict in check_all(&evidence()) {
+        assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+        assert!(!verdict.evidence.is_empty());
+    }
+}
+
+/// Number of the step, what was done wrong, and what the sentence must contain.
+type Case = (usize, fn(&mut Evidence), &'static [&'static str]);
+
+const WRONG: &[Case] = &[
+    (1, |e| every(e, |p| p.topology.as_mut().unwrap().topology = Topology::ALONE), &["processes 0, 1 and 2", "rank 0 of 1"]),
+    (1, |e| process(e, 2).topology.as_mut().unwrap().topology.rank.0 = 1, &["processes 1 and 2", "rank 1"]),
+    (1, |e| process(e, 2).topology.as_mut().unwrap().topology.size.0 = 4, &["process 2", "rank 2 of 4", "3 processes"]),
+    (1, |e| process(e, 2).topology.as_mut().unwrap().topology.local_rank.0 = 0, &["ranks 0 and 2", "local rank 0"]),
+    (1, |e| process(e, 2).topology.as_mut().unwrap().cores = vec![0, 1], &["ranks 0 and 2", "core 1", "local rank"]),
+    (1, |e| every(e, |p| p.topology.as_mut().unwrap().device = "cuda:0".into()), &["ranks 0, 1 and 2 share cuda:0"]),
+    (2, |e| e.take_line(2, "Epoch 1/2"), &["rank 2 printed epoch 1 too", "verbose on rank 0 only"]),
+    (2, |e| (0..NP).for_each(|rank| e.take_line(rank, "Epoch 1/2")), &["ranks 1 and 2 printed epoch 1 too"]),
+    (2, |e| _ = e.printed.as_mut().unwrap().remove(&2), &["nobody printed epoch 2"]),
+    (2, |e| _ = e.printed.as_mut().unwrap().insert(2, [1].into()), &["rank 1 printed epoch 2, and rank 0 did not"]),
+    (3, |e| set_digest(process(e, 1), DigestMoment::FirstGradients, "dddddddddddddddd"), &["rank 1", "dddddddd", "average"]),
+    (
+        4,
+        |e| set_digest(process(e, 2), DigestMoment::StartParameters, "22aaaaaaaaaaaaaa"),
+        &["rank 2 started", "22aaaaaa", "broadcast"],
+    ),
+    (4, |e| every(e, |p| set_digest(p, DigestMoment::StartParameters, "11aaaaaaaaaaaaaa")), &["those of rank 1, not of rank 0"]),
+    (4, |e| set_digest(process(e, 1), DigestMoment::EpochParameters, "e"), &["rank 1", "end of epoch 1"]),
+    (
+        5,
+        |e| {
+            every(e, |p| {
+                p.epochs.iter_mut().for_each(|report| (report.batches, report.images) = (13, 400));
+                p.config.as_mut().unwrap().steps_per_epoch = 13;
+            });
+        },
+        &["rank 0 trained 13 batches", "whole epoch", "13 / 3 rounded down is 4"],
+    ),
+    (5, |e| process(e, 1).epochs[1].batches = 5, &["rank 1 trained 5 batches in epoch 2, rounded up"]),
+    (5, |e| process(e, 1).steps.truncate(STEPS + 1), &["rank 1 reports 4 batches in epoch 2, and trained 1"]),
+    (5, |e| every(e, |p| p.epochs[0].images = 400), &["1200 images", "of 400"]),
+    (
+        5,
+        |e| {
+            let steps = process(e, 0).steps.clone();
+            process(e, 2).steps = steps;
+        },
+        &["ranks 0 and 2 had the same loss"],
+    ),
+    (
+        6,
+        |e| every(e, |p| p.epochs.iter_mut().for_each(|report| report.averaged = None)),
+        &["ranks 0, 1 and 2", "0.5000, 0.6000, 0.7000"],
+    ),
+    (6, |e| process(e, 2).epochs[1].averaged = None, &["rank 2 judged epoch 2 by its own", "0.7000"]),
+    (6, |e| process(e, 1).epochs[0].averaged.as_mut().unwrap().accuracy = 0.5, &["rank 1", "0.5000", "0.6000"]),
+    (6, |e| every(e, |p| p.epochs[0].averaged.as_mut().unwrap().loss *= 3.0), &["loss of 3.3000", "but the sum"]),
+    (7, |e| writes(e, 2), &["rank 2 wrote checkpoint-1.safetensors too", "rank 0 only"]),
+    (7, |e| process(e, 1).config.as_mut().unwrap().resume_epoch = 1, &["rank 1 went on from epoch 1", "rank 0 from epoch 0"]),
+    (7, |e| process(e, 0).checkpoints.clear(), &["nobody wrote a checkpoint"]),
+    (
+        7,
+        |e| {
+            writes(e, 1);
+            process(e, 1).checkpoints[0].action = CheckpointAction::Loaded;
+        },
+        &["rank 1 looked for a checkpoint by itself"],
+    ),
+    (8, |e| rates(e, 0, |_, _| 0.01), &["never scaled", "epoch 1, batch 1", "0.01", "by 3"]),
+    (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0), &["never scaled"]),
+    (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) * 3.0), &["2 times, not once"]),
+    (
+        8,
+        |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) * 1.000_002),
+        &["epoch 1, batch 1", "the formula gives 0.011"],
+    ),
+    (8, |e| process(e, 2).steps[6].lr = 0.01, &["rank 2 trained epoch 2, batch 3 at 0.01"]),
+    (9, |e| rates(e, 0, |_, _| 0.03), &["no ramp", "epoch 1, batch 1", "0.03", "over 5 epochs"]),
+    (
+        9,
+        |e| rates(e, 0, |epoch, batch| LearningRateSchedule { warmup_epochs: 4.0, ..schedule() }.lr(epoch, batch)),
+        &["4 epochs, not 5"],
+    ),
+    (
+        9,
+        |e| rates(e, 0, |epoch, batch| LearningRateSchedule { warmup_epochs: 6.0, ..schedule() }.lr(epoch, batch)),
+        &["6 epochs, not 5"],
+    ),
+    (
+        9,
+        |e| rates(e, 0, |epoch, batch| 0.01 * ((epoch as f64 + batch as f64 / STEPS as f64) * 2.0 / 5.0 + 1.0)),
+        &["one batch late"],
+    ),
+    (
+        9,
+        |e| rates(e, 0, |epoch, batch| LearningRateSchedule { steps_per_epoch: 13, ..schedule() }.lr(epoch, batch)),
+        &["whole epoch"],
+    ),
+    (
+        9,
+        |e| rates(e, 4, |epoch, batch| schedule().lr(epoch, batch) * if epoch < 5 { 1.0 } else { 0.01 }),
+        &["after the ramp the rate fell to 0.0003"],
+    ),
+    (9, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) + if epoch == 1 { 1e-7 } else { 0.0 }), &["epoch 2, batch 1"]),
+    (10, |e| process(e, 1).config.as_mut().unwrap().optimizer = "sgd".into(), &["rank 1 trains with sgd"]),
+];
+
+#[test]
+fn every_check_fails_on_what_it_is_for() {
+    for (index, (number, doctor, said)) in WRONG.iter().enumerate() {
+        let mut doctored = evidence();
+        doctor(&mut doctored);
+        let verdict = check(&doctored, Step::from_number(*number).unwrap());
+        assert_eq!(verdict.outcome, Outcome::Failed, "case {index}: {verdict:?}");
+        for words in *said {
+            assert!(verdict.evidence.contains(words), "case {index}: no `{words}` in: {}", verdict.evidence);
+        }
+    }
+    for step in Step::ALL {
+        assert!(WRONG.iter().any(|(number, ..)| *number == step.number()), "no case fails {step}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_is_said_so() {
+    let cases: &[Case] = &[
+        (1, |e| _ = e.attempts[0].processes.remove(&2), &["process 2", "where it runs"]),
+        (1, |e| process(e, 1).has_finished = false, &["so far so good", "rank 1 has not finished"]),
+        (2, |e| e.printed = None, &["no logs"]),
+        (3, |e| every(e, |p| p.steps.iter_mut().for_each(|step| step.loss = 2.0)), &["same loss"]),
+        (3, |e| process(e, 2).digests.clear(), &["rank 2", "first gradients"]),
+        (4, |e| every(e, |p| set_digest(p, DigestMoment::InitialParameters, "00aaaaaaaaaaaaaa")), &["drew the same"]),
+        (
+            4,
+            |e| {
+                set_digest(process(e, 1), DigestMoment::FirstGradients, "d");
+                set_digest(process(e, 1), DigestMoment::EpochParameters, "e");
+            },
+            &["step 3", "rank 1"],
+        ),
+        (5, |e| process(e, 1).epochs.clear(), &["rank 1", "epoch"]),
+        (7, |e| e.spec.checkpointing = false, &["--checkpointing"]),
+        (9, |e| e.spec.warmup_epochs = 0.0, &["0 warmup epochs"]),
+        (9, |e| rates(e, 5, |epoch, batch| schedule().lr(epoch, batch)), &["after epoch 5"]),
+    ];
+    for (index, (number, doctor, said)) in cases.iter().enumerate() {
+        let mut doctored = evidence();
+        doctor(&mut doctored);
+        let verdict = check(&doctored, Step::from_number(*number).unwrap());
+        assert_eq!(verdict.outcome, Outcome::CannotTell, "case {index}: {verdict:?}");
+        for words in *said {
+            assert!(verdict.evidence.contains(words), "case {index}: no `{words}` in: {}", verdict.evidence);
+        }
+    }
+    let mut alone = evidence();
+    alone.spec = good::spec(1);
+    let told: Vec<Verdict> = check_all(&alone).into_iter().filter(|verdict| verdict.outcome != Outcome::CannotTell).collect();
+    assert_eq!(told.iter().map(|verdict| verdict.step).collect::<Vec<_>>(), [Step::NovoGrad], "{told:?}");
+    let nothing = Evidence::new(good::spec(2));
+    assert!(check_all(&nothing).iter().all(|verdict| verdict.outcome == Outcome::CannotTell));
+}
+
+#[test]
+fn a_rate_counts_to_six_digits_and_no_further() {
+    let mut rounded = evidence();
+    rates(&mut rounded, 0, |epoch, batch| format!("{:.6e}", schedule().lr(epoch, batch)).parse().unwrap());
+    for step in [Step::ScaleLearningRate, Step::Warmup] {
+        assert_eq!(check(&rounded, step).outcome, Outcome::Passed);
+    }
+}
+
+#[test]
+fn ranks_may_share_cores_only_where_there_are_too_few() {
+    let shared = |found, cores: [usize; NP]| {
+        let mut crowded = evidence();
+        for (index, core) in cores.into_iter().enumerate() {
+            let place = process(&mut crowded, index).topology.as_mut().unwrap();
+            (place.cores, place.devices_found) = (vec![core], Some(found));
+        }
+        check(&crowded, Step::InitAndPin).outcome
+    };
+    assert_eq!(shared(2, [0, 1, 0]), Outcome::Passed);
+    assert_eq!(shared(2, [0, 0, 0]), Outcome::Failed, "one of two cores is idle");
+    assert_eq!(shared(3, [0, 1, 0]), Outcome::Failed);
+    assert_eq!(shared(1, [0, 0, 0]), Outcome::Passed);
+}
+
+#[test]
+fn a_continued_run_is_judged_attempt_by_attempt() {
+    // Killed in its first epoch, then begun anew, then continued.
+    let mut continued = Evidence::new(good::spec(NP));
+    attempt(0, 2).iter().take(20).for_each(|line| continued.take(line));
+    assert!(check_all(&continued).iter().all(|verdict| verdict.outcome == Outcome::CannotTell));
+    attempt(0, 2).iter().chain(&attempt(2, 3)).for_each(|line| continued.take(line));
+    (1..=3).for_each(|epoch| continued.take_line(0, &format!("Epoch {epoch}/3")));
+    assert_eq!(continued.attempts.len(), 3);
+    for verdict in check_all(&continued) {
+        assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
+    }
+    let resumed = check(&continued, Step::CheckpointOnRoot).evidence;
+    assert!(resumed.contains("went on after epoch 2"), "{resumed}");
+    continued.attempts[1].processes.get_mut(&1).unwrap().config.as_mut().unwrap().optimizer = "sgd".into();
+    assert_eq!(check(&continued, Step::NovoGrad).outcome, Outcome::Failed, "one bad attempt is enough");
+}

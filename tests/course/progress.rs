@@ -1,0 +1,79 @@
+//! Progress: what is noted once, survives damage, is forgotten on demand, and can be handed in.
+//!
+//! Never uses the home of the user.
+
+use std::fs;
+
+use hvd_lab::course::{Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
+use hvd_lab::domain::step::{Step, StepSet};
+use hvd_lab::runs::RunId;
+
+use super::good::evidence;
+
+fn noted(steps: StepSet) -> Progress {
+    let mut progress = Progress::default();
+    progress.note(&check_all(&evidence()), steps, RunId(7));
+    progress
+}
+
+#[test]
+fn only_what_passed_and_was_on_is_done_and_the_first_run_counts() {
+    let mut progress = Progress::default();
+    let mut verdicts = check_all(&evidence());
+    verdicts[3] = Verdict { outcome: Outcome::Failed, ..verdicts[3].clone() };
+    verdicts[4] = Verdict { outcome: Outcome::CannotTell, ..verdicts[4].clone() };
+    let new = progress.note(&verdicts, "1-6".parse().unwrap(), RunId(7));
+    assert_eq!(new, [Step::InitAndPin, Step::VerboseOnRoot, Step::DistributedOptimizer, Step::AverageMetrics]);
+    let new = progress.note(&check_all(&evidence()), "1-4".parse().unwrap(), RunId(8));
+    assert_eq!((new, progress.done[&1].run, progress.done[&4].run), (vec![Step::Broadcast], RunId(7), RunId(8)));
+}
+
+#[test]
+fn it_is_read_as_it_was_written_and_can_be_reset() {
+    let home = tempfile::tempdir().unwrap();
+    let file = ProgressFile::of(&home.path().join("not/there/yet"));
+    assert_eq!(file.read().unwrap().progress, Progress::default());
+    file.update(|progress| {
+        *progress = noted(StepSet::ALL);
+        progress.predict(4, Prediction::Choice(0), false);
+        progress.predict(4, Prediction::Choice(1), true);
+        progress.predict(5, Prediction::Number(29.0), true);
+    })
+    .unwrap();
+    let read = file.read().unwrap();
+    assert_eq!((read.note, read.progress.done.len()), (None, 10));
+    assert_eq!(read.progress.predictions[&4].len(), 2);
+
+    let markdown = read.progress.to_markdown();
+    assert!(markdown.starts_with("# hvd-lab: 10 of 10 steps done"), "{markdown}");
+    let row = markdown.lines().find(|line| line.starts_with("| 4 Broadcast")).unwrap();
+    assert!(row.contains("| 7 |") && row.contains("00aaaaaa") && row.contains("right at try 2"), "{row}");
+    assert_eq!(serde_json::from_str::<Progress>(&read.progress.to_json()).unwrap(), read.progress);
+
+    file.update(|progress| progress.reset(Step::Broadcast)).unwrap();
+    let read = file.read().unwrap().progress;
+    assert!(!read.is_done(Step::Broadcast) && read.is_done(Step::FewerSteps));
+    assert!(!read.predictions.contains_key(&4) && read.predictions.contains_key(&5));
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_not_lost() {
+    let home = tempfile::tempdir().unwrap();
+    let file = ProgressFile::of(home.path());
+    for (number, damage) in
+        ["{\"version\": 1, \"done\": {\"4\"", "", "[]", "{\"version\": 1, \"done\": 3}"].into_iter().enumerate()
+    {
+        fs::write(file.path(), damage).unwrap();
+        let reading = file.update(|progress| *progress = noted(StepSet::ALL)).unwrap().1;
+        let kept = home.path().join(format!("progress.damaged-{}.json", number + 1));
+        assert!(reading.note.as_ref().is_some_and(|note| note.contains(kept.to_str().unwrap())), "{reading:?}");
+        assert_eq!(fs::read_to_string(kept).unwrap(), damage);
+        assert_eq!(file.read().unwrap().progress.done.len(), 10, "what is noted next is kept");
+    }
+    fs::write(file.path(), "{\"version\": 2, \"done\": []}").unwrap();
+    let error = file.read().unwrap_err().to_string();
+    assert!(error.contains("newer") && error.contains("progress.json"), "{error}");
+    assert!(file.path().exists(), "a newer lab's file stays where it is");
+    let none = ProgressFile::of(std::path::Path::new("/proc/nowhere"));
+    assert!(none.update(|_| ()).unwrap_err().to_string().contains("/proc/nowhere"));
+}

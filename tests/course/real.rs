@@ -1,0 +1,125 @@
+//! The verbs of the course on real runs: the lab starts the real trainer, and judges what it left.
+//!
+//! Never uses a stand-in. Without mpirun or hvd-train these are skipped by name, as in `end_to_end`.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::lab::{Lab, program, stderr, stdout};
+
+const SMALL: [&str; 16] = [
+    "run",
+    "--np",
+    "2",
+    "--epochs",
+    "2",
+    "--data",
+    "generated",
+    "--train-images",
+    "400",
+    "--validation-images",
+    "100",
+    "--batch-size",
+    "32",
+    "--model",
+    "wrn-10-1",
+    "--checkpointing",
+];
+
+fn with_trainer() -> Option<Lab> {
+    let trainer = program().with_file_name("hvd-train");
+    if trainer.is_file() {
+        return Some(Lab::with_mpirun()?.env("HVD_TRAIN", &trainer.display().to_string()).env("HVD_LAB_LESSONS", ""));
+    }
+    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-train");
+    eprintln!("skipped: no hvd-train beside hvd-lab; `make test` builds it");
+    None
+}
+
+/// One run at a time: each has the cores of the machine to itself.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn train(lab: &Lab, flags: &[&str]) {
+    let output = lab.run(&[&SMALL, flags].concat());
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+}
+
+/// Exit code, and the verdicts by step.
+fn judged(lab: &Lab, flags: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let output = lab.run(&[["check", "--json"].as_slice(), flags].concat());
+    let whole: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    (output.status.code(), whole["verdicts"].as_array().unwrap().clone())
+}
+
+#[test]
+fn with_all_steps_every_check_passes_and_progress_is_kept() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    train(&lab, &["--steps", "1-10"]);
+    let (code, verdicts) = judged(&lab, &["1"]);
+    for verdict in &verdicts {
+        assert_eq!((&verdict["outcome"], &verdict["on"]), (&"passed".into(), &true.into()), "{verdict}");
+    }
+    assert_eq!((code, verdicts.len()), (Some(0), 10));
+    let progress = lab.run(&["progress"]);
+    assert!(stdout(&progress).contains("10 of 10 steps are done"), "{}", stdout(&progress));
+    let again = lab.run(&["check"]);
+    assert!(!stderr(&again).contains("is done"), "it was done before: {}", stderr(&again));
+
+    let file = lab.home().join("handed-in.md");
+    let export = lab.run(&["progress", "--export", file.to_str().unwrap()]);
+    assert_eq!(export.status.code(), Some(0), "{}", stderr(&export));
+    assert!(std::fs::read_to_string(file).unwrap().contains("| 10 NovoGrad optimizer |"));
+    lab.run(&["progress", "--reset", "4"]);
+    assert!(stdout(&lab.run(&["progress"])).contains("9 of 10"));
+    let one = lab.run(&["check", "1", "--step", "4"]);
+    assert!(one.status.success() && stderr(&one).contains("step 4 is done"), "{}", stderr(&one));
+    lab.run(&["progress", "--reset", "all"]);
+    assert!(stdout(&lab.run(&["progress"])).contains("0 of 10"));
+
+    let output = lab.run(&["run", "--continue", "1", "--epochs", "3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (code, verdicts) = judged(&lab, &["1"]);
+    assert_eq!(code, Some(0), "{verdicts:?}");
+    assert!(verdicts[6]["evidence"].as_str().unwrap().contains("went on after epoch 2"), "{}", verdicts[6]);
+}
+
+#[test]
+fn a_step_that_is_off_fails_its_own_check_and_names_the_rank() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let cases = [
+        ("1,3-10", 2, "rank 1 printed epoch 1 too"),
+        ("1,2,4-10", 3, "rank 1 applied other gradients"),
+        ("1-3,5-10", 4, "rank 1 started from other weights"),
+        ("1-5,7-10", 6, "ranks 0 and 1 judged epoch 1 by their own"),
+    ];
+    for (id, (steps, off, said)) in (1..).zip(cases) {
+        train(&lab, &["--steps", steps]);
+        let id = id.to_string();
+        let (code, verdicts) = judged(&lab, &[&id]);
+        for verdict in &verdicts {
+            let step = verdict["step"].as_u64().unwrap();
+            let expected = match step {
+                _ if step == off => "failed",
+                // Without averaged gradients nobody can stay equal, however they start.
+                4 if off == 3 => "cannot_tell",
+                _ => "passed",
+            };
+            assert_eq!(verdict["outcome"], expected, "steps {steps}: {verdict}");
+            assert_eq!(verdict["on"], step != off);
+        }
+        let evidence = verdicts[off as usize - 1]["evidence"].as_str().unwrap();
+        assert!(evidence.contains(said), "{evidence}");
+        assert_eq!(code, Some(if off == 3 { 1 } else { 0 }), "steps {steps}: only what is on counts");
+        let (code, _) = judged(&lab, &[&id, "--step", &off.to_string()]);
+        assert_eq!(code, Some(1));
+    }
+    train(&lab, &["--steps", "none"]);
+    let (code, verdicts) = judged(&lab, &[]);
+    let outcomes: Vec<&str> = verdicts.iter().map(|verdict| verdict["outcome"].as_str().unwrap()).collect();
+    assert_eq!((code, outcomes), (Some(0), vec!["failed"; 10]), "nothing is on, so nothing is missed: {verdicts:?}");
+}

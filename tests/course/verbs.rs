@@ -1,0 +1,82 @@
+//! The verbs of the course that need no run: lessons to read and to proofread, and bad input in one line.
+//!
+//! Never starts a run.
+
+use std::fs;
+
+use hvd_lab::course::Catalog;
+
+use super::lab::{Lab, stderr, stdout};
+use super::lessons::GOOD;
+
+#[test]
+fn lessons_are_listed_shown_and_proofread() {
+    let lab = Lab::with_fake_mpirun("5");
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    fs::write(folder.path().join("04_broadcast.md"), GOOD).unwrap();
+    let list = lab.run(&["lessons", "--lessons", dir]);
+    assert_eq!(list.status.code(), Some(0), "{}", stderr(&list));
+    let row = stdout(&list).lines().find(|line| line.contains("Start from the same weights")).map(str::to_owned);
+    assert!(row.is_some_and(|row| row.contains("[ ]") && row.contains("Rank 0's weights go to all")), "{}", stdout(&list));
+
+    let shown = lab.run(&["lessons", "show", "4", "--lessons", dir, "--hints", "1"]);
+    let text = stdout(&shown);
+    for line in [
+        "Step 4/10: Start from the same weights",
+        "The problem",
+        "rank 0 --> rank 1",
+        "1. one",
+        "hvd-lab run --np 2 --steps 1-4 --epochs 2",
+        "1. What differs?",
+        "A broadcast inside `if rank == 0` hangs.",
+        "  https://horovod.readthedocs.io/en/stable/",
+    ] {
+        assert!(text.contains(line), "no `{line}` in:\n{text}");
+    }
+    assert!(!text.contains("Look above the loop.") && !text.contains("**") && !text.contains("```"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+    fs::write(folder.path().join("05_steps.md"), GOOD.replace("step = 4", "step = 5").replace("```rust", "```")).unwrap();
+    let proof = lab.run(&["lessons", "check", dir]);
+    assert_eq!(proof.status.code(), Some(1));
+    assert!(stdout(&proof).contains("05_steps.md:38: the code fence names no language"), "{}", stdout(&proof));
+    assert!(!stdout(&proof).contains("04_broadcast.md"), "{}", stdout(&proof));
+}
+
+#[test]
+fn the_lessons_of_the_program_are_proofread() {
+    let lab = Lab::with_fake_mpirun("5");
+    let proof = lab.run(&["lessons", "check"]);
+    assert_eq!(proof.status.code(), Some(0), "{}{}", stdout(&proof), stderr(&proof));
+    for lesson in Catalog::embedded().unwrap().lessons() {
+        let shown = lab.run(&["lessons", "show", &lesson.number.to_string()]);
+        assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
+        let is_too_wide =
+            |line: &&str| line.chars().count() > 80 && line.contains(char::is_whitespace) && !line.starts_with("  http");
+        let wide = stdout(&shown).lines().find(is_too_wide).map(str::to_owned);
+        assert_eq!(wide, None, "lesson {}", lesson.number);
+    }
+}
+
+#[test]
+fn bad_input_is_one_line_and_exit_code_2() {
+    let lab = Lab::with_fake_mpirun("5");
+    let cases: [(&[&str], &str); 9] = [
+        (&["check"], "no runs yet"),
+        (&["check", "7"], "there is no run 7"),
+        (&["check", "seven"], "`seven` is no run"),
+        (&["check", "1", "--step", "11"], "1 to 10"),
+        (&["progress", "--reset", "11"], "`11` is no step"),
+        (&["progress", "--reset", "all", "--export", "x"], "cannot be used with"),
+        (&["lessons", "show", "99"], "there is no lesson 99"),
+        (&["lessons", "--lessons", "/nowhere"], "cannot read the lessons /nowhere"),
+        (&["lessons", "check", "/proc/self/fd"], "no lessons in /proc/self/fd"),
+    ];
+    for (args, said) in cases {
+        let output = lab.run(args);
+        let error = stderr(&output);
+        assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{args:?}: {error}");
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
