@@ -284,8 +284,8 @@ fn step_7_has_one_writer_and_resuming_is_as_if_never_stopped() {
 
 #[test]
 fn steps_8_and_9_set_the_rate_of_every_batch() {
-    let ramp = |scale, warmup_epochs| LearningRateSchedule { base_lr: 0.01, size: NP, scale, warmup_epochs, steps_per_epoch: 6 };
-    let cases = [("1-10", ramp(true, 5.0)), ("1-7,9,10", ramp(false, 5.0)), ("1-8,10", ramp(true, 0.0))];
+    let ramp = |initial_lr, warmup_epochs| LearningRateSchedule { initial_lr, size: NP, warmup_epochs, steps_per_epoch: 6 };
+    let cases = [("1-10", ramp(0.02, 5.0)), ("1-7,9,10", ramp(0.01, 5.0)), ("1-8,10", ramp(0.02, 0.0))];
     for (steps, schedule) in cases {
         let run = train(steps, &[]);
         let Some(run) = run else { return };

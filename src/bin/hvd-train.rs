@@ -36,7 +36,8 @@ fn main() -> ExitCode {
     // Horovod: hvd.init()
     // Every process learns its rank, the number of ranks, and its local rank on this host.
     // Without: np copies of a serial program, each believing to be rank 0 of 1.
-    let comm = match comm::connect(config.steps.contains(Step::InitAndPin), config.stall_limits(), startup::on_stall(&config)) {
+    let distributed = config.steps.contains(Step::InitAndPin);
+    let comm = match comm::connect(distributed, config.stall_limits(), startup::on_stall(&config)) {
         Ok(comm) => timeline.observe(comm),
         Err(error) => return startup::refuse(&error),
     };
@@ -86,29 +87,27 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     // the gradient layer by layer and loses less. Without: SGD with momentum.
     let by_step = if on(Step::NovoGrad) { Rule::NovoGrad } else { Rule::Sgd };
     // A rule that --optimizer names wins over the step.
-    let optimizer = optimizer::build(config.optimizer.or(by_step), model.params(), config.momentum, config.wd);
+    let rule = config.optimizer.or(by_step);
+    let mut optimizer: Box<dyn Optimizer> = optimizer::build(rule, model.params(), config.momentum, config.wd);
 
     // Step 3/10: average gradients over the ranks before every update.
     // Horovod: opt = hvd.DistributedOptimizer(opt)
     // Without: ranks train apart, and the root's model has seen the root's images only.
-    let mut optimizer: Box<dyn Optimizer> = match on(Step::DistributedOptimizer) {
-        true => Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), config.traffic())),
-        false => optimizer,
-    };
+    if on(Step::DistributedOptimizer) {
+        optimizer = Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), config.traffic()));
+    }
 
     // Step 7/10: checkpoints are the root's business.
     // Horovod: if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...)); resume_from_epoch = hvd.broadcast(..., 0)
     // The root finds the newest checkpoint and tells the others its epoch; its contents travel by step 4.
     // Without: every rank looks for itself, and all write one and the same file.
     let keeps_checkpoints = config.use_checkpointing && (topology.is_root() || !on(Step::CheckpointOnRoot));
-    let mut found = match keeps_checkpoints {
+    let found = match keeps_checkpoints {
         true => resume::newest(config, report, &mut *model, &mut *optimizer),
         false => Found::default(),
     };
-    if on(Step::CheckpointOnRoot) {
-        // Outside of any "if root": a collective that only the root reaches would hang.
-        found.share(comm)?;
-    }
+    // Outside of any "if root": a collective that only the root reaches would hang.
+    let found = if on(Step::CheckpointOnRoot) { found.share(comm)? } else { found };
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
@@ -133,14 +132,14 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     // Horovod: lr = base_lr * hvd.size()
     // The global batch is np times larger and updates are np times fewer; a longer stride makes up for it.
     // Without: training lags behind.
-    let scale = on(Step::ScaleLearningRate);
+    let initial_lr = if on(Step::ScaleLearningRate) { config.base_lr * size as f64 } else { config.base_lr };
 
     // Step 9/10: warm the learning rate up.
     // Horovod: LearningRateWarmupCallback(warmup_epochs=5)
     // Fresh weights do not bear the full stride: start at a single rank's rate and climb to the scaled one.
     // Without: the full rate from the first batch on.
     let warmup_epochs = if on(Step::Warmup) { config.warmup_epochs } else { 0.0 };
-    let schedule = LearningRateSchedule { base_lr: config.base_lr, size, scale, warmup_epochs, steps_per_epoch: steps };
+    let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
 
     let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch };
     report.event(startup::config_report(config, &*model, &*optimizer, &plan));
@@ -188,11 +187,12 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         // Step 6/10: average the metrics over the ranks, before anything is decided on them.
         // Horovod: MetricAverageCallback()
         // Without: each rank judges by its own share of the validation images.
-        let averaged = on(Step::AverageMetrics).then(|| metric_average(comm, validated.metrics())).transpose()?;
+        let averaged: Option<Metrics> =
+            if on(Step::AverageMetrics) { Some(metric_average(comm, validated.metrics())?) } else { None };
         clock.lap(Phase::Validation);
         last_epoch = epoch + 1;
         // Stopping is decided once, by the root, and agreed: a rank that left alone would hang the others.
-        let stops = stop.agreed(comm, averaged.unwrap_or(validated.metrics()).accuracy)?;
+        let stops = stop.agreed(comm, averaged.map_or(validated.metrics().accuracy, |mean| mean.accuracy))?;
 
         // Step 7/10 again: all ranks gather, for root-only code must hold no collective; then the root writes.
         let mut files = Vec::new();
@@ -225,7 +225,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         report.epoch_end(ended);
         files.into_iter().for_each(|file| report.checkpoint(file));
         if schedule.last_warmup_epoch() == Some(last_epoch) {
-            report.warmup_finished(last_epoch, schedule.initial_lr());
+            report.warmup_finished(last_epoch, schedule.initial_lr);
         }
         if stops {
             report.early_stop(last_epoch);

@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 /// script multiplied the initial rate by a schedule that already contained it, which cost a factor of 100.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LearningRateSchedule {
-    /// Rate of a single rank.
-    pub base_lr: f64,
+    /// The rate before decay and after warmup: that of a single rank, times `size` with step 8.
+    pub initial_lr: f64,
     /// Number of ranks.
     pub size: usize,
-    /// Step 8: multiply by `size`.
-    pub scale: bool,
     /// Step 9: epochs of ramp; 0 for none.
     pub warmup_epochs: f64,
     /// Batches of one rank in one epoch.
@@ -24,11 +22,6 @@ pub struct LearningRateSchedule {
 }
 
 impl LearningRateSchedule {
-    /// The rate before decay: `base_lr`, times `size` with step 8.
-    pub fn initial_lr(&self) -> f64 {
-        if self.scale { self.base_lr * self.size as f64 } else { self.base_lr }
-    }
-
     /// The rate of batch `batch` (0-based) of epoch `epoch` (0-based).
     ///
     /// While warming up: `initial / size * (e * (size - 1) / warmup + 1)` with `e = epoch + (batch + 1) / steps`.
@@ -36,9 +29,9 @@ impl LearningRateSchedule {
         if (epoch as f64) < self.warmup_epochs && self.size > 1 {
             // Past the end of a fractional warmup the ramp stays where it ends.
             let e = (epoch as f64 + (batch + 1) as f64 / self.steps_per_epoch.max(1) as f64).min(self.warmup_epochs);
-            return self.initial_lr() / self.size as f64 * (e * (self.size as f64 - 1.0) / self.warmup_epochs + 1.0);
+            return self.initial_lr / self.size as f64 * (e * (self.size as f64 - 1.0) / self.warmup_epochs + 1.0);
         }
-        self.initial_lr() * decay(epoch)
+        self.initial_lr * decay(epoch)
     }
 
     /// The last warmup epoch, counted from 1, if there is a ramp.
@@ -72,8 +65,7 @@ pub fn validation_steps(images: usize, batch_size: usize, divide_by: Option<usiz
 mod tests {
     use super::*;
 
-    const LAB: LearningRateSchedule =
-        LearningRateSchedule { base_lr: 0.01, size: 4, scale: true, warmup_epochs: 5.0, steps_per_epoch: 29 };
+    const LAB: LearningRateSchedule = LearningRateSchedule { initial_lr: 0.04, size: 4, warmup_epochs: 5.0, steps_per_epoch: 29 };
 
     #[test]
     fn warmup_follows_the_published_ramp() {
@@ -93,7 +85,7 @@ mod tests {
 
     #[test]
     fn alone_nothing_changes() {
-        let alone = LearningRateSchedule { size: 1, ..LAB };
+        let alone = LearningRateSchedule { initial_lr: 0.01, size: 1, ..LAB };
         assert_eq!(alone.lr(0, 0), 0.01);
         assert_eq!(alone.last_warmup_epoch(), None);
     }

@@ -115,9 +115,9 @@ impl StepSet {
     pub const NONE: StepSet = StepSet(0);
     pub const ALL: StepSet = StepSet(0b111_1111_1110);
 
-    /// Steps 1 to `last`.
-    pub fn up_to(last: Step) -> StepSet {
-        Step::ALL.into_iter().filter(|step| *step <= last).collect()
+    /// Steps 1 to `count`; none for 0.
+    pub fn first(count: usize) -> StepSet {
+        Step::ALL.into_iter().take(count).collect()
     }
 
     pub fn contains(self, step: Step) -> bool {

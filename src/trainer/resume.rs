@@ -36,14 +36,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// Tell all ranks what the root found.
+    /// What the root found, told to all ranks.
     ///
     /// # Horovod
     /// `resume_from_epoch = hvd.broadcast(resume_from_epoch, 0)`.
     ///
     /// # Collective
     /// Every rank calls it.
-    pub fn share(&mut self, comm: &dyn Communicator) -> Result<(), CommError> {
+    pub fn share(self, comm: &dyn Communicator) -> Result<Found, CommError> {
         let numbers = [self.epoch, self.epochs_at_target, self.statistics.len()];
         let mut message: Vec<u8> = numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
         comm.broadcast_bytes(&mut message, ROOT_RANK)?;
@@ -53,10 +53,10 @@ impl Found {
             .collect();
         let mut rows = bytes(&self.statistics.concat());
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
-        if let [epoch, epochs_at_target, ranks] = numbers[..] {
-            *self = Found { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks) };
-        }
-        Ok(())
+        Ok(match numbers[..] {
+            [epoch, epochs_at_target, ranks] => Found { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks) },
+            _ => self,
+        })
     }
 
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.

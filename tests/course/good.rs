@@ -24,7 +24,7 @@ pub fn spec(np: usize) -> RunSpec {
 
 /// The formula, for doctors to start from.
 pub fn schedule() -> LearningRateSchedule {
-    LearningRateSchedule { base_lr: 0.01, size: NP, scale: true, warmup_epochs: 5.0, steps_per_epoch: STEPS }
+    LearningRateSchedule { initial_lr: 0.01 * NP as f64, size: NP, warmup_epochs: 5.0, steps_per_epoch: STEPS }
 }
 
 pub fn evidence() -> Evidence {

@@ -159,10 +159,8 @@ impl<'a> Rates<'a> {
         let (spec, size) = (self.group.spec, self.group.np());
         let asked = spec.warmup_epochs.max(0.0);
         let schedule = LearningRateSchedule {
-            // The formula multiplies once.
-            base_lr: spec.base_lr * (size as f64).powi(shape.scaled - 1),
+            initial_lr: spec.base_lr * (size as f64).powi(shape.scaled),
             size,
-            scale: true,
             warmup_epochs: match shape.ramp {
                 Ramp::None => 0.0,
                 Ramp::Over(epochs) => epochs.max(0.0),
@@ -172,7 +170,7 @@ impl<'a> Rates<'a> {
         };
         let is_warming = (epoch as f64) < asked;
         match (shape.ramp, epoch, batch) {
-            (Ramp::FromZero, 0, 0) if is_warming => schedule.initial_lr() / size as f64,
+            (Ramp::FromZero, 0, 0) if is_warming => schedule.initial_lr / size as f64,
             (Ramp::FromZero, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
             (Ramp::FromZero, ..) if is_warming => schedule.lr(epoch, batch - 1),
             (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.base_lr,

@@ -1,0 +1,237 @@
+//! The trainer on its way from serial to distributed: a step marked `Step N/10` is done, `TODO: Step N` is still to do.
+//!
+//! Never edited in the repository: derived from `src/bin/hvd-train.rs` by
+//! `HVD_LAB_DERIVE=write cargo test --test solutions`.
+
+use std::{process::ExitCode, time::Instant};
+
+use hvd_lab::comm::{self, Communicator};
+use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
+use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
+use hvd_lab::domain::step::StepSet;
+use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
+use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
+use hvd_lab::trainer::model::{self, DROPOUT_RATE, Dropout, Mode};
+use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
+use hvd_lab::trainer::random::{Purpose, stream};
+use hvd_lab::trainer::resume::{self, Found};
+use hvd_lab::trainer::startup::{self, Plan};
+use hvd_lab::trainer::{buckets::Pass, config::Config};
+use hvd_lab::trainer::{device, early_stop::EarlyStop, report::Reporter, sampler::Sampler, stopwatch::Phase};
+use hvd_lab::trainer::{tensorboard::EventWriter, timeline::Timeline};
+
+fn main() -> ExitCode {
+    let launched = Instant::now();
+    let config = match Config::from_args(std::env::args_os()) {
+        Ok(config) if config.build_info => return startup::print_build_info(),
+        // The events tell the lab which steps are done: raise this with each.
+        Ok(config) => Config { steps: StepSet::first(10), ..config },
+        Err(stop) => return startup::explain(&stop),
+    };
+    device::keep_freed_memory();
+    let timeline = Timeline::new(config.timeline.as_deref(), launched);
+
+    // Step 1/10: initialise, and know the others.
+    // Horovod: hvd.init()
+    // Every process learns its rank, the number of ranks, and its local rank on this host.
+    // Without: np copies of a serial program, each believing to be rank 0 of 1.
+    let distributed = true;
+    let comm = match comm::connect(distributed, config.stall_limits(), startup::on_stall(&config)) {
+        Ok(comm) => timeline.observe(comm),
+        Err(error) => return startup::refuse(&error),
+    };
+
+    // Step 2/10: print on rank 0 only.
+    // Horovod: verbose = 1 if hvd.rank() == 0 else 0
+    // Without: every line comes np times.
+    let mut report = Reporter::new(comm::launched_index(), config.events);
+    report.set_verbose(comm.topology().is_root());
+
+    // A rank that fails must not leave quietly: the others would wait for it in the next collective for ever.
+    match train(&config, &*comm, &report, timeline) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report.fatal("training", &format!("{error:#}"));
+            comm.abort(startup::exit_code(&error))
+        }
+    }
+}
+
+fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeline: Timeline) -> anyhow::Result<()> {
+    let (process, topology, size) = (comm::launched_index(), comm.topology(), comm.topology().size.0);
+    let mut clock = timeline.clock();
+
+    // Step 1/10, second half: one device per rank.
+    // Horovod: set_visible_devices(gpus[hvd.local_rank()], 'GPU')
+    // On a CPU the device is one thread on an equal share of the cores.
+    // Without: all processes crowd onto the first GPU, or get into each other's way on the same cores.
+    let placement = device::pin(&topology);
+    report.event(startup::topology_report(comm, &placement));
+    timeline.begin(comm, report, &device::name(placement.device))?;
+
+    let data = startup::load_data(config, process, placement.device)?;
+    report.line(&format!("Images: {}", data.label));
+    let (training, test) = (&data.training, &data.test);
+    let validation_images = config.validation_images.map_or(test.len(), |limit| limit.min(test.len()));
+    let validation_order = Sampler::own(config.seed, process, validation_images, Purpose::ValidationShuffle);
+
+    // Every process draws weights of its own, as programs that seed themselves do: see step 4.
+    let mut model = model::build(config.model, &mut stream(config.seed, process, 0, Purpose::Weights), placement.device);
+    model.compute_in(device::prepare(placement.device, config.precision));
+
+    // Step 10/10: an optimizer for large batches.
+    // Horovod: opt = NovoGrad(lr)
+    // np ranks make an np times larger global batch, on which SGD with momentum loses accuracy; NovoGrad normalises
+    // the gradient layer by layer and loses less. Without: SGD with momentum.
+    let by_step = Rule::NovoGrad;
+    // A rule that --optimizer names wins over the step.
+    let rule = config.optimizer.or(by_step);
+    let mut optimizer: Box<dyn Optimizer> = optimizer::build(rule, model.params(), config.momentum, config.wd);
+
+    // Step 3/10: average gradients over the ranks before every update.
+    // Horovod: opt = hvd.DistributedOptimizer(opt)
+    // Without: ranks train apart, and the root's model has seen the root's images only.
+    optimizer = Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), config.traffic()));
+
+    // Step 7/10: checkpoints are the root's business.
+    // Horovod: if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...)); resume_from_epoch = hvd.broadcast(..., 0)
+    // The root finds the newest checkpoint and tells the others its epoch; its contents travel by step 4.
+    // Without: every rank looks for itself, and all write one and the same file.
+    let keeps_checkpoints = config.use_checkpointing && topology.is_root();
+    let found = match keeps_checkpoints {
+        true => resume::newest(config, report, &mut *model, &mut *optimizer),
+        false => Found::default(),
+    };
+    // Outside of any "if root": a collective that only the root reaches would hang.
+    let found = found.share(comm)?;
+    report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
+
+    // Step 4/10: start from the root's weights.
+    // Horovod: BroadcastGlobalVariablesCallback(0)
+    // Equal gradients keep ranks equal only if they start equal. Without: they keep their difference for ever.
+    broadcast_state(comm, &mut *model, &mut *optimizer)?;
+    found.restore_statistics(&topology, &mut *model);
+    report.evidence(|| startup::parameters_digest(DigestMoment::StartParameters, found.epoch, &*model));
+
+    // Step 5/10: share the epoch out.
+    // Horovod: steps_per_epoch = len(train_iter) // hvd.size(), validation_steps = 3 * len(test_iter) // hvd.size()
+    // Without: every rank does the whole epoch, np times the work in the same time.
+    let sharers = size;
+    let steps = steps_per_epoch(training.len(), config.batch_size, sharers);
+    let whole = Sampler::own(config.seed, process, training.len(), Purpose::Shuffle);
+    let train_order = whole.shared_out(topology.rank, sharers, config.shuffle);
+    let validation_batches = validation_steps(validation_images, config.batch_size, Some(size));
+
+    // Step 8/10: scale the learning rate by the number of ranks.
+    // Horovod: lr = base_lr * hvd.size()
+    // The global batch is np times larger and updates are np times fewer; a longer stride makes up for it.
+    // Without: training lags behind.
+    let initial_lr = config.base_lr * size as f64;
+
+    // Step 9/10: warm the learning rate up.
+    // Horovod: LearningRateWarmupCallback(warmup_epochs=5)
+    // Fresh weights do not bear the full stride: start at a single rank's rate and climb to the scaled one.
+    // Without: the full rate from the first batch on.
+    let warmup_epochs = config.warmup_epochs;
+    let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
+
+    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch };
+    report.event(startup::config_report(config, &*model, &*optimizer, &plan));
+    let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
+    let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
+    clock.lap(Phase::StartUp);
+    let (began, mut last_epoch) = (Instant::now(), found.epoch);
+
+    for epoch in found.epoch..config.epochs {
+        report.epoch_begin(epoch + 1, config.epochs);
+        let mut augmentation = stream(config.seed, process, epoch, Purpose::Augmentation);
+        let mut dropout = Dropout::new(DROPOUT_RATE, stream(config.seed, process, epoch, Purpose::Dropout));
+        clock.begin_section();
+        let mut tally = Tally::default();
+        let batches = train_order.batches(epoch, steps, config.batch_size);
+        for (index, picks) in batches.iter().enumerate() {
+            clock.begin_step();
+            let batch = training.augmented_batch(picks, &mut augmentation);
+            clock.lap(Phase::Data);
+            let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
+            let loss = scores.cross_entropy_for_logits(&batch.labels);
+            clock.lap(Phase::Forward);
+            let pass = Pass::at(index, steps, config.backward_passes_per_step);
+            pass.backward(&loss, model.params_mut(), &mut *optimizer); // step 3: what is finished leaves at once
+            clock.lap(Phase::Backward);
+            let lr = schedule.lr(epoch, index);
+            if pass.is_last {
+                let gradients = optimizer.synchronize(model.params())?; // step 3: the mean over ranks, else the rank's own
+                clock.lap(Phase::Allreduce);
+                if epoch == found.epoch && index < pass.of {
+                    report.evidence(|| startup::gradients_digest(epoch, &gradients));
+                }
+                optimizer.step(model.params_mut(), &gradients, lr);
+            }
+            let loss = loss.double_value(&[]);
+            tally.add(&scores, &batch, loss);
+            clock.lap(Phase::Optimizer);
+            anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
+            report.event(Event::Step { epoch, batch: index, lr, loss });
+        }
+        let seconds = clock.lap(Phase::Training);
+
+        let validated = evaluate(&*model, test, &validation_order.batches(epoch, validation_batches, config.batch_size));
+
+        // Step 6/10: average the metrics over the ranks, before anything is decided on them.
+        // Horovod: MetricAverageCallback()
+        // Without: each rank judges by its own share of the validation images.
+        let averaged: Option<Metrics> = Some(metric_average(comm, validated.metrics())?);
+        clock.lap(Phase::Validation);
+        last_epoch = epoch + 1;
+        // Stopping is decided once, by the root, and agreed: a rank that left alone would hang the others.
+        let stops = stop.agreed(comm, averaged.map_or(validated.metrics().accuracy, |mean| mean.accuracy))?;
+
+        // Step 7/10 again: all ranks gather, for root-only code must hold no collective; then the root writes.
+        let mut files = Vec::new();
+        if config.use_checkpointing {
+            let statistics = resume::gather_statistics(comm, &*model)?;
+            let so_far = Found { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
+            if keeps_checkpoints {
+                files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
+            }
+        }
+        clock.lap(Phase::Checkpoint);
+        let ended = EpochReport {
+            epoch: last_epoch,
+            train: tally.metrics(),
+            validation: validated.metrics(),
+            averaged,
+            lr: schedule.lr(epoch, steps - 1),
+            batches: steps,
+            images: tally.images,
+            images_per_sec: (tally.images * size) as f64 / seconds,
+            cumulative_seconds: began.elapsed().as_secs_f64(),
+            phases: clock.take_phases(),
+        };
+        report.evidence(|| startup::parameters_digest(DigestMoment::EpochParameters, last_epoch, &*model));
+        board.iter_mut().try_for_each(|board| board.epoch(&ended))?;
+        timeline.epoch(comm, report, &ended)?;
+        report.epoch_end(ended);
+        files.into_iter().for_each(|file| report.checkpoint(file));
+        if schedule.last_warmup_epoch() == Some(last_epoch) {
+            report.warmup_finished(last_epoch, schedule.initial_lr);
+        }
+        if stops {
+            report.early_stop(last_epoch);
+            break;
+        }
+    }
+
+    let training_seconds = began.elapsed().as_secs_f64();
+    report.training_end(training_seconds);
+    clock.begin_section();
+    // Step 6/10 again: every rank tests its share, and all learn the whole. Without: every rank tests everything alone.
+    let tested = evaluate(&*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?;
+    let Metrics { loss, accuracy } = tested.metrics();
+    report.test(loss, accuracy, tested.images, clock.lap(Phase::Test));
+    timeline.end(comm, report)?;
+    comm.barrier()?;
+    report.event(startup::finished(last_epoch, training_seconds, timeline.launched()));
+    Ok(())
+}
