@@ -45,9 +45,9 @@ pub fn scaled(group: &Group) -> Finding {
     let (base, np) = (group.spec.base_lr, group.np());
     match shape.scaled {
         1 => Ok(format!(
-            "{base} x {np} ranks is {}, which the rates of all {} steps lead to or are",
-            digits(base * np as f64),
-            rates.steps.len()
+            "the rates of all {} steps are those of a full rate of {base} x {np} ranks = {}",
+            rates.steps.len(),
+            digits(base * np as f64)
         )),
         0 => failed(format!(
             "the rate was never scaled: epoch {}, batch {} trained at {}; multiply {base} by {np}, the number of ranks",
