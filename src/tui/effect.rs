@@ -22,6 +22,8 @@ pub enum Effect {
     /// Read the curves of the run that others are compared with.
     ReadBaseline(RunId),
     ListRuns,
+    /// What this run shows of each step.
+    Judge(RunId),
     /// Find out which images such a run would train on.
     LocateData(Box<RunSpec>),
     /// Ranks of the followed run with their pids on this host, for the devices pane.

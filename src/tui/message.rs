@@ -5,7 +5,9 @@
 use crossterm::event::KeyEvent;
 
 use super::watched::Curves;
+use crate::course::Verdict;
 use crate::domain::device::TelemetrySample;
+use crate::domain::step::Step;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub enum Message {
     Updates(RunId, Vec<RunUpdate>),
     /// The curves of the baseline run.
     Baseline(RunId, Curves),
+    /// What a run shows of each step, and which steps are done for the first time.
+    Judged(RunId, Vec<Verdict>, Vec<Step>),
     Telemetry(TelemetrySample),
     /// Which images the next run would train on.
     Data(DataInfo),

@@ -10,7 +10,7 @@ use super::mode::Mode;
 use super::settings::Field;
 use super::theme::Theme;
 use super::watched::{Curves, Watched};
-use crate::course::{Catalog, Prediction};
+use crate::course::{Catalog, Prediction, Verdict};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::run::{RunSpec, RunState};
 use crate::domain::speedup::{Comparison, compare};
@@ -124,6 +124,8 @@ pub struct State {
     pub lessons: Catalog,
     /// What the learner predicted, by lesson.
     pub predictions: BTreeMap<usize, Prediction>,
+    /// What a run shows of each step, as far as it was asked for.
+    pub verdicts: Option<(RunId, Vec<Verdict>)>,
     pub notice: Option<Notice>,
     pub now_s: f64,
     pub done: bool,
@@ -158,6 +160,7 @@ impl State {
             devices_scroll: 0,
             lessons: Catalog::default(),
             predictions: BTreeMap::new(),
+            verdicts: None,
             notice: None,
             now_s: 0.0,
             done: false,

@@ -33,6 +33,15 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             state.baseline_curves = Some((run, curves));
             Vec::new()
         }
+        Message::Judged(run, verdicts, new) => {
+            state.verdicts = Some((run, verdicts));
+            if !new.is_empty() {
+                let steps: Vec<String> = new.iter().map(|step| step.number().to_string()).collect();
+                let noun = if steps.len() == 1 { "step" } else { "steps" };
+                state.inform(format!("run {run} shows it: {noun} {} done", steps.join(", ")));
+            }
+            Vec::new()
+        }
         Message::Telemetry(sample) => {
             hardware(state, &sample);
             state.devices = Some(sample);
@@ -144,7 +153,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     if now != before {
         relist = true;
         if now.is_some_and(RunState::is_over) {
-            effects.push(Effect::WatchRanks(Vec::new()));
+            effects.extend([Effect::WatchRanks(Vec::new()), Effect::Judge(run)]);
         }
         let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);
         if let Some(process) = failed.and_then(|status| status.failed_process) {

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use super::super::state::State;
 use super::super::theme::Theme;
 use super::wrap;
-use crate::course::{Answer, Lesson, Question, Role, lay_out};
+use crate::course::{Answer, Lesson, Outcome, Question, Role, lay_out};
 
 pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: usize) -> Vec<Line<'static>> {
     let theme = state.theme;
@@ -26,6 +26,17 @@ pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: u
             let steps = if steps.is_empty() { "none".to_owned() } else { steps.to_string() };
             let what = format!(" runs steps {steps} on {} ranks for {} epochs", run.np, run.epochs);
             page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
+        }
+    }
+    if let (Some(step), Some((run, verdicts))) = (lesson.step, &state.verdicts) {
+        page.title(&format!("What run {run} shows"));
+        for verdict in verdicts.iter().filter(|verdict| verdict.step == step) {
+            let style = match verdict.outcome {
+                Outcome::Passed => theme.accent(),
+                Outcome::Failed => theme.warn(),
+                Outcome::CannotTell => theme.text(),
+            };
+            page.text(&format!("{}: {}", verdict.outcome.name(), verdict.evidence), style);
         }
     }
     if !lesson.hints.is_empty() {

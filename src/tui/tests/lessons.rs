@@ -7,7 +7,7 @@ use super::super::mode::Mode;
 use super::super::samples;
 use super::super::state::State;
 use super::{press, text, type_text};
-use crate::course::Prediction;
+use crate::course::{Outcome, Prediction, Verdict};
 use crate::domain::step::Step;
 
 /// The lesson of step 4 is open.
@@ -96,4 +96,26 @@ fn a_step_without_a_lesson_says_so_and_escape_leads_back() {
     state.step = Step::NovoGrad;
     type_text(&mut state, "w");
     assert!(state.notice.clone().unwrap().text.contains("no lesson for step 10"));
+}
+
+#[test]
+fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
+    let mut state = samples::compared();
+    state.lessons = samples::lessons();
+    state.step = Step::Broadcast;
+    let watched = state.watched.as_ref().unwrap().id;
+    assert_eq!(press(&mut state, KeyCode::Char('w')), [Effect::Judge(watched)]);
+    let verdict = |step, outcome, evidence: &str| Verdict { step, outcome, evidence: evidence.into() };
+    let verdicts = vec![
+        verdict(Step::Broadcast, Outcome::Failed, "rank 1 starts with other weights than rank 0"),
+        verdict(Step::FewerSteps, Outcome::Passed, "93 steps each"),
+    ];
+    samples::say(&mut state, super::Message::Judged(watched, verdicts, vec![Step::FewerSteps]));
+    let shown = text(&state, 120, 60);
+    assert!(
+        shown.contains("failed: rank 1 starts with other weights than rank 0") && !shown.contains("93 steps each"),
+        "{shown}"
+    );
+    press(&mut state, KeyCode::Esc);
+    assert!(state.notice.clone().unwrap().text.contains("step 5 done"));
 }

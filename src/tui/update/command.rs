@@ -30,7 +30,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             Some(run) => state.mode = Mode::Details { run, scroll: 0 },
             None => state.inform("no run yet: r starts one"),
         },
-        Command::Lesson => lesson::open(state),
+        Command::Lesson => return lesson::open(state),
         Command::MoreRanks => change(state, Field::Np, Direction::Up),
         Command::FewerRanks => change(state, Field::Np, Direction::Down),
         Command::NextPane => turn(state, 1),

@@ -9,14 +9,15 @@ use super::super::state::State;
 use super::command;
 use crate::course::{Answer, Prediction};
 
-/// The lesson of the step under the cursor.
-pub fn open(state: &mut State) {
+/// The lesson of the step under the cursor, with what the run on the screen shows of it.
+pub fn open(state: &mut State) -> Vec<Effect> {
     match state.lessons.of_step(state.step).map(|lesson| lesson.number) {
         Some(number) => show(state, number),
         None => {
-            state.error(format!("there is no lesson for step {}: `hvd-lab lessons` lists those there are", state.step.number()))
+            state.error(format!("there is no lesson for step {}: `hvd-lab lessons` lists those there are", state.step.number()));
         }
     }
+    state.watched.iter().map(|watched| Effect::Judge(watched.id)).collect()
 }
 
 fn show(state: &mut State, number: usize) {
