@@ -7,10 +7,12 @@ use std::collections::VecDeque;
 
 use ::mpi::collective::SystemOperation;
 use ::mpi::topology::SimpleCommunicator;
+use ::mpi::traits::CommunicatorCollectives as _;
 
 use super::super::call::Call;
 use super::super::sixteen::Format;
 use super::super::{CHUNK, Compression, Region};
+use super::SUM;
 use super::flight::{Flight, Memory};
 use super::operation::Sums;
 
@@ -22,8 +24,10 @@ pub(super) struct Buckets {
     agreed: Vec<(usize, Compression)>,
     /// What this rank has started since.
     started: Vec<(usize, Compression)>,
-    /// The part of `started` that departs from `agreed`. It waits, for other ranks may have started something else: a
-    /// sum of unlike buckets would be nonsense, or MPI's end of the job. So the first step overlaps nothing.
+    /// Buckets that wait for the end. The part of `started` that departs from `agreed`, for other ranks may have started
+    /// something else: a sum of unlike buckets would be nonsense, or MPI's end of the job. So the first step overlaps
+    /// nothing. And the last bucket, which has nothing left to travel beside: once all ranks are there, MPI's blocking
+    /// call is the faster one.
     held: Vec<(Region, Region, Compression)>,
     travelling: VecDeque<Travelling>,
     /// Buffers to use again.
@@ -70,8 +74,9 @@ impl Buckets {
         let bucket = (source.len(), compression);
         let place = self.started.len();
         let expected = self.agreed.get(place) == Some(&bucket);
+        let last = place + 1 == self.agreed.len();
         self.started.push(bucket);
-        match expected && self.held.is_empty() {
+        match expected && !last && self.held.is_empty() {
             true => self.send(world, place, source, target, compression),
             false => self.held.push((source, target, compression)),
         }
@@ -94,7 +99,11 @@ impl Buckets {
         self.started.clear();
         let first = self.agreed.len() - self.held.len();
         for (place, (source, target, compression)) in (first..).zip(std::mem::take(&mut self.held)) {
-            self.send(world, place, source, target, compression);
+            if compression == Compression::None && !source.overlaps(target) {
+                self.sum(world, source, target);
+            } else {
+                self.send(world, place, source, target, compression);
+            }
         }
     }
 
@@ -130,6 +139,15 @@ impl Buckets {
     pub(super) fn have_arrived(&mut self) -> bool {
         self.progress();
         self.travelling.is_empty()
+    }
+
+    /// All ranks are there: sums and divides at once, in pieces that are divided while they are still in the cache.
+    fn sum(&self, world: &SimpleCommunicator, source: Region, target: Region) {
+        for (source, target) in source.chunks(SUM).zip(target.chunks(SUM)) {
+            let target = target.numbers_mut();
+            world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
+            target.iter_mut().for_each(|sum| *sum /= self.divisor);
+        }
     }
 
     fn send(&mut self, world: &SimpleCommunicator, bucket: usize, source: Region, target: Region, compression: Compression) {
