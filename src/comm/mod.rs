@@ -50,7 +50,7 @@ pub enum ReduceOp {
 }
 
 /// How float32 numbers travel. The lossy ways halve the traffic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Compression {
     #[default]
     None,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Parser, ValueEnum};
 
 use super::device::{self, Precision};
 use super::distributed::Traffic;
@@ -110,12 +110,12 @@ pub struct Config {
     pub no_overlap: bool,
     /// Send gradients in fewer bits
     #[arg(long, value_name = "FORMAT", default_value = "none")]
-    pub compression: Wire,
+    pub compression: Compression,
     /// Batches whose gradients add up to one update
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub backward_passes_per_step: usize,
     /// Where step 5 takes a rank's share of an epoch from
-    #[arg(long, value_name = "ORDER", default_value_t)]
+    #[arg(long, value_name = "ORDER", default_value = "shared")]
     pub shuffle: Shuffle,
     /// Write what every rank did and when, on one clock, as a Chrome trace (opens in Perfetto)
     #[arg(long, value_name = "FILE")]
@@ -135,14 +135,6 @@ pub struct Config {
     /// Print what this program was built with, as JSON, and exit
     #[arg(long)]
     pub build_info: bool,
-}
-
-/// [`Compression`] as a flag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Wire {
-    None,
-    Fp16,
-    Bf16,
 }
 
 /// Where the user wants the images from.
@@ -194,15 +186,10 @@ impl Config {
 
     /// How step 3 sends gradients.
     pub fn traffic(&self) -> Traffic {
-        let compression = match self.compression {
-            Wire::None => Compression::None,
-            Wire::Fp16 => Compression::Fp16,
-            Wire::Bf16 => Compression::Bf16,
-        };
         Traffic {
             fusion_threshold_bytes: self.fusion_threshold_mb.saturating_mul(1 << 20),
             overlap: !self.no_overlap,
-            compression,
+            compression: self.compression,
         }
     }
 

@@ -8,27 +8,18 @@
 //! WRN-10-1 with 12,000 images, 3 epochs and two ranks in the PyTorch peer: mean test accuracy 0.72 with one order, 0.69
 //! with one each (15 and 12 seeds). `--shuffle own` is the original's way.
 
-use std::fmt;
-
 use clap::ValueEnum;
 
 use super::random::{Purpose, permutation, stream};
 use crate::domain::topology::Rank;
 
 /// Whose order a rank's share of an epoch is taken from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shuffle {
     /// One order for all ranks, which take turns
-    #[default]
     Shared,
     /// An order of each rank's own, as in the original lab
     Own,
-}
-
-impl fmt::Display for Shuffle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == Shuffle::Shared { "shared" } else { "own" })
-    }
 }
 
 /// The order in which one process walks through `images` images.
