@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::table::render;
 use super::{Usage, lessons};
-use crate::course::{Evidence, Outcome, ProgressFile, Verdict, check, check_all};
+use crate::course::{Judged, Outcome, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunStore};
 
@@ -38,11 +38,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open(&home)?;
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
-    let record = store.record(id)?;
-    let evidence = Evidence::of(&store.folder(id), &record);
+    let Judged { record, verdicts, new, note } = judge(&store, &home, id, args.step)?;
     let steps = record.spec.steps;
-    let verdicts = args.step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
-    let (new, reading) = ProgressFile::of(&home).update(|progress| progress.note(&verdicts, steps, id))?;
     if args.json {
         let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
         let new: Vec<usize> = new.iter().map(|step| step.number()).collect();
@@ -52,7 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
         super::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
     }
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
     for step in new {
         eprintln!("hvd-lab: step {} is done", step.number());
     }

@@ -5,6 +5,7 @@
 mod catalog;
 mod check;
 mod evidence;
+mod judge;
 mod lesson;
 mod page;
 mod progress;
@@ -14,6 +15,7 @@ mod question;
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
 pub use check::{Outcome, Verdict, check, check_all};
 pub use evidence::{Attempt, Evidence, Process};
+pub use judge::{Judged, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use page::{Piece, Role, Row, lay_out};
 pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Reading};

@@ -15,7 +15,7 @@ use super::message::{DataInfo, Message};
 use super::state::State;
 use super::theme::Theme;
 use super::watched::Curves;
-use crate::course::{Catalog, Evidence, ProgressFile, check_all};
+use crate::course::{Catalog, judge};
 use crate::dataset;
 use crate::domain::run::RunSpec;
 use crate::launch::{self, StartRequest};
@@ -122,7 +122,11 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             return Ok(None);
         }
         Effect::ReadBaseline(run) => Message::Baseline(run, curves(&store.folder(run))),
-        Effect::Judge(run) => judge(store, run)?,
+        // What passes is noted as done, as `hvd-lab check` does.
+        Effect::Judge(run) => {
+            let judged = judge(store, &RunStore::default_home()?, run, None)?;
+            Message::Judged(run, judged.verdicts, judged.new)
+        }
         Effect::LocateData(spec) => locate(&spec)?,
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) => return Ok(None),
     }))
@@ -172,15 +176,6 @@ fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &Atom
             std::thread::sleep(LOOK);
         }
     }
-}
-
-/// What passes is noted as done, as `hvd-lab check` does.
-fn judge(store: &RunStore, run: RunId) -> anyhow::Result<Message> {
-    let record = store.record(run)?;
-    let verdicts = check_all(&Evidence::of(&store.folder(run), &record));
-    let progress = ProgressFile::of(&RunStore::default_home()?);
-    let (new, _) = progress.update(|progress| progress.note(&verdicts, record.spec.steps, run))?;
-    Ok(Message::Judged(run, verdicts, new))
 }
 
 fn curves(folder: &RunFolder) -> Curves {

@@ -1,0 +1,32 @@
+//! One run judged, and what it shows for the first time noted as done.
+//!
+//! Never says what a verdict is: `check` does; and never keeps the file: `progress` does.
+
+use std::path::Path;
+
+use super::{Evidence, ProgressError, ProgressFile, Verdict, check, check_all};
+use crate::domain::step::Step;
+use crate::runs::{RunId, RunRecord, RunStore};
+
+/// What came of judging a run.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub record: RunRecord,
+    pub verdicts: Vec<Verdict>,
+    /// Steps that no run had shown before.
+    pub new: Vec<Step>,
+    /// The progress file was damaged: where it is now.
+    pub note: Option<String>,
+}
+
+/// Judge all steps, or one, by what a run left in its folder. Progress is kept under `home`.
+///
+/// # Errors
+/// A run that is not there or whose record cannot be read, and as [`ProgressFile::update`].
+pub fn judge(store: &RunStore, home: &Path, run: RunId, step: Option<Step>) -> Result<Judged, ProgressError> {
+    let record = store.record(run)?;
+    let evidence = Evidence::of(&store.folder(run), &record);
+    let verdicts = step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
+    let (new, reading) = ProgressFile::of(home).update(|progress| progress.note(&verdicts, record.spec.steps, run))?;
+    Ok(Judged { record, verdicts, new, note: reading.note })
+}
