@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::Usage;
 use super::table::render;
+use super::{Usage, lessons};
 use crate::course::{Progress, ProgressFile};
 use crate::domain::step::Step;
 use crate::domain::units;
@@ -53,11 +53,8 @@ fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<crate::course::Readi
     let step = match what {
         "all" => None,
         number => Some(
-            number
-                .parse()
-                .ok()
-                .and_then(Step::from_number)
-                .ok_or_else(|| Usage(format!("`{number}` is no step: use --reset with a number from 1 to 10, or all")))?,
+            lessons::step(number)
+                .map_err(|_| Usage(format!("`{number}` is no step: use --reset with a number from 1 to 10, or all")))?,
         ),
     };
     let change = |progress: &mut Progress| match step {
