@@ -16,5 +16,7 @@ mod lessons;
 mod progress;
 #[path = "course/real.rs"]
 mod real;
+#[path = "support/trainer.rs"]
+mod trainer;
 #[path = "course/verbs.rs"]
 mod verbs;

@@ -5,13 +5,13 @@
 
 use std::path::Path;
 use std::process::Output;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hvd_lab::domain::event::{Event, EventLine};
 use hvd_lab::domain::run::RunState;
 use hvd_lab::runs::{RunId, process};
 use lab::{Lab, finish, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
+use trainer::{turn, with_trainer};
 
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
@@ -19,26 +19,10 @@ mod fashion_mnist;
 #[allow(dead_code)]
 #[path = "launch/lab.rs"]
 mod lab;
+#[path = "support/trainer.rs"]
+mod trainer;
 
 const SMALL: [&str; 8] = ["--train-images", "400", "--validation-images", "100", "--batch-size", "32", "--model", "wrn-10-1"];
-
-/// A lab with the real mpirun and the real trainer, built beside it.
-fn with_trainer() -> Option<Lab> {
-    let trainer = lab::program().with_file_name("hvd-train");
-    if trainer.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_TRAIN", &trainer.display().to_string()));
-    }
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-train");
-    eprintln!("skipped: no hvd-train beside hvd-lab; `make test` builds it");
-    None
-}
-
-/// One run at a time: each has the cores of the machine to itself.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn run(lab: &Lab, flags: &[&str]) -> Output {
     lab.run(&[["run"].as_slice(), &SMALL, flags].concat())

@@ -2,11 +2,10 @@
 //!
 //! Never uses a stand-in. Without mpirun or hvd-train these are skipped by name, as in `end_to_end`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use serde_json::Value;
 
-use super::lab::{Lab, program, stderr, stdout};
+use super::lab::{Lab, stderr, stdout};
+use super::trainer::{self, turn};
 
 const SMALL: [&str; 16] = [
     "run",
@@ -27,21 +26,9 @@ const SMALL: [&str; 16] = [
     "--checkpointing",
 ];
 
+/// Away from lessons of the user's own.
 fn with_trainer() -> Option<Lab> {
-    let trainer = program().with_file_name("hvd-train");
-    if trainer.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_TRAIN", &trainer.display().to_string()).env("HVD_LAB_LESSONS", ""));
-    }
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-train");
-    eprintln!("skipped: no hvd-train beside hvd-lab; `make test` builds it");
-    None
-}
-
-/// One run at a time: each has the cores of the machine to itself.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    Some(trainer::with_trainer()?.env("HVD_LAB_LESSONS", ""))
 }
 
 fn train(lab: &Lab, flags: &[&str]) {
