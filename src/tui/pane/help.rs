@@ -4,7 +4,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::super::keymap::{Binding, Scope, TABLE};
+use super::super::keymap::{self, Binding, Scope};
 use super::super::state::{Pane, State};
 
 const INTRO: [&str; 4] = [
@@ -18,7 +18,7 @@ pub fn lines(state: &State) -> Vec<Line<'static>> {
     let theme = state.theme;
     let mut lines: Vec<Line> = INTRO.into_iter().map(Line::raw).collect();
     let mut section = |title: String, scope: Scope| {
-        let rows = TABLE.iter().filter(|binding| binding.scope == scope && !binding.help.is_empty());
+        let rows = keymap::table().filter(|binding| binding.scope == scope && !binding.help.is_empty());
         let rows: Vec<&Binding> = rows.collect();
         if rows.is_empty() {
             return;

@@ -1,0 +1,81 @@
+//! The keys of the panes: those of the focused pane first, then those that work in all of them.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use super::super::state::Pane;
+use super::On::{self, Char, Code, Ctrl};
+use super::Scope::{Pane as In, Panes};
+use super::{Binding, Command as C, DOWN, ENTER, ESCAPE, LEFT, RIGHT, SPACE, UP, row};
+use crate::domain::step::Step;
+
+pub static STEPS: &[Binding] = &[
+    row(In(Pane::Steps), UP, C::Up, "↑↓", "choose", "choose a step"),
+    row(In(Pane::Steps), DOWN, C::Down, "", "", ""),
+    row(In(Pane::Steps), SPACE, C::Switch, "Space", "toggle", "toggle the chosen step"),
+    row(In(Pane::Steps), ENTER, C::Lesson, "Enter", "lesson", "read the lesson of the chosen step"),
+    row(In(Pane::Steps), &[Char('a')], C::AllSteps, "a", "all", "all ten steps on"),
+    row(In(Pane::Steps), &[Char('n')], C::NoSteps, "n", "none", "all ten steps off: the serial program"),
+    row(In(Pane::Steps), &[Code(K::Home)], C::First, "", "", ""),
+    row(In(Pane::Steps), &[Code(K::End)], C::Last, "", "", ""),
+];
+
+pub static SETTINGS: &[Binding] = &[
+    row(In(Pane::Settings), UP, C::Up, "↑↓", "choose", "choose a setting"),
+    row(In(Pane::Settings), DOWN, C::Down, "", "", ""),
+    row(In(Pane::Settings), LEFT, C::Left, "←→", "change", "previous or next value"),
+    row(In(Pane::Settings), RIGHT, C::Right, "", "", ""),
+    row(In(Pane::Settings), SPACE, C::Switch, "", "", ""),
+    row(In(Pane::Settings), ENTER, C::Accept, "Enter", "type", "type a value"),
+    row(In(Pane::Settings), &[Code(K::Home)], C::First, "", "", ""),
+    row(In(Pane::Settings), &[Code(K::End)], C::Last, "", "", ""),
+];
+
+pub static LOG: &[Binding] = &[
+    row(In(Pane::Log), UP, C::Up, "↑↓", "scroll", "scroll; the view stays while new lines come"),
+    row(In(Pane::Log), DOWN, C::Down, "", "", ""),
+    row(In(Pane::Log), LEFT, C::Left, "←→", "process", "root, each process, all"),
+    row(In(Pane::Log), RIGHT, C::Right, "", "", ""),
+    row(In(Pane::Log), &[Code(K::PageUp)], C::PageUp, "PgUp", "", "ten lines at a time"),
+    row(In(Pane::Log), &[Code(K::PageDown)], C::PageDown, "", "", ""),
+    row(In(Pane::Log), &[Code(K::Home), Char('g')], C::First, "Home", "", "the oldest line kept"),
+    row(In(Pane::Log), &[Code(K::End), Char('G'), Code(K::Enter)], C::Last, "End", "follow", "follow new lines again"),
+];
+
+pub static CHART: &[Binding] = &[
+    row(In(Pane::Chart), LEFT, C::Left, "←→", "loss/accuracy", "loss or accuracy, where only one fits"),
+    row(In(Pane::Chart), RIGHT, C::Right, "", "", ""),
+];
+
+pub static DEVICES: &[Binding] =
+    &[row(In(Pane::Devices), UP, C::Up, "↑↓", "scroll", "scroll"), row(In(Pane::Devices), DOWN, C::Down, "", "", "")];
+
+pub static RUNS: &[Binding] = &[
+    row(In(Pane::Runs), UP, C::Up, "↑↓", "choose", "choose a run: log, chart and header show it"),
+    row(In(Pane::Runs), DOWN, C::Down, "", "", ""),
+    row(In(Pane::Runs), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(In(Pane::Runs), &[Code(K::PageDown)], C::PageDown, "", "", ""),
+    row(In(Pane::Runs), &[Code(K::Home), Char('g')], C::First, "", "", ""),
+    row(In(Pane::Runs), &[Code(K::End), Char('G')], C::Last, "", "", ""),
+    row(In(Pane::Runs), ENTER, C::Details, "Enter", "details", "details of the chosen run"),
+];
+
+/// Whichever pane has the focus.
+pub static ALL: &[Binding] = &[
+    row(Panes, &[On::Digit], C::ToggleStep(Step::InitAndPin), "1-9,0", "toggle", "toggle step 1 to 10"),
+    row(Panes, &[Char('r')], C::Run, "r", "run", "start a run with these steps and settings"),
+    row(Panes, &[Char('x')], C::Stop, "x", "stop", "stop the run (asks first)"),
+    row(Panes, &[Char('c')], C::Continue, "c", "continue", "train the chosen run for more epochs"),
+    row(Panes, &[Char('b')], C::Baseline, "b", "baseline", "compare all runs with the chosen one"),
+    row(Panes, &[Char('i')], C::Details, "i", "details", "details of the chosen run, with its mpirun line"),
+    row(Panes, &[Char('w')], C::Lesson, "w", "lesson", "why: the lesson of the chosen step"),
+    row(Panes, &[Char('+'), Char('=')], C::MoreRanks, "+ -", "np", "more or fewer ranks"),
+    row(Panes, &[Char('-'), Char('_')], C::FewerRanks, "", "", ""),
+    row(Panes, &[Code(K::Tab)], C::NextPane, "Tab", "pane", "next pane; Shift-Tab the one before"),
+    row(Panes, &[Code(K::BackTab)], C::PreviousPane, "", "", ""),
+    row(Panes, &[Char('z')], C::Zoom, "z", "zoom", "the pane alone, or all of them again"),
+    row(Panes, &[Char('?'), Code(K::F(1))], C::Help, "?", "help", "this help"),
+    row(Panes, ESCAPE, C::Back, "Esc", "", "dismiss a notice, leave the zoom"),
+    row(Panes, &[Char('q'), Ctrl('c')], C::Quit, "q", "quit", "quit; a run can go on without the screen"),
+];

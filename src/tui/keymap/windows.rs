@@ -1,0 +1,86 @@
+//! The keys of the windows in front of the panes.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use super::super::mode::ModeKind;
+use super::On::{self, Char, Code, Ctrl};
+use super::Scope::Window;
+use super::{Binding, Command as C, DOWN, ENTER, LEFT, RIGHT, UP, row};
+
+pub static EDIT: &[Binding] = &[
+    row(Window(ModeKind::Edit), ENTER, C::Accept, "Enter", "take over", "take the typed value over"),
+    row(Window(ModeKind::Edit), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "leave as it was", "leave the value as it was"),
+    row(Window(ModeKind::Edit), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::Edit), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", "clear the text"),
+    row(Window(ModeKind::Edit), UP, C::Up, "", "", ""),
+    row(Window(ModeKind::Edit), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Edit), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
+pub static HELP: &[Binding] = &[
+    row(Window(ModeKind::Help), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Help), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Help), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Help), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Help), &[Code(K::Esc), Char('?'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static DETAILS: &[Binding] = &[
+    row(Window(ModeKind::Details), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Details), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Details), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Details), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Details), &[Char('y')], C::Copy, "y", "copy the command", "copy the mpirun line to the clipboard"),
+    row(Window(ModeKind::Details), &[Char('b')], C::Baseline, "b", "baseline", "make it the baseline"),
+    row(Window(ModeKind::Details), &[Char('c')], C::Continue, "c", "continue", "train it for more epochs"),
+    row(Window(ModeKind::Details), &[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static LESSON: &[Binding] = &[
+    row(Window(ModeKind::Lesson), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Lesson), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Lesson), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Lesson), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Lesson), LEFT, C::Left, "←→", "lessons", ""),
+    row(Window(ModeKind::Lesson), RIGHT, C::Right, "", "", ""),
+    row(Window(ModeKind::Lesson), &[Char('?')], C::Hint, "?", "hint", ""),
+    row(Window(ModeKind::Lesson), &[Char('b')], C::RunBefore, "b", "run before", ""),
+    row(Window(ModeKind::Lesson), &[Char('a')], C::RunAfter, "a", "run after", ""),
+    row(Window(ModeKind::Lesson), ENTER, C::Accept, "", "", ""),
+    row(Window(ModeKind::Lesson), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::Lesson), &[Code(K::Esc), Char('w'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", ""),
+    // A number predicted, or the number of an answer.
+    row(Window(ModeKind::Lesson), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
+pub static CONTINUE: &[Binding] = &[
+    row(Window(ModeKind::Continue), &[Code(K::Right), Code(K::Up), Char('+'), Char('=')], C::Up, "← →", "epochs", ""),
+    row(Window(ModeKind::Continue), &[Code(K::Left), Code(K::Down), Char('-'), Char('_')], C::Down, "", "", ""),
+    row(Window(ModeKind::Continue), &[Code(K::Enter), Char('c'), Char('y')], C::Accept, "Enter", "continue", ""),
+    row(Window(ModeKind::Continue), &[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], C::Back, "Esc", "not now", ""),
+];
+
+pub static CONFIRM_STOP: &[Binding] = &[
+    row(Window(ModeKind::ConfirmStop), &[Code(K::Enter), Char('y'), Char('x')], C::Accept, "y", "stop it", ""),
+    row(Window(ModeKind::ConfirmStop), &[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], C::Back, "Esc", "let it run", ""),
+];
+
+pub static CONFIRM_START: &[Binding] = &[
+    row(Window(ModeKind::ConfirmStart), &[Char('y')], C::Accept, "y", "start anyway", ""),
+    row(
+        Window(ModeKind::ConfirmStart),
+        &[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')],
+        C::Back,
+        "Esc",
+        "wait",
+        "",
+    ),
+];
+
+pub static QUIT: &[Binding] = &[
+    row(Window(ModeKind::Quit), &[Char('l'), Code(K::Enter), Ctrl('c')], C::LeaveRunning, "l", "leave it running", ""),
+    row(Window(ModeKind::Quit), &[Char('s'), Char('x')], C::StopAndQuit, "s", "stop it", ""),
+    row(Window(ModeKind::Quit), &[Code(K::Esc), Char('n'), Char('q')], C::Back, "Esc", "stay", ""),
+];
