@@ -188,21 +188,13 @@ pub trait Communicator {
     /// the number of ranks, rounded to 16 bits, summed up in them, and cast back: alike on all ranks, but not alike for
     /// all orders of the sum. Alone, a rank rounds as well.
     ///
-    /// This default is a plain allreduce, done at once and uncompressed.
-    ///
     /// # Collective
     /// All ranks start the same buckets in the same order, with no other collective before they are finished.
     ///
     /// # Errors
     /// Other buckets on other ranks are found out by [`Self::finish_allreduces`], over MPI; [`ThreadComm`] finds out
     /// here.
-    fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
-        let _ = compression;
-        if source.numbers().as_ptr() != target.numbers().as_ptr() {
-            target.numbers_mut().copy_from_slice(source.numbers());
-        }
-        self.allreduce(target.numbers_mut(), ReduceOp::Average)
-    }
+    fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError>;
 
     /// Moves on what was started, without waiting: called now and then while something else is computed.
     fn progress(&self) -> Result<(), CommError> {

@@ -21,7 +21,7 @@ fn main() -> Result<(), CommError> {
     for bytes in SIZES {
         let count = bytes / size_of::<f32>();
         let calls = (SAMPLE_BYTES / bytes).clamp(2, 500);
-        let (source, mut target) = (vec![1.0f32; count], vec![1.0f32; count]);
+        let (mut source, mut target) = (vec![1.0f32; count], vec![1.0f32; count]);
         // The one before the first warms up.
         for sample in 0..=samples {
             let raw = timed(&comm, calls, || {
@@ -32,10 +32,11 @@ fn main() -> Result<(), CommError> {
 
             target.fill(1.0);
             let blocking = timed(&comm, calls, || comm.allreduce(&mut target, ReduceOp::Average))?;
-            // SAFETY: `target` is alive and untouched until the allreduce is finished, in the next line but one.
-            let region = unsafe { Region::new(target.as_mut_ptr(), target.len()) };
+            // SAFETY: both are alive and untouched until the allreduce is finished, before `timed` returns.
+            let [from, into] = [&mut source, &mut target].map(|numbers| unsafe { Region::new(numbers.as_mut_ptr(), count) });
+            // From one buffer into another, as training does.
             let started = timed(&comm, calls, || {
-                comm.start_allreduce(region, region, Compression::None)?;
+                comm.start_allreduce(from, into, Compression::None)?;
                 comm.finish_allreduces()
             })?;
             assert!(target.iter().all(|&average| average == 1.0));

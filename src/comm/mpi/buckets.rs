@@ -100,7 +100,7 @@ impl Buckets {
         let first = self.agreed.len() - self.held.len();
         for (place, (source, target, compression)) in (first..).zip(std::mem::take(&mut self.held)) {
             match compression {
-                Compression::None => self.sum(world, source, target),
+                Compression::None if !source.overlaps(target) => self.sum(world, source, target),
                 _ => self.send(world, place, source, target, compression),
             }
         }
@@ -143,10 +143,8 @@ impl Buckets {
     /// All ranks are there: sums and divides at once, in pieces that are divided while they are still in the cache.
     fn sum(&self, world: &SimpleCommunicator, source: Region, target: Region) {
         for (source, target) in source.chunks(SUM).zip(target.chunks(SUM)) {
-            let copy = if source.overlaps(target) { Some(source.numbers().to_vec()) } else { None };
-            let from = copy.as_deref().unwrap_or_else(|| source.numbers());
             let target = target.numbers_mut();
-            world.all_reduce_into(from, target, SystemOperation::sum());
+            world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
             target.iter_mut().for_each(|sum| *sum /= self.divisor);
         }
     }
