@@ -2,6 +2,8 @@
 //!
 //! Never trains: launcher and trainer are stand-ins that print a small run.
 
+#[path = "screen/leaving.rs"]
+mod leaving;
 #[path = "screen/pty.rs"]
 mod pty;
 
@@ -26,16 +28,6 @@ fn the_first_screen_shows_steps_and_keys_at_80x24() {
 }
 
 #[test]
-fn quit_restores_the_terminal() {
-    let mut lab = Lab::start(100, 30);
-    lab.wait_for("press r to run");
-    assert!(lab.is_raw());
-    lab.press("q");
-    assert!(lab.exit().success());
-    lab.expect_restored();
-}
-
-#[test]
 fn keys_reach_the_screen() {
     let mut lab = Lab::start(120, 40);
     lab.wait_for("press r to run");
@@ -47,29 +39,6 @@ fn keys_reach_the_screen() {
     lab.wait("the help closed", |seen| !seen.terminal.screen().contents().contains("Everywhere"));
     lab.press("q");
     assert!(lab.exit().success());
-}
-
-#[test]
-fn signals_restore_the_terminal_and_end() {
-    for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
-        let mut lab = Lab::start(80, 24);
-        lab.wait_for("press r to run");
-        kill(lab.pid(), signal).unwrap();
-        assert!(lab.exit().success(), "{signal}");
-        lab.expect_restored();
-    }
-}
-
-#[test]
-fn a_closed_terminal_ends_the_program_at_once() {
-    let mut lab = Options { until: Some("press r to run"), ..Options::default() }.start(&Home::new());
-    lab.wait_for("press r to run");
-    let before = Instant::now();
-    // The last ends of the master: the kernel hangs up.
-    lab.keys = None;
-    lab.master = None;
-    lab.exit();
-    assert!(before.elapsed() < Duration::from_secs(3), "took {:?}", before.elapsed());
 }
 
 #[test]

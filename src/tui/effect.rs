@@ -30,4 +30,6 @@ pub enum Effect {
     WatchRanks(Vec<(usize, u32)>),
     /// To the clipboard of the terminal's owner.
     Copy(String),
+    /// Give the terminal back to the shell, until it continues the job.
+    Suspend,
 }

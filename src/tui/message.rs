@@ -36,6 +36,8 @@ pub enum Message {
     Failed(String),
     /// The terminal or the system asks the screen to go; runs go on.
     Leave,
+    /// The job is asked to stop, as by Ctrl-Z.
+    Suspend,
 }
 
 #[derive(Clone, Debug, PartialEq)]

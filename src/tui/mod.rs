@@ -81,7 +81,10 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut quit = signal(SignalKind::quit())?;
     let mut resized = signal(SignalKind::window_change())?;
+    let mut stop = signal(SignalKind::from_raw(nix::libc::SIGTSTP))?;
+    let mut continued = signal(SignalKind::from_raw(nix::libc::SIGCONT))?;
     let theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
     let mut state = runner::initial_state(theme);
     let (sender, mut messages) = mpsc::channel(WAITING);
@@ -114,6 +117,12 @@ async fn show(options: Options) -> anyhow::Result<()> {
             _ = terminate.recv() => Message::Leave,
             _ = hang_up.recv() => Message::Leave,
             _ = interrupt.recv() => Message::Leave,
+            _ = quit.recv() => Message::Leave,
+            _ = stop.recv() => Message::Suspend,
+            _ = continued.recv() => {
+                screen.resume()?;
+                terminal::size()
+            }
             _ = resized.recv() => terminal::size(),
             () = sleep_until(next_frame), if changed => continue,
             Some(key) = keys.recv() => key,
@@ -134,6 +143,11 @@ async fn show(options: Options) -> anyhow::Result<()> {
                         Err(error) => Message::Failed(format!("not copied: {error}")),
                     };
                     effects.extend(update(&mut state, copied));
+                }
+                Effect::Suspend => {
+                    if let Err(error) = screen.suspend() {
+                        effects.extend(update(&mut state, Message::Failed(format!("not suspended: {error}"))));
+                    }
                 }
                 effect => runner.perform(effect),
             }

@@ -128,7 +128,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             Message::Judged(run, judged.verdicts, judged.new)
         }
         Effect::LocateData(spec) => locate(&spec)?,
-        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) => return Ok(None),
+        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) | Effect::Suspend => return Ok(None),
     }))
 }
 

@@ -10,11 +10,14 @@ use std::time::Duration;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{self, Event};
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpgrp, getsid};
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::Sender;
 
@@ -38,7 +41,13 @@ pub fn size() -> Message {
 
 /// The terminal while the lab draws on it; dropped, it is as it was.
 pub struct Screen {
-    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal,
+}
+
+type Terminal = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+fn terminal() -> io::Result<Terminal> {
+    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))
 }
 
 impl Screen {
@@ -46,21 +55,38 @@ impl Screen {
     /// The terminal refused; it is as it was.
     pub fn enter() -> io::Result<Screen> {
         restore_on_panic();
-        TAKEN.store(true, Ordering::SeqCst);
-        let entered = enable_raw_mode()
-            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, cursor::Hide))
-            .and_then(|()| ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()))));
-        match entered {
-            Ok(terminal) => Ok(Screen { terminal }),
-            Err(error) => {
-                leave();
-                Err(error)
-            }
-        }
+        let entered = take().and_then(|()| terminal());
+        entered.map(|terminal| Screen { terminal }).inspect_err(|_| leave())
     }
 
-    /// Draws in one synchronised update: no terminal shows half a frame.
+    /// Gives the terminal back and stops, together with what was started with it, until the shell continues the job.
+    ///
+    /// # Errors
+    /// There is no shell that could: the screen goes on.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        // A shell with job control puts each job in a group of its own. Stopped in the group of the session's leader,
+        // nobody would be left to continue us.
+        if getsid(None)? == getpgrp() {
+            return Err(io::Error::other("no shell here could continue it"));
+        }
+        leave();
+        Ok(kill(Pid::from_raw(0), Signal::SIGSTOP)?)
+    }
+
+    /// Takes the terminal again after the job was continued, with an empty screen to draw on.
+    pub fn resume(&mut self) -> io::Result<()> {
+        // Stopped from outside, it was never given back, and the shell has set it as it likes.
+        disable_raw_mode()?;
+        take()?;
+        self.terminal = terminal()?;
+        execute!(self.terminal.backend_mut(), Clear(ClearType::All), cursor::Hide)
+    }
+
+    /// Draws in one synchronised update: no terminal shows half a frame. Draws nothing while the shell has the terminal.
     pub fn draw(&mut self, state: &State) -> io::Result<()> {
+        if !TAKEN.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| view::draw(frame, state))?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
@@ -76,6 +102,12 @@ impl Drop for Screen {
     fn drop(&mut self) {
         leave();
     }
+}
+
+/// Takes the terminal, unless it is ours already. In the background the first call waits until the shell lets us.
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    if TAKEN.swap(true, Ordering::SeqCst) { Ok(()) } else { execute!(io::stdout(), EnterAlternateScreen, cursor::Hide) }
 }
 
 /// Gives the terminal back. Errors are of no use: there may be no terminal any more.

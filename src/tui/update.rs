@@ -75,6 +75,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             state.done = true;
             Vec::new()
         }
+        Message::Suspend => vec![Effect::Suspend],
     }
 }
 

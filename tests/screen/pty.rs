@@ -12,11 +12,16 @@ use nix::sys::termios::LocalFlags;
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
+/// To the alternate screen and back.
+pub const ENTER: &str = "\x1b[?1049h";
+pub const LEAVE: &str = "\x1b[?1049l";
+
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the program has written so far, as a terminal shows it.
 pub struct Seen {
     pub terminal: vt100::Parser,
+    pub bytes: Vec<u8>,
     /// The program closed its end.
     pub ended: bool,
 }
@@ -70,6 +75,12 @@ impl Lab {
         termios.local_flags.bits() & LocalFlags::ICANON.bits() == 0
     }
 
+    /// How often the program has written `sequence`.
+    pub fn count(&self, sequence: &str) -> usize {
+        let seen = self.seen.0.lock().unwrap();
+        seen.bytes.windows(sequence.len()).filter(|window| *window == sequence.as_bytes()).count()
+    }
+
     /// The terminal is as it was before: main screen, cursor shown, lines edited by the kernel.
     pub fn expect_restored(&self) {
         self.wait("the end of the output", |seen| seen.ended);
@@ -78,6 +89,8 @@ impl Lab {
         assert!(!screen.alternate_screen(), "the alternate screen was not left");
         assert!(!screen.hide_cursor(), "the cursor is hidden");
         assert!(!self.is_raw(), "the terminal is still raw");
+        drop(seen);
+        assert_eq!(self.count(ENTER), self.count(LEAVE), "taken as often as given back");
     }
 }
 
@@ -129,11 +142,13 @@ pub struct Options {
     pub env: &'static [(&'static str, &'static str)],
     /// Stop reading, and let go of the terminal, when this is on the screen.
     pub until: Option<&'static str>,
+    /// A shell with job control has the terminal, and starts the program when told to: `"$LAB"`.
+    pub shell: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { columns: 80, rows: 24, arguments: &[], env: &[], until: None }
+        Options { columns: 80, rows: 24, arguments: &[], env: &[], until: None, shell: false }
     }
 }
 
@@ -141,8 +156,12 @@ impl Options {
     pub fn start(self, home: &Home) -> Lab {
         let Options { columns, rows, until, .. } = self;
         let pty = native_pty_system().openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_hvd-lab"));
-        command.args(self.arguments);
+        let lab = env!("CARGO_BIN_EXE_hvd-lab");
+        let mut command = CommandBuilder::new(if self.shell { "bash" } else { lab });
+        // Without its line editor the shell leaves the terminal's modes alone.
+        command.args(if self.shell { &["--norc", "--noprofile", "--noediting", "-i"] } else { self.arguments });
+        command.env("LAB", lab);
+        command.env("PS1", "prompt> ");
         for name in ["NO_COLOR", "STAND_IN", "STAND_IN_EPOCH_SECONDS"] {
             command.env_remove(name);
         }
@@ -151,7 +170,10 @@ impl Options {
         self.env.iter().for_each(|(name, value)| command.env(name, value));
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);
-        let seen = Arc::new((Mutex::new(Seen { terminal: vt100::Parser::new(rows, columns, 0), ended: false }), Condvar::new()));
+        let seen = Arc::new((
+            Mutex::new(Seen { terminal: vt100::Parser::new(rows, columns, 0), bytes: Vec::new(), ended: false }),
+            Condvar::new(),
+        ));
         let mut output = pty.master.try_clone_reader().unwrap();
         let writer = Arc::clone(&seen);
         std::thread::spawn(move || {
@@ -160,6 +182,7 @@ impl Options {
                 let read = output.read(&mut bytes).unwrap_or(0);
                 let mut seen = writer.0.lock().unwrap();
                 seen.terminal.process(&bytes[..read]);
+                seen.bytes.extend(&bytes[..read]);
                 seen.ended |= read == 0;
                 writer.1.notify_all();
                 let enough = until.is_some_and(|text| seen.terminal.screen().contents().contains(text));

@@ -57,6 +57,8 @@ pub enum Command {
     LeaveRunning,
     /// Quit window: the run is stopped first.
     StopAndQuit,
+    /// Back to the shell, until it continues the job.
+    Suspend,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +74,8 @@ pub enum On {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
+    /// Panes and windows alike.
+    Everywhere,
     /// The panes, whichever has the focus.
     Panes,
     Pane(Pane),
@@ -119,6 +123,7 @@ static TABLES: &[&[Binding]] = &[
     panes::DEVICES,
     panes::RUNS,
     panes::ALL,
+    windows::EVERYWHERE,
     windows::EDIT,
     windows::HELP,
     windows::DETAILS,
@@ -142,6 +147,7 @@ pub fn command(mode: ModeKind, focus: Pane, key: KeyEvent) -> Option<Command> {
 /// The bindings in force, the most specific first.
 pub fn active(mode: ModeKind, focus: Pane) -> impl Iterator<Item = &'static Binding> {
     table().filter(move |binding| match binding.scope {
+        Scope::Everywhere => true,
         Scope::Panes => mode == ModeKind::Normal,
         Scope::Pane(pane) => mode == ModeKind::Normal && pane == focus,
         Scope::Window(kind) => mode == kind,

@@ -6,8 +6,11 @@ use crossterm::event::KeyCode as K;
 
 use super::super::mode::ModeKind;
 use super::On::{self, Char, Code, Ctrl};
-use super::Scope::Window;
+use super::Scope::{Everywhere, Window};
 use super::{Binding, Command as C, DOWN, ENTER, LEFT, RIGHT, UP, row};
+
+pub static EVERYWHERE: &[Binding] =
+    &[row(Everywhere, &[Ctrl('z')], C::Suspend, "Ctrl-Z", "", "back to the shell; `fg` shows the screen again")];
 
 pub static EDIT: &[Binding] = &[
     row(Window(ModeKind::Edit), ENTER, C::Accept, "Enter", "take over", "take the typed value over"),

@@ -30,6 +30,7 @@ pub fn lines(state: &State) -> Vec<Line<'static>> {
         }));
     };
     section("Everywhere".into(), Scope::Panes);
+    section("In windows too".into(), Scope::Everywhere);
     for pane in Pane::ALL {
         section(format!("In {}", pane.title()), Scope::Pane(pane));
     }

@@ -24,15 +24,19 @@ fn a_panic_gives_the_terminal_back_and_shows_its_message() {
         unreachable!("a panic of a helper thread ends the program");
     }
     for place in ["drawing thread", "helper thread"] {
-        let screen = watch(place);
+        let (screen, bytes) = watch(place);
+        for once in ["\x1b[?1049h", "\x1b[?1049l"] {
+            let count = bytes.windows(once.len()).filter(|window| *window == once.as_bytes()).count();
+            assert_eq!(count, 1, "{place}: {once:?}");
+        }
         let shown = screen.contents();
         assert!(shown.contains("fell on purpose"), "{place}: {shown}");
         assert!(!screen.alternate_screen() && !screen.hide_cursor(), "{place}");
     }
 }
 
-/// The terminal after the child has fallen.
-fn watch(place: &str) -> vt100::Screen {
+/// The terminal after the child has fallen, and all that the child wrote.
+fn watch(place: &str) -> (vt100::Screen, Vec<u8>) {
     let pty = native_pty_system().openpty(PtySize { rows: 24, cols: 120, pixel_width: 0, pixel_height: 0 }).unwrap();
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--nocapture", "tui::tests::panic::a_panic_gives_the_terminal_back_and_shows_its_message"]);
@@ -42,10 +46,11 @@ fn watch(place: &str) -> vt100::Screen {
     drop(pty.slave);
     let mut output = pty.master.try_clone_reader().unwrap();
     let mut terminal = vt100::Parser::new(24, 120, 0);
-    let mut bytes = [0; 4096];
+    let (mut bytes, mut all) = ([0; 4096], Vec::new());
     // Ends when the child does: reading a terminal that nobody holds open is an error.
     while let Ok(read @ 1..) = output.read(&mut bytes) {
         terminal.process(&bytes[..read]);
+        all.extend(&bytes[..read]);
     }
     let end = Instant::now() + Duration::from_secs(20);
     let status = loop {
@@ -58,5 +63,5 @@ fn watch(place: &str) -> vt100::Screen {
     assert!(!status.success());
     let termios = pty.master.get_termios().unwrap();
     assert!(termios.local_flags.bits() & nix::libc::ICANON != 0, "{place}: still raw");
-    terminal.screen().clone()
+    (terminal.screen().clone(), all)
 }

@@ -15,6 +15,9 @@ use crate::domain::step::{Step, StepSet};
 const PAGE: usize = 10;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
+    if command == Command::Suspend {
+        return vec![Effect::Suspend];
+    }
     if state.mode != Mode::Normal {
         return window::obey(state, command);
     }
