@@ -19,8 +19,8 @@ pub enum Effect {
     Stop(RunId),
     /// Follow this run, and no other.
     Watch(RunId),
-    /// Read the curves of the run that others are compared with.
-    ReadBaseline(RunId),
+    /// Read the curves of a run that the chart shows and that is not followed.
+    ReadCurves(RunId),
     ListRuns,
     /// What this run shows of each step.
     Judge(RunId),

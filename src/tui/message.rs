@@ -21,8 +21,8 @@ pub enum Message {
     Runs(Vec<RunSummary>),
     /// What the followed run has written since the last time.
     Updates(RunId, Vec<RunUpdate>),
-    /// The curves of the baseline run.
-    Baseline(RunId, Curves),
+    /// The curves of a run that is not followed.
+    Curves(RunId, Curves),
     /// What a run shows of each step, and which steps are done for the first time.
     Judged(RunId, Vec<Verdict>, Vec<Step>),
     Telemetry(TelemetrySample),

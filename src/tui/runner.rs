@@ -121,7 +121,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             launch::stop(store, run)?;
             return Ok(None);
         }
-        Effect::ReadBaseline(run) => Message::Baseline(run, curves(&store.folder(run))),
+        Effect::ReadCurves(run) => Message::Curves(run, curves(&store.folder(run))),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => {
             let judged = judge(store, &RunStore::default_home()?, run, None)?;

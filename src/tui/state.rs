@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use super::chart_view::ChartView;
 use super::log_buffer::Source;
 use super::message::DataInfo;
 use super::mode::Mode;
 use super::settings::Field;
 use super::theme::Theme;
-use super::watched::{Curves, Watched};
+use super::watched::Watched;
 use crate::course::{Catalog, Prediction, Verdict};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::run::{RunSpec, RunState};
@@ -114,11 +115,10 @@ pub struct State {
     pub watched: Option<Watched>,
     /// The user's choice; see [`State::baseline`].
     pub baseline: Option<RunId>,
-    pub baseline_curves: Option<(RunId, Curves)>,
     pub log: LogTab,
     /// One past the last line shown; `None` follows new lines.
     pub log_end: Option<usize>,
-    pub chart: ChartTab,
+    pub chart_view: ChartView,
     pub devices: Option<TelemetrySample>,
     pub devices_scroll: usize,
     pub lessons: Catalog,
@@ -152,10 +152,9 @@ impl State {
             listed: false,
             watched: None,
             baseline: None,
-            baseline_curves: None,
             log: LogTab::Root,
             log_end: None,
-            chart: ChartTab::Loss,
+            chart_view: ChartView::default(),
             devices: None,
             devices_scroll: 0,
             lessons: Catalog::default(),

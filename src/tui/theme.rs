@@ -12,6 +12,13 @@ use crate::domain::run::RunState;
 const BLUE: Color = Color::Indexed(32);
 const ORANGE: Color = Color::Indexed(166);
 
+/// How many runs the chart can tell apart by colour.
+pub const RUN_COLOURS: usize = 8;
+
+/// Blue, orange, magenta, olive, violet, grey, pink, deep blue. Each has a contrast of 3:1 or more on black and on white, and
+/// any two differ by 16 or more in CIE Lab to the usual eye, without red cones and without green ones.
+const RUNS: [u8; RUN_COLOURS] = [32, 166, 126, 101, 93, 244, 169, 26];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     /// False with NO_COLOR.
@@ -68,6 +75,11 @@ impl Theme {
             RunState::Stopping | RunState::Failed => self.warn(),
             RunState::Stopped => self.dim(),
         }
+    }
+
+    /// The colour of a run in the chart, by the slot that [`super::chart_view::ChartView::slot`] gives it.
+    pub fn run(self, slot: usize) -> Style {
+        self.coloured(Color::Indexed(RUNS[slot % RUNS.len()]))
     }
 
     pub fn marker(self) -> Marker {

@@ -8,6 +8,7 @@ mod window;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
+use super::chart_view;
 use super::effect::Effect;
 use super::keymap;
 use super::message::Message;
@@ -29,8 +30,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Tick(now_s) => tick(state, now_s),
         Message::Runs(runs) => list(state, runs),
         Message::Updates(run, updates) => follow(state, run, updates),
-        Message::Baseline(run, curves) => {
-            state.baseline_curves = Some((run, curves));
+        Message::Curves(run, curves) => {
+            state.chart_view.receive(run, curves);
             Vec::new()
         }
         Message::Judged(run, verdicts, new) => {
@@ -129,7 +130,7 @@ fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
     if let Some(run) = revived(state) {
         effects.extend(watch(state, run));
     }
-    effects.extend(read_baseline(state));
+    effects.extend(chart_view::refresh(state));
     effects
 }
 
@@ -180,15 +181,7 @@ fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
     state.watched = Some(Watched::new(run));
     state.log = LogTab::Root;
     state.log_end = None;
-    vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)]
-}
-
-/// Asks for the curves of the baseline if they are not those on the screen already.
-fn read_baseline(state: &mut State) -> Vec<Effect> {
-    let Some(baseline) = state.baseline().map(|run| run.id) else { return Vec::new() };
-    if state.baseline_curves.as_ref().is_some_and(|(run, _)| *run == baseline) {
-        return Vec::new();
-    }
-    state.baseline_curves = Some((baseline, Default::default()));
-    vec![Effect::ReadBaseline(baseline)]
+    let mut effects = vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)];
+    effects.extend(chart_view::refresh(state));
+    effects
 }

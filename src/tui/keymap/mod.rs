@@ -21,6 +21,8 @@ pub enum Command {
     Stop,
     Continue,
     Baseline,
+    /// Keeps the chosen run in the chart, or lets it go.
+    Pin,
     Details,
     /// The lesson of the chosen step.
     Lesson,

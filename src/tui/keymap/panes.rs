@@ -46,6 +46,7 @@ pub static LOG: &[Binding] = &[
 pub static CHART: &[Binding] = &[
     row(In(Pane::Chart), LEFT, C::Left, "←→", "loss/accuracy", "loss or accuracy, where only one fits"),
     row(In(Pane::Chart), RIGHT, C::Right, "", "", ""),
+    row(In(Pane::Chart), &[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
 ];
 
 pub static DEVICES: &[Binding] =
@@ -58,6 +59,7 @@ pub static RUNS: &[Binding] = &[
     row(In(Pane::Runs), &[Code(K::PageDown)], C::PageDown, "", "", ""),
     row(In(Pane::Runs), &[Code(K::Home), Char('g')], C::First, "", "", ""),
     row(In(Pane::Runs), &[Code(K::End), Char('G')], C::Last, "", "", ""),
+    row(In(Pane::Runs), &[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
     row(In(Pane::Runs), ENTER, C::Details, "Enter", "details", "details of the chosen run"),
 ];
 

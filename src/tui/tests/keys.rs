@@ -114,7 +114,7 @@ fn the_baseline_is_the_users_choice() {
     state.focus = Pane::Runs;
     type_text(&mut state, "jjj");
     assert_eq!(state.watched.as_ref().unwrap().id, RunId(2));
-    assert_eq!(type_text(&mut state, "b"), [Effect::ReadBaseline(RunId(2))]);
+    assert_eq!(type_text(&mut state, "b"), [], "its curves are on the screen");
     assert_eq!(state.baseline().unwrap().id, RunId(2));
     let gained = state.comparison(state.summary(RunId(3)).unwrap()).unwrap();
     assert!((gained.speedup.unwrap() - 1990.0 / 1964.0).abs() < 1e-9);
@@ -280,4 +280,43 @@ fn a_long_window_scrolls_to_its_end_and_no_further() {
     press(&mut state, KeyCode::Up);
     assert_ne!(text(&state, 80, 24), end, "one step back shows at once");
     assert!(end.contains("details of the chosen run"));
+}
+
+#[test]
+fn a_pinned_run_keeps_its_colour_and_letter_while_others_come_and_go() {
+    let mut state = samples::compared();
+    state.focus = Pane::Runs;
+    // Runs 5 (chosen) and 1 (the baseline) show; pin 5, then walk down to 3.
+    type_text(&mut state, "p");
+    let of = |state: &super::super::state::State, run| (state.chart_view.slot(RunId(run)), state.chart_view.letter(RunId(run)));
+    let five = of(&state, 5);
+    assert_eq!(five, (Some(4), Some('E')));
+    let effects = type_text(&mut state, "j");
+    assert!(effects.contains(&Effect::ReadCurves(RunId(5))), "it is no longer followed: {effects:?}");
+    type_text(&mut state, "jp");
+    assert_eq!((of(&state, 5), of(&state, 3), of(&state, 4)), (five, (Some(2), Some('C')), (None, None)));
+    // Unpinned and no longer chosen: its colour is free.
+    press(&mut state, KeyCode::Home);
+    type_text(&mut state, "p");
+    assert!(!state.chart_view.is_pinned(RunId(5)) && state.chart_view.is_pinned(RunId(3)));
+    type_text(&mut state, "j");
+    assert_eq!(of(&state, 5), (None, None));
+}
+
+#[test]
+fn runs_never_share_a_colour_and_a_pin_too_many_says_what_to_do() {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Runs((1..=20).map(|id| samples::finished(id, 1, 900.0)).collect()));
+    state.focus = Pane::Runs;
+    // 20, 12 and 4 would like the same colour.
+    for _ in 0..7 {
+        type_text(&mut state, "pjj");
+    }
+    let notice = state.notice.clone().unwrap();
+    assert!(notice.is_error && notice.text.contains("6 runs are pinned (20, 18, 16, 14, 12, 10)"), "{}", notice.text);
+    let shown = super::super::chart_view::shown(&state);
+    assert_eq!(shown.len(), 8);
+    let mut slots: Vec<_> = shown.iter().map(|run| state.chart_view.slot(*run).unwrap()).collect();
+    slots.sort_unstable();
+    assert_eq!(slots, (0..8).collect::<Vec<_>>());
 }

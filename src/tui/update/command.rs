@@ -2,12 +2,13 @@
 //!
 //! Never does nothing: a command that cannot be followed says why.
 
+use super::super::chart_view;
 use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{ChartTab, Pane, State};
-use super::{lesson, read_baseline, watch, window};
+use super::{lesson, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -29,6 +30,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Stop => stop(state),
         Command::Continue => continue_run(state),
         Command::Baseline => return baseline(state),
+        Command::Pin => return chart_view::toggle_pin(state),
         Command::Details => match state.watched.as_ref().map(|watched| watched.id) {
             Some(run) => state.mode = Mode::Details { run, scroll: 0 },
             None => state.inform("no run yet: r starts one"),
@@ -65,7 +67,7 @@ fn in_pane(state: &mut State, command: Command) -> Vec<Effect> {
         Pane::Settings => return settings(state, command),
         Pane::Devices => state.devices_scroll = moved(state.devices_scroll, device_rows(state), command),
         Pane::Chart => {
-            state.chart = match state.chart {
+            state.chart_view.tab = match state.chart_view.tab {
                 ChartTab::Loss => ChartTab::Accuracy,
                 ChartTab::Accuracy => ChartTab::Loss,
             }
@@ -250,5 +252,5 @@ pub fn baseline(state: &mut State) -> Vec<Effect> {
     }
     state.baseline = Some(id);
     state.inform(format!("speed-up and efficiency now compare with run {id}"));
-    read_baseline(state)
+    chart_view::refresh(state)
 }
