@@ -2,21 +2,28 @@
 //!
 //! Never draws a screen.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use anyhow::Context;
 
 use super::Usage;
 use super::table::{or_dash, render};
 use crate::domain::units;
-use crate::runs::{self, Row, RunId, RunStore, RunSummary};
+use crate::runs::export::Format;
+use crate::runs::{Published, Report, Row, RunId, RunStore, RunSummary, references};
 
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab compare                      all runs, against the oldest with the fewest ranks
   hvd-lab compare 1 2 5                run 1 is the baseline
   hvd-lab compare --baseline 3 --json
+  hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv and .json
+  hvd-lab compare --published          with what others published, in rows of their own
 
 Throughput counts the images of all processes per second of training; validation and start-up are kept apart.
-`waits` is exposed communication: the part of training, over all processes, that went by waiting for gradients of others.";
+`waits` is exposed communication: the part of training, over all processes, that went by waiting for gradients of others.
+`device-s` is training time, times GPUs, or ranks on the CPU.";
 
 /// Put runs side by side: speed-up, scaling efficiency, time to the target accuracy, and what differs.
 #[derive(Debug, clap::Args)]
@@ -27,13 +34,28 @@ pub struct Args {
     /// The run that the others are measured against [default: the first one named].
     #[arg(long, value_name = "ID")]
     baseline: Option<RunId>,
-    /// One JSON object.
+    /// With rows of what others published.
     #[arg(long)]
+    published: bool,
+    /// One JSON object: short for `--format json`.
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// md, csv, json or svg [default: a table for people, or what the name of FILE ends in].
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Write it there.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
+    let format = match (&args.format, &args.out) {
+        (Some(format), _) => Some(*format),
+        (None, _) if args.json => Some("json".parse().map_err(Usage)?),
+        (None, Some(file)) => Some(Format::of(file).map_err(Usage)?),
+        (None, None) => None,
+    };
     let mut chosen = match args.ids.is_empty() {
         false => args.ids.iter().map(|id| store.summary(*id)).collect::<Result<Vec<_>, _>>()?,
         true => store.list().into_iter().filter(|run| run.figures.images_per_sec.is_some()).collect(),
@@ -48,24 +70,38 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !chosen.iter().any(|run| run.id == baseline.id) {
         chosen.insert(0, baseline.clone());
     }
-    let rows = runs::table(&chosen, &baseline);
-    if args.json {
-        let runs: Vec<_> =
-            rows.iter().zip(&chosen).map(|(row, run)| serde_json::json!({ "comparison": row, "run": run })).collect();
-        let whole = serde_json::json!({ "baseline": baseline.id, "runs": runs });
-        super::print(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;
-        return Ok(ExitCode::SUCCESS);
+    let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
+    let text = format.map_or_else(|| for_people(&report), |format| format.text(&report));
+    match args.out {
+        None => super::print(&text).map(|_| ())?,
+        Some(file) => {
+            std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            super::print(&format!("wrote {}\n", file.display()))?;
+        }
     }
-    let heading = ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "accuracy", "differs in"];
-    let cells: Vec<_> = rows.iter().zip(&chosen).map(|(row, run)| cells(row, run)).collect();
-    super::print(&render(&heading, &cells))?;
     Ok(ExitCode::SUCCESS)
 }
 
+fn for_people(report: &Report) -> String {
+    let heading =
+        ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
+    let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
+    let mut text = render(&heading, &cells);
+    for source in report.published {
+        text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
+        let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];
+        text.push_str(&render(&heading, &source.rows.iter().map(published).collect::<Vec<_>>()));
+    }
+    text
+}
+
+fn times(ratio: f64) -> String {
+    format!("{ratio:.2}x")
+}
+
 fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
-    let times = |ratio: f64| format!("{ratio:.2}x");
-    let differs: Vec<String> =
-        row.differences.iter().map(|one| format!("{} {} (not {})", one.setting, one.run, one.baseline)).collect();
+    let differs = row.differences.iter().map(|one| format!("{} {} (not {})", one.label(), one.run, one.baseline));
+    let differs: Vec<String> = row.not_comparable.map(|reason| format!("({reason})")).into_iter().chain(differs).collect();
     vec![
         run.id.to_string(),
         run.figures.np.to_string(),
@@ -75,7 +111,22 @@ fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
         or_dash(run.exposed_communication.map(|part| format!("{:.1} %", part * 100.0))),
         or_dash(run.figures.seconds_to_target.map(units::seconds)),
         or_dash(row.comparison.speedup_to_target.map(times)),
+        or_dash(row.device_seconds.map(units::rate)),
         or_dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),
         if row.is_baseline { "(baseline)".into() } else { differs.join(", ") },
+    ]
+}
+
+fn published(row: &Published) -> Vec<String> {
+    vec![
+        row.label.clone(),
+        row.np.to_string(),
+        or_dash(row.rate()),
+        or_dash(row.speedup().map(times)),
+        or_dash(row.scaling_efficiency().map(units::percent)),
+        or_dash(row.speedup_to_target.map(times)),
+        or_dash(row.duration()),
+        or_dash(row.test_accuracy()),
+        if row.baseline { "(its baseline)".into() } else { row.note.clone().unwrap_or_default() },
     ]
 }

@@ -1,41 +1,123 @@
-//! `hvd-lab runs`: list the runs.
+//! `hvd-lab runs`: list, name and delete runs.
 //!
-//! Never draws a screen.
+//! Never draws a screen, and never removes a run for good unless told so twice.
 
+use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 
+use super::Usage;
 use super::table::{or_dash, render};
 use crate::domain::units;
-use crate::runs::{RunStore, RunSummary};
+use crate::host;
+use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, select};
 
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab runs
-  hvd-lab runs --json | jq '.[-1].figures.images_per_sec'";
+  hvd-lab runs --filter 'np:2 !failed' --sort img/s
+  hvd-lab runs name 7 'two ranks, no warm-up'
+  hvd-lab runs delete 3 4                   to the trash; `hvd-lab runs restore 3` brings it back
+  hvd-lab runs --json | jq '.[-1].figures.images_per_sec'
+
+A filter is words that all have to fit; `!` before one that must not. `np:2` looks in one field: run, state, np, steps, model,
+data, preset, host, name, note.";
 
 /// List the runs.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    verb: Option<RunsVerb>,
+    /// Only runs that fit all these words.
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// run, np, img/s, time, to-target, accuracy, device-s, state or name: best first [default: oldest run first].
+    #[arg(long, value_name = "KEY")]
+    sort: Option<SortKey>,
+    /// The other way round.
+    #[arg(long)]
+    reverse: bool,
     /// One JSON array with everything that is known of each run.
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum RunsVerb {
+    /// Name a run; without a name, take it away.
+    Name { id: RunId, name: Vec<String> },
+    /// Write a note to a run; without a text, take it away.
+    Note { id: RunId, text: Vec<String> },
+    /// Move runs to the trash, from where they can be restored.
+    Delete {
+        #[arg(required = true)]
+        ids: Vec<RunId>,
+    },
+    /// Bring runs back from the trash; without a number the one deleted last.
+    Restore { ids: Vec<RunId> },
+    /// List what is in the trash.
+    Trash,
+    /// Remove for good what is in the trash (asks first).
+    EmptyTrash {
+        /// Only runs that were deleted so many days ago or earlier.
+        #[arg(long, value_name = "DAYS", default_value_t = 0.0)]
+        older_than: f64,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let runs = RunStore::open_default()?.list();
+    let store = RunStore::open_default()?;
+    match args.verb {
+        None => list(&store, &args)?,
+        Some(RunsVerb::Name { id, name }) => {
+            store.set_name(id, &name.join(" "))?;
+            let name = store.record(id)?.name;
+            super::print(&name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")))?;
+        }
+        Some(RunsVerb::Note { id, text }) => {
+            store.set_note(id, &text.join(" "))?;
+            let note = store.record(id)?.note;
+            super::print(&note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")))?;
+        }
+        Some(RunsVerb::Delete { ids }) => {
+            for id in ids {
+                store.delete(id)?;
+                super::print(&format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))?;
+            }
+        }
+        Some(RunsVerb::Restore { ids }) => {
+            let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { ids.into_iter().map(Some).collect() };
+            for id in wanted {
+                super::print(&format!("run {} is back\n", store.restore(id)?))?;
+            }
+        }
+        Some(RunsVerb::Trash) => trash(&store.deleted())?,
+        Some(RunsVerb::EmptyTrash { older_than, yes }) => return empty(&store, older_than, yes),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
+    let (all, filter) = (store.list(), Filter::new(&args.filter));
+    // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
+    let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
     if args.json {
         super::print(&format!("{}\n", serde_json::to_string_pretty(&runs)?))?;
-    } else if runs.is_empty() {
+    } else if all.is_empty() {
         super::print("no runs yet: `hvd-lab run` starts one\n")?;
+    } else if runs.is_empty() {
+        super::print(&format!("none of {} runs fits `{}`\n", all.len(), filter.text()))?;
     } else {
         let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
-        super::print(&render(&heading, &runs.iter().map(cells).collect::<Vec<_>>()))?;
+        super::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
         for run in runs.iter().filter(|run| run.record.is_none()) {
             super::print(&format!("run {}: {}\n", run.id, run.status.message))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn cells(run: &RunSummary) -> Vec<String> {
@@ -54,4 +136,43 @@ fn cells(run: &RunSummary) -> Vec<String> {
         or_dash(run.training_seconds.map(units::seconds)),
         run.record.as_ref().and_then(|record| record.name.clone()).unwrap_or_default(),
     ]
+}
+
+fn trash(deleted: &[Deleted]) -> anyhow::Result<()> {
+    if deleted.is_empty() {
+        super::print("the trash is empty\n")?;
+        return Ok(());
+    }
+    let cells = deleted.iter().map(|run| {
+        let name = run.name.clone().unwrap_or_default();
+        vec![run.id.to_string(), units::date(run.deleted_s), units::bytes(run.bytes()), name]
+    });
+    super::print(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))?;
+    Ok(())
+}
+
+fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCode> {
+    let until = host::now_s() - older_than * 86_400.0;
+    let old: Vec<Deleted> = store.deleted().into_iter().filter(|run| run.deleted_s <= until).collect();
+    if old.is_empty() {
+        super::print("nothing in the trash to remove\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let numbers: Vec<String> = old.iter().map(|run| run.id.to_string()).collect();
+    let what = format!("run {} ({})", numbers.join(", "), units::bytes(old.iter().map(Deleted::bytes).sum()));
+    if !yes {
+        if !io::stdin().is_terminal() {
+            return Err(Usage(format!("this would remove {what} for good: say --yes if that is meant")).into());
+        }
+        super::print(&format!("remove {what} for good? [y/N] "))?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            super::print("nothing was removed\n")?;
+            return Ok(ExitCode::from(1));
+        }
+    }
+    store.empty_trash(&old)?;
+    super::print(&format!("removed {what}\n"))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -126,7 +126,7 @@ pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<
         force: record.force,
     };
     plan(again, &folder)?;
-    folder.write_record(&record)?;
+    folder.change_record(|record| record.spec.epochs = epochs_total)?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
     spawn_supervisor(&folder)

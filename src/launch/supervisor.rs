@@ -133,7 +133,6 @@ impl Supervisor {
                 done = &mut fetching => {
                     let images = done.map_err(|error| format!("fetching the images broke off: {error}"))?;
                     let images = images.map_err(|error| error.to_string())?;
-                    self.record.data_label = images.label.clone();
                     return Ok(images);
                 }
             }
@@ -148,13 +147,14 @@ impl Supervisor {
             .map_err(|error| error.to_string())?;
         let note = images.note.iter().map(|note| format!(" ({note})")).collect::<String>();
         line.notes.push(format!("images: {}{note}", images.label));
-        self.record.attempts.push(Attempt {
-            argv: line.argv.clone(),
-            env: line.env.clone(),
-            started_s: host::now_s(),
-            epochs: self.record.spec.epochs,
+        let attempt =
+            Attempt { argv: line.argv.clone(), env: line.env.clone(), started_s: host::now_s(), epochs: self.record.spec.epochs };
+        // Only what is the supervisor's to say: the run may have been given a name since it began.
+        let changed = self.folder.change_record(|record| {
+            record.data_label = images.label.clone();
+            record.attempts.push(attempt);
         });
-        self.folder.write_record(&self.record).map_err(|error| error.to_string())?;
+        self.record = changed.map_err(|error| error.to_string())?;
         Ok((line, setup.flavour))
     }
 
@@ -175,15 +175,10 @@ impl Supervisor {
     }
 
     fn remember_versions(&mut self, versions: &BTreeSet<String>) {
-        let known = self.record.versions.len();
-        for version in versions {
-            if !self.record.versions.contains(version) {
-                self.record.versions.push(version.clone());
-            }
-        }
-        if self.record.versions.len() > known {
+        let new = |known: &[String]| versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
+        if !new(&self.record.versions).is_empty() {
             // Good to know, but no reason for a run to fail.
-            let _ = self.folder.write_record(&self.record);
+            let _ = self.folder.change_record(|record| record.versions.extend(new(&record.versions)));
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Runs side by side: what they gained over a baseline, and what was asked for differently.
 //!
-//! Never reads a file: summaries in, rows out.
+//! Never reads a file: summaries in, rows out. Never compares what cannot be compared: the reason stands there instead.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{RunId, RunSummary};
+use super::{RunId, RunRecord, RunSummary};
 use crate::domain::run::RunSpec;
 use crate::domain::speedup::{self, Comparison};
+use crate::domain::step::{Step, StepSet};
 
 /// One run against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,6 +17,10 @@ pub struct Row {
     pub is_baseline: bool,
     #[serde(flatten)]
     pub comparison: Comparison,
+    /// Why there are no ratios.
+    pub not_comparable: Option<&'static str>,
+    /// What the run cost: its training time, times GPUs, or ranks on the CPU.
+    pub device_seconds: Option<f64>,
     pub differences: Vec<Difference>,
 }
 
@@ -27,47 +32,70 @@ pub struct Difference {
     pub run: String,
 }
 
-/// Compare each run with `baseline`.
-pub fn table(runs: &[RunSummary], baseline: &RunSummary) -> Vec<Row> {
-    runs.iter()
-        .map(|run| Row {
+impl Row {
+    pub fn new(run: &RunSummary, baseline: &RunSummary) -> Row {
+        let gained = gained(run, baseline);
+        Row {
             id: run.id,
             is_baseline: run.id == baseline.id,
-            comparison: speedup::compare(&run.figures, &baseline.figures),
+            comparison: gained.unwrap_or_default(),
+            not_comparable: gained.err(),
+            device_seconds: run.device_seconds(),
             differences: match (&baseline.record, &run.record) {
-                (Some(baseline), Some(run)) => {
-                    let mut found = differences(&baseline.spec, &run.spec);
-                    if baseline.data_label != run.data_label {
-                        let difference =
-                            |a: &str, b: &str| Difference { setting: "images".into(), baseline: a.to_owned(), run: b.to_owned() };
-                        found.push(difference(&baseline.data_label, &run.data_label));
-                    }
-                    found
-                }
+                (Some(baseline), Some(run)) => differences(baseline, run),
                 _ => Vec::new(),
             },
-        })
-        .collect()
+        }
+    }
+}
+
+/// What `run` gained over `baseline`, or why that cannot be said.
+///
+/// # Errors
+/// The reason, as a part of a sentence.
+pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+    let (Some(with), Some(record)) = (&baseline.record, &run.record) else { return Err("its record cannot be read") };
+    if with.spec.model != record.spec.model {
+        return Err("other model than the baseline");
+    }
+    if with.data_label != record.data_label {
+        return Err("other data than the baseline");
+    }
+    Ok(speedup::compare(&run.figures, &baseline.figures))
+}
+
+/// In what two runs differ: steps and settings in alphabetical order, then images, host and the versions of the code.
+pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
+    let mut found = settings(&baseline.spec, &run.spec);
+    let mut also = |setting: &str, baseline: String, run: String| {
+        if baseline != run {
+            found.push(Difference { setting: setting.into(), baseline, run });
+        }
+    };
+    also("images", baseline.data_label.clone(), run.data_label.clone());
+    also("host", baseline.host.clone(), run.host.clone());
+    // Only those that the other has not.
+    let versions = |of: &RunRecord, other: &RunRecord| {
+        let own: Vec<&str> = of.versions.iter().filter(|one| !other.versions.contains(one)).map(String::as_str).collect();
+        if own.is_empty() { "none".to_owned() } else { own.join(", ") }
+    };
+    also("versions", versions(baseline, run), versions(run, baseline));
+    found
 }
 
 /// The settings in which two runs differ, in alphabetical order.
-pub fn differences(baseline: &RunSpec, run: &RunSpec) -> Vec<Difference> {
+fn settings(baseline: &RunSpec, run: &RunSpec) -> Vec<Difference> {
     // Over the serialised form, so that a new setting needs no line here.
     let (Ok(Value::Object(before)), Ok(Value::Object(after))) = (serde_json::to_value(baseline), serde_json::to_value(run))
     else {
         return Vec::new();
     };
-    let mut found: Vec<Difference> = after
-        .iter()
-        .filter(|(setting, value)| before.get(*setting) != Some(value))
-        .map(|(setting, value)| Difference {
-            setting: setting.clone(),
-            baseline: before.get(setting).map(|value| plain(setting, value)).unwrap_or_default(),
-            run: plain(setting, value),
-        })
-        .collect();
-    found.sort_by(|a, b| a.setting.cmp(&b.setting));
-    found
+    // A setting that is left out where it is empty may stand in one of them only.
+    let mut names: Vec<&String> = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name))).collect();
+    names.sort();
+    let value = |all: &serde_json::Map<String, Value>, name: &str| plain(name, all.get(name).unwrap_or(&Value::Null));
+    let differing = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
+    differing.map(|name| Difference { setting: name.clone(), baseline: value(&before, name), run: value(&after, name) }).collect()
 }
 
 fn plain(setting: &str, value: &Value) -> String {
@@ -75,7 +103,29 @@ fn plain(setting: &str, value: &Value) -> String {
         Value::Null if setting.ends_with("_images") => "all".into(),
         Value::Null => "none".into(),
         Value::String(text) => text.clone(),
+        Value::Array(words) => words.iter().map(|word| plain("", word)).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
+    }
+}
+
+impl Difference {
+    /// The setting in words.
+    pub fn label(&self) -> String {
+        self.setting.replace('_', " ")
+    }
+
+    /// Which steps went or came, each by its title; nothing for other settings.
+    pub fn steps(&self) -> Vec<String> {
+        let (Ok(before), Ok(after)) = (self.baseline.parse::<StepSet>(), self.run.parse::<StepSet>()) else {
+            return Vec::new();
+        };
+        if self.setting != "steps" {
+            return Vec::new();
+        }
+        let changed = Step::ALL.into_iter().filter(|step| before.contains(*step) != after.contains(*step));
+        changed
+            .map(|step| format!("{} {} {}", if after.contains(step) { "with" } else { "without" }, step.number(), step.title()))
+            .collect()
     }
 }
 
@@ -83,15 +133,31 @@ fn plain(setting: &str, value: &Value) -> String {
 mod tests {
     use super::*;
 
+    fn words(found: Vec<Difference>) -> Vec<String> {
+        found.into_iter().map(|one| format!("{} {} -> {}", one.setting, one.baseline, one.run)).collect()
+    }
+
     #[test]
     fn only_what_differs_is_named() {
         let baseline = RunSpec::sample();
-        let run = RunSpec { np: 4, train_images: None, hosts: Some("a:4".into()), ..baseline.clone() };
-        let found: Vec<_> = differences(&baseline, &run)
-            .into_iter()
-            .map(|one| format!("{} {} -> {}", one.setting, one.baseline, one.run))
-            .collect();
-        assert_eq!(found, ["hosts none -> a:4", "np 2 -> 4", "train_images 12000 -> all"]);
-        assert_eq!(differences(&run, &run), []);
+        let flags = vec!["--precision".into(), "bf16".into()];
+        let run =
+            RunSpec { np: 4, train_images: None, hosts: Some("a:4".into()), trainer_flags: flags.clone(), ..baseline.clone() };
+        let expected = ["hosts none -> a:4", "np 2 -> 4", "train_images 12000 -> all", "trainer_flags none -> --precision bf16"];
+        assert_eq!(words(settings(&baseline, &run)), expected);
+        let back = settings(&run, &baseline);
+        assert_eq!(words(back)[3], "trainer_flags --precision bf16 -> none", "a flag that went is a difference too");
+        assert_eq!(settings(&run, &run), []);
+    }
+
+    #[test]
+    fn steps_are_told_by_their_titles() {
+        let baseline = RunSpec::sample();
+        let steps = StepSet::ALL.without(Step::Broadcast).without(Step::Warmup);
+        let found = settings(&baseline, &RunSpec { steps, ..baseline.clone() });
+        assert_eq!(found[0].steps(), ["without 4 Broadcast the weights", "without 9 Warm the rate up"]);
+        let found = settings(&RunSpec { steps, ..baseline.clone() }, &baseline);
+        assert_eq!(found[0].steps(), ["with 4 Broadcast the weights", "with 9 Warm the rate up"]);
+        assert_eq!(settings(&baseline, &RunSpec { np: 9, ..baseline.clone() })[0].steps(), [""; 0]);
     }
 }

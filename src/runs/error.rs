@@ -17,6 +17,16 @@ pub enum StoreError {
     Damaged { path: PathBuf, cause: String },
     #[error("there is no run {id}: `hvd-lab runs` lists them")]
     NoRun { id: RunId },
+    #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]
+    StillGoing { id: RunId },
+    #[error("run {id} is not in the trash: `hvd-lab runs trash` lists what is")]
+    NotDeleted { id: RunId },
+    #[error("{} is there already: give another name", path.display())]
+    Exists { path: PathBuf },
+    #[error("the trash is empty: there is no run to bring back")]
+    NothingDeleted,
+    #[error("there is a run {id} already, so the deleted one stays in {}", path.display())]
+    Taken { id: RunId, path: PathBuf },
 }
 
 impl StoreError {

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{Flock, FlockArg};
 use serde::de::DeserializeOwned;
 
 use super::{RunRecord, StoreError, files};
@@ -78,6 +79,22 @@ impl RunFolder {
     /// [`StoreError::Io`].
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
         files::write_json(&self.record_file(), record)
+    }
+
+    /// Change the record as it is now; the new one is returned.
+    ///
+    /// A supervisor and several labs may do so at once: each waits for the other, so that no change is lost.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Damaged`].
+    pub fn change_record(&self, change: impl FnOnce(&mut RunRecord)) -> Result<RunRecord, StoreError> {
+        let folder = File::open(&self.path).map_err(StoreError::io("cannot open the folder", &self.path))?;
+        // A file system without locks: as good as it gets there.
+        let _lock = Flock::lock(folder, FlockArg::LockExclusive).ok();
+        let mut record = self.read_record()?;
+        change(&mut record);
+        self.write_record(&record)?;
+        Ok(record)
     }
 
     /// # Errors

@@ -12,27 +12,37 @@
 //!   launcher.log     what mpirun and the supervisor said themselves
 //!   summary.json     RunSummary of a run that is over: a cache, made again when it is missing
 //!   logs/            checkpoints and TensorBoard files of the trainer
+//! HVD_LAB_HOME/trash/0007-1700000000123/    a run that was deleted, as it was
 //! ```
 
 mod compare;
 mod error;
+pub mod export;
 mod files;
 mod folder;
 mod follower;
 mod orphans;
 pub mod process;
 mod record;
+mod references;
+pub mod scaling;
+mod select;
 mod store;
 mod summary;
+mod trash;
 
-pub use compare::{Difference, Row, differences, table};
+pub use compare::{Difference, Row, differences, gained};
 pub use error::StoreError;
+pub use export::Report;
 pub use files::write_json;
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use record::{Attempt, RunId, RunRecord};
+pub use references::{Published, Source, references};
+pub use select::{FIELDS, Filter, SortKey, select};
 pub use store::RunStore;
-pub use summary::{Accountant, RunSummary, Tally};
+pub use summary::{Accountant, Devices, RunSummary, Tally};
+pub use trash::Deleted;
 
 #[cfg(test)]
 mod tests;

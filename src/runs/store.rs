@@ -46,6 +46,16 @@ impl RunStore {
         RunStore::open(&RunStore::default_home()?)
     }
 
+    /// The folder of all run folders.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether a run was launched on this host: pids of another say nothing.
+    pub(super) fn is_here(&self, record: &RunRecord) -> bool {
+        record.host == self.host
+    }
+
     /// The folder of a run, whether it is there or not.
     pub fn folder(&self, id: RunId) -> RunFolder {
         RunFolder::new(self.root.join(format!("{:04}", id.0)))
@@ -60,9 +70,10 @@ impl RunStore {
         ids
     }
 
-    /// The number that the next run gets, unless another lab takes it first.
+    /// The number that the next run gets, unless another lab takes it first: never that of a run that was deleted.
     pub fn next_id(&self) -> RunId {
-        RunId(self.ids().last().map_or(1, |last| last.0 + 1))
+        let last = self.ids().last().map_or(0, |last| last.0);
+        RunId(last.max(self.highest_deleted()) + 1)
     }
 
     /// Make the folder of a new run and write its record and status; `record.id` is set to its number.
@@ -125,16 +136,31 @@ impl RunStore {
     pub fn status(&self, id: RunId) -> Result<RunStatus, StoreError> {
         let record = self.record(id)?;
         let status = self.folder(id).read_status()?;
-        Ok(orphans::reconcile(&self.folder(id), status, record.host == self.host))
+        Ok(orphans::reconcile(&self.folder(id), status, self.is_here(&record)))
     }
 
-    /// Change name and note of a run.
+    /// Name a run; a text without a word takes the name away.
     ///
     /// # Errors
     /// As [`RunStore::record`].
-    pub fn annotate(&self, id: RunId, name: Option<String>, note: Option<String>) -> Result<(), StoreError> {
-        let record = RunRecord { name, note, ..self.record(id)? };
-        self.folder(id).write_record(&record)?;
+    pub fn set_name(&self, id: RunId, name: &str) -> Result<(), StoreError> {
+        self.change_record(id, |record| record.name = one_line(name))
+    }
+
+    /// Write a note to a run; a text without a word takes it away.
+    ///
+    /// # Errors
+    /// As [`RunStore::record`].
+    pub fn set_note(&self, id: RunId, note: &str) -> Result<(), StoreError> {
+        self.change_record(id, |record| record.note = one_line(note))
+    }
+
+    fn change_record(&self, id: RunId, change: impl FnOnce(&mut RunRecord)) -> Result<(), StoreError> {
+        let folder = self.folder(id);
+        if !folder.path().is_dir() {
+            return Err(StoreError::NoRun { id });
+        }
+        folder.change_record(change)?;
         self.forget_summary(id);
         Ok(())
     }
@@ -155,7 +181,7 @@ impl RunStore {
             Err(error) => return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default() },
         };
         let status = match folder.read_status() {
-            Ok(status) => orphans::reconcile(&folder, status, record.host == self.host),
+            Ok(status) => orphans::reconcile(&folder, status, self.is_here(&record)),
             Err(error) => damaged(&error),
         };
         let tally = summary::tally(&folder, &record);
@@ -166,6 +192,13 @@ impl RunStore {
         }
         row
     }
+}
+
+/// As it can stand in a table: words with single spaces, and nothing that moves a cursor.
+fn one_line(text: &str) -> Option<String> {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// The cached summary, unless the run was continued after it was made.

@@ -2,11 +2,12 @@
 //!
 //! Never reads the clock. Figures are of all processes together, however little they know of each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::{RunFolder, RunId, RunRecord};
+use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
 use crate::domain::run::RunStatus;
 use crate::domain::speedup::{Figures, median};
@@ -40,6 +41,24 @@ pub struct Tally {
     pub exposed_communication: Option<f64>,
     /// Epoch after which training stopped early.
     pub early_stop: Option<usize>,
+    /// What the ranks computed on; `None` before they have said so. Written even where there is none, so that a cached
+    /// summary without it is made again.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub devices: Option<Devices>,
+}
+
+/// The devices that a run used, each counted once however many ranks shared it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Devices {
+    pub kind: DeviceKind,
+    pub count: usize,
+}
+
+impl Tally {
+    /// What the run cost: seconds of training and validation, times GPUs, or ranks where it ran on the CPU.
+    pub fn device_seconds(&self) -> Option<f64> {
+        Some(self.devices?.count as f64 * self.training_seconds?)
+    }
 }
 
 impl std::ops::Deref for RunSummary {
@@ -61,6 +80,8 @@ pub struct Accountant {
     offset: BTreeMap<usize, f64>,
     test: Option<Metrics>,
     early_stop: Option<usize>,
+    /// Of each process, its GPU by name and host; `None` on the CPU.
+    devices: BTreeMap<usize, Option<(String, String)>>,
 }
 
 impl Accountant {
@@ -71,6 +92,11 @@ impl Accountant {
     pub fn take(&mut self, line: &EventLine) {
         let process = line.process;
         match &line.event {
+            Event::Topology(report) => {
+                let gpu = report.device_uuid.as_ref().unwrap_or(&report.device);
+                let gpu = (report.device != "cpu").then(|| (report.host.clone(), gpu.clone()));
+                self.devices.insert(process, gpu);
+            }
             Event::Config(config) => self.begin_attempt(process, config.resume_epoch),
             Event::Epoch(report) => {
                 let mut report = report.clone();
@@ -118,6 +144,16 @@ impl Accountant {
             phases: sum(root()),
             exposed_communication: sum(self.epochs.values().flat_map(BTreeMap::values)).exposed_communication(),
             early_stop: self.early_stop,
+            devices: self.devices(),
+        }
+    }
+
+    fn devices(&self) -> Option<Devices> {
+        let gpus: BTreeSet<&(String, String)> = self.devices.values().flatten().collect();
+        match (gpus.len(), self.devices.len()) {
+            (0, 0) => None,
+            (0, ranks) => Some(Devices { kind: DeviceKind::Cpu, count: ranks }),
+            (count, _) => Some(Devices { kind: DeviceKind::Gpu, count }),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds}
 use crate::domain::run::{RunSpec, RunState, RunStatus};
 use crate::host;
 
-fn status(state: RunState) -> RunStatus {
+pub(super) fn status(state: RunState) -> RunStatus {
     RunStatus {
         supervisor_pid: std::process::id(),
         supervisor_start_ticks: process::look_up(std::process::id()).unwrap().start_ticks,
@@ -21,7 +21,7 @@ fn status(state: RunState) -> RunStatus {
     }
 }
 
-fn record(np: usize) -> RunRecord {
+pub(super) fn record(np: usize) -> RunRecord {
     RunRecord {
         id: RunId(0),
         name: None,
@@ -39,7 +39,7 @@ fn record(np: usize) -> RunRecord {
     }
 }
 
-fn store() -> (TempDir, RunStore) {
+pub(super) fn store() -> (TempDir, RunStore) {
     let home = tempfile::tempdir().unwrap();
     let store = RunStore::open(home.path()).unwrap();
     (home, store)
@@ -50,7 +50,7 @@ fn append(path: &Path, text: &str) {
     OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-fn append_line(path: &Path, line: &str) {
+pub(super) fn append_line(path: &Path, line: &str) {
     append(path, &format!("{line}\n"));
 }
 
@@ -59,7 +59,7 @@ fn line(process: usize, event: Event) -> EventLine {
 }
 
 /// An epoch of 100 images in `training` seconds.
-fn epoch(process: usize, epoch: usize, training: f64, cumulative_seconds: f64, accuracy: f64) -> EventLine {
+pub(super) fn epoch(process: usize, epoch: usize, training: f64, cumulative_seconds: f64, accuracy: f64) -> EventLine {
     let validation = Metrics { loss: 1.0, accuracy };
     let report = EpochReport {
         epoch,
@@ -189,7 +189,7 @@ fn the_summary_of_a_run_that_is_over_is_kept_until_it_goes_on() {
     append_line(&folder.events_file(), &epoch(0, 1, 1.0, 10.0, 0.5).to_line());
     assert_eq!(store.summary(id).unwrap().last_epoch, 1);
     assert!(folder.summary_file().exists());
-    store.annotate(id, Some("serial".into()), None).unwrap();
+    store.set_name(id, " serial ").unwrap();
     assert_eq!(store.summary(id).unwrap().record.unwrap().name.as_deref(), Some("serial"));
     // Damaged, it is made again.
     fs::write(folder.summary_file(), "{").unwrap();

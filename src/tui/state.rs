@@ -14,10 +14,10 @@ use super::watched::Watched;
 use crate::course::{Catalog, Prediction, Verdict};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::run::{RunSpec, RunState};
-use crate::domain::speedup::{Comparison, compare};
+use crate::domain::speedup::Comparison;
 use crate::domain::step::Step;
 use crate::launch::Preset;
-use crate::runs::{RunId, RunSummary};
+use crate::runs::{RunId, RunSummary, gained};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
@@ -197,14 +197,7 @@ impl State {
     /// What `run` gained over the baseline, or why that cannot be said.
     pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
         let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
-        let (Some(with), Some(record)) = (&baseline.record, &run.record) else { return Err("its record cannot be read") };
-        if with.spec.model != record.spec.model {
-            return Err("other model than the baseline");
-        }
-        if with.data_label != record.data_label {
-            return Err("other data than the baseline");
-        }
-        Ok(compare(&run.figures, &baseline.figures))
+        gained(run, baseline)
     }
 
     /// Tabs of the log: root, the other processes, the launcher, all.

@@ -1,0 +1,97 @@
+//! A comparison as a file for others: Markdown, CSV, JSON and SVG, one file each.
+//!
+//! Never mixes up what was measured and what was published: a word in each row says which it is.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::str::FromStr;
+
+use super::{Row, RunSummary, Source, StoreError};
+
+mod csv;
+mod json;
+mod markdown;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+/// Runs compared with one of them, and what others published where that is wanted.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    pub baseline: &'a RunSummary,
+    pub runs: Vec<(Row, &'a RunSummary)>,
+    pub published: &'a [Source],
+}
+
+impl<'a> Report<'a> {
+    pub fn new(runs: impl IntoIterator<Item = &'a RunSummary>, baseline: &'a RunSummary, published: &'a [Source]) -> Report<'a> {
+        Report { baseline, runs: runs.into_iter().map(|run| (Row::new(run, baseline), run)).collect(), published }
+    }
+}
+
+/// A format that a report can be written in.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// As the flag takes it, and the end of a file's name.
+    pub name: &'static str,
+    write: fn(&Report) -> String,
+}
+
+/// All there are.
+pub static FORMATS: [Format; 4] = [
+    Format { name: "md", write: markdown::write },
+    Format { name: "csv", write: csv::write },
+    Format { name: "json", write: json::write },
+    Format { name: "svg", write: svg::write },
+];
+
+impl Format {
+    /// By the end of a file's name.
+    ///
+    /// # Errors
+    /// What the ends are.
+    pub fn of(path: &Path) -> Result<Format, String> {
+        path.extension()
+            .and_then(|end| end.to_str())
+            .unwrap_or_default()
+            .parse()
+            .map_err(|_: String| format!("`{}` names no format: let it end in {}", path.display(), names(", .")))
+    }
+
+    pub fn text(self, report: &Report) -> String {
+        (self.write)(report)
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        let found = FORMATS.iter().find(|format| format.name.eq_ignore_ascii_case(text)).copied();
+        found.ok_or_else(|| format!("`{text}` is no format: use {}", names(", ").trim_start_matches('.')))
+    }
+}
+
+fn names(between: &str) -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    format!(".{}", names.join(between))
+}
+
+/// Write a text to a new file.
+///
+/// # Errors
+/// [`StoreError::Exists`]: nothing is overwritten; [`StoreError::Io`].
+pub fn write_new(path: &Path, text: &str) -> Result<(), StoreError> {
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let mut file = opened.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_owned() },
+        _ => StoreError::io("cannot write", path)(error),
+    })?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(|error| {
+        // Half a file would look like a whole one.
+        let _ = std::fs::remove_file(path);
+        StoreError::io("cannot write", path)(error)
+    })
+}
