@@ -4,6 +4,8 @@
 
 #[path = "course/checks.rs"]
 mod checks;
+#[path = "course/class.rs"]
+mod class;
 #[path = "course/good.rs"]
 mod good;
 // Shared with tests/launch.rs, which uses the other half of it.
@@ -16,6 +18,8 @@ mod lessons;
 mod progress;
 #[path = "course/real.rs"]
 mod real;
+#[path = "course/report.rs"]
+mod report;
 #[path = "support/trainer.rs"]
 mod trainer;
 #[path = "course/verbs.rs"]

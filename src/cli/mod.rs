@@ -15,6 +15,7 @@ use crate::runs::StoreError;
 use crate::tui;
 
 pub mod check;
+pub mod class;
 pub mod compare;
 pub mod data;
 pub mod devices;
@@ -22,6 +23,7 @@ pub mod doctor;
 mod follow;
 pub mod lessons;
 pub mod progress;
+pub mod report;
 pub mod run;
 pub mod runs;
 pub mod stop;
@@ -35,6 +37,7 @@ Examples:
   hvd-lab compare 1 2                              what run 2 gained over run 1
   hvd-lab lessons                                  the ten steps, to read
   hvd-lab check 2                                  what run 2 shows of each step
+  hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab doctor                                   check everything that a run needs
 
 Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on when this program or the terminal is closed.";
@@ -59,6 +62,8 @@ pub enum Verb {
     Lessons(lessons::Args),
     Check(check::Args),
     Progress(progress::Args),
+    Report(report::Args),
+    Class(class::Args),
     Doctor(doctor::Args),
     Data(data::Args),
     Devices(devices::Args),
@@ -83,6 +88,8 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Lessons(args) => lessons::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
+        Verb::Report(args) => report::run(args),
+        Verb::Class(args) => class::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Data(args) => data::run(args),
         Verb::Devices(args) => devices::run(args),

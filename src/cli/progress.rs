@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use super::table::render;
 use super::{Usage, lessons};
-use crate::course::{Progress, ProgressFile};
+use crate::course::{self, Progress, ProgressFile, Share};
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::runs::RunStore;
@@ -18,7 +18,11 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab progress
   hvd-lab progress --export progress.md      for people; --export progress.json for programs
-  hvd-lab progress --reset 4                 forget step 4 and its predictions; `--reset all` for everything";
+  hvd-lab progress --reset 4                 forget step 4 and its predictions; `--reset all` for everything
+  hvd-lab progress --share /srv/class        from now on the class sees how far you are (`hvd-lab class /srv/class`)
+  hvd-lab progress --share none              no longer
+
+Shared are steps, times and what checks said, in FOLDER/NAME.json; never code. HVD_LAB_CLASS=FOLDER does the same.";
 
 /// What is done so far, with the run that showed it.
 #[derive(Debug, clap::Args)]
@@ -30,10 +34,20 @@ pub struct Args {
     /// Write it as Markdown, or as JSON where the name ends in .json.
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
+    /// Keep a copy in this folder at every change, for the instructor; `none` ends that.
+    #[arg(long, value_name = "DIR|none", conflicts_with_all = ["export", "reset"])]
+    share: Option<PathBuf>,
+    /// Your name in the class [default: your login name].
+    #[arg(long, value_name = "NAME", requires = "share")]
+    name: Option<String>,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let file = ProgressFile::of(&RunStore::default_home()?);
+    let home = RunStore::default_home()?;
+    let file = ProgressFile::of(&home);
+    if let Some(folder) = &args.share {
+        return share(&home, &file, folder, args.name.as_deref());
+    }
     let reading = match &args.reset {
         None => file.read()?,
         Some(what) => reset(&file, what)?,
@@ -49,7 +63,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<crate::course::Reading> {
+fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<course::Reading> {
     let step = match what {
         "all" => None,
         number => Some(
@@ -62,6 +76,29 @@ fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<crate::course::Readi
         None => *progress = Progress::default(),
     };
     Ok(file.update(change)?.1)
+}
+
+fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) -> anyhow::Result<ExitCode> {
+    if folder.as_os_str() == "none" {
+        Share::keep(home, None)?;
+        super::print("your progress is shared no longer; the copy in the class's folder is yours to remove\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
+    let folder = absolute.ok_or_else(|| Usage(format!("{} is no folder: ask for the class's", folder.display())))?;
+    let learner = match name {
+        Some(name) => course::file_name(name).ok_or_else(|| Usage(format!("`{name}` is no name: use letters and digits")))?,
+        None => course::login_name().ok_or_else(|| Usage("say who you are: add --name NAME".into()))?,
+    };
+    let share = Share { folder, learner };
+    if name.is_none() && Share::of(home).as_ref() != Some(&share) && share.path().exists() {
+        let taken = format!("there is a {} already: if it is yours, say so with --name", share.path().display());
+        return Err(Usage(taken).into());
+    }
+    share.copy(&file.read()?.progress).map_err(Usage)?;
+    Share::keep(home, Some(&share))?;
+    super::print(&format!("shared as {}: it is copied there at every change\n", share.path().display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn rows(progress: &Progress) -> Vec<Vec<String>> {

@@ -4,6 +4,7 @@
 
 mod catalog;
 mod check;
+mod class;
 mod evidence;
 mod judge;
 mod lesson;
@@ -11,13 +12,18 @@ mod page;
 mod progress;
 mod proofread;
 mod question;
+mod report;
+mod share;
 
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
 pub use check::{Outcome, Verdict, check, check_all};
+pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use evidence::{Attempt, Evidence, Process};
 pub use judge::{Judged, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use page::{Piece, Role, Row, lay_out};
-pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Reading};
+pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Reading, Tried, tries_in_words};
 pub use proofread::{Proof, SECTIONS, problems, proofread};
 pub use question::{Answer, Judgement, Prediction, Question};
+pub use report::{Bar, Chart, MachineRow, PredictionRow, Private, Report, RunRow, Sources, StepRow};
+pub use share::{CLASS_VARIABLE, Share, file_name, login_name};

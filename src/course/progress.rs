@@ -1,4 +1,5 @@
-//! How far a learner has come: steps done with their evidence, and predictions, in `progress.json` of the lab's home.
+//! How far a learner has come: steps done with their evidence, failed tries and predictions, in `progress.json` of the lab's
+//! home.
 //!
 //! Never loses a word of it: the file is replaced as a whole, and one that cannot be read is set aside. Never judges.
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Prediction, Verdict};
+use super::{Outcome, Prediction, Share, Verdict};
 use crate::domain::step::{Step, StepSet};
 use crate::domain::units;
 use crate::host;
@@ -29,6 +30,22 @@ pub struct Progress {
     /// By number of the lesson, in the order they were made.
     #[serde(default)]
     pub predictions: BTreeMap<usize, Vec<Answered>>,
+    /// By number of the step: runs that had it on and failed its check, before it was done.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tried: BTreeMap<usize, Tried>,
+}
+
+/// Failed runs of one step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// A run that is judged again counts once.
+    pub runs: usize,
+    /// The last of them, with what was said of it.
+    pub run: RunId,
+    pub evidence: String,
+    /// Unix time in seconds of the first failed check and of the last.
+    pub first_s: f64,
+    pub time_s: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +66,7 @@ pub struct Answered {
 
 impl Default for Progress {
     fn default() -> Progress {
-        Progress { version: VERSION, done: BTreeMap::new(), predictions: BTreeMap::new() }
+        Progress { version: VERSION, done: BTreeMap::new(), predictions: BTreeMap::new(), tried: BTreeMap::new() }
     }
 }
 
@@ -58,15 +75,47 @@ impl Progress {
         self.done.contains_key(&step.number())
     }
 
-    /// Note what `run`, with `steps` switched on, has passed; returns what is done now and was not before.
+    /// Note what `run`, with `steps` switched on, has passed and failed; returns what is done now and was not before.
     pub fn note(&mut self, verdicts: &[Verdict], steps: StepSet, run: RunId) -> Vec<Step> {
-        let passed = verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Passed && steps.contains(verdict.step));
-        let new: Vec<&Verdict> = passed.filter(|verdict| !self.is_done(verdict.step)).collect();
-        for verdict in &new {
-            let done = Done { run, time_s: host::now_s(), evidence: verdict.evidence.clone() };
-            self.done.insert(verdict.step.number(), done);
+        let open = verdicts.iter().filter(|verdict| steps.contains(verdict.step) && !self.is_done(verdict.step));
+        let open: Vec<&Verdict> = open.collect();
+        let (mut new, time_s) = (Vec::new(), host::now_s());
+        for verdict in open {
+            let (number, evidence) = (verdict.step.number(), verdict.evidence.clone());
+            match verdict.outcome {
+                Outcome::Passed => {
+                    self.done.insert(number, Done { run, time_s, evidence });
+                    new.push(verdict.step);
+                }
+                Outcome::Failed => {
+                    let before = self.tried.remove(&number);
+                    // Judging a run again is no new try, and no sign of life either.
+                    let again = before.as_ref().filter(|tried| tried.run == run);
+                    let runs = before.as_ref().map_or(0, |tried| tried.runs) + usize::from(again.is_none());
+                    let last_s = again.map_or(time_s, |tried| tried.time_s);
+                    let first_s = before.as_ref().map_or(time_s, |tried| tried.first_s);
+                    self.tried.insert(number, Tried { runs, run, evidence, first_s, time_s: last_s });
+                }
+                Outcome::CannotTell => {}
+            }
         }
-        new.into_iter().map(|verdict| verdict.step).collect()
+        new
+    }
+
+    /// When anything was noted last.
+    pub fn active_s(&self) -> Option<f64> {
+        self.times().reduce(f64::max)
+    }
+
+    /// When anything was noted first.
+    pub fn began_s(&self) -> Option<f64> {
+        self.times().reduce(f64::min)
+    }
+
+    fn times(&self) -> impl Iterator<Item = f64> {
+        let done = self.done.values().map(|done| done.time_s);
+        let tried = self.tried.values().flat_map(|tried| [tried.first_s, tried.time_s]);
+        done.chain(tried).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
     }
 
     /// Note a prediction for the question of a lesson.
@@ -75,9 +124,10 @@ impl Progress {
         self.predictions.entry(lesson).or_default().push(answered);
     }
 
-    /// Forget one step and the predictions of its lesson.
+    /// Forget one step, its tries and the predictions of its lesson.
     pub fn reset(&mut self, step: Step) {
         self.done.remove(&step.number());
+        self.tried.remove(&step.number());
         self.predictions.remove(&step.number());
     }
 
@@ -90,14 +140,7 @@ impl Progress {
                 Some(done) => (units::date(done.time_s), done.run.to_string(), done.evidence.replace('|', "\\|")),
                 None => (String::new(), String::new(), String::new()),
             };
-            let predictions = match self.predictions.get(&step.number()).map(Vec::as_slice) {
-                None | Some([]) => String::new(),
-                Some([first, ..]) if first.is_right => "right at once".into(),
-                Some(tries) => match tries.iter().position(|answered| answered.is_right) {
-                    Some(index) => format!("right at try {}", index + 1),
-                    None => format!("{} tries", tries.len()),
-                },
-            };
+            let predictions = self.predictions.get(&step.number()).map(|tries| tries_in_words(tries)).unwrap_or_default();
             // Writing to a string cannot fail.
             let _ = writeln!(text, "| {} {} | {date} | {run} | {evidence} | {predictions} |", step.number(), step.title());
         }
@@ -111,6 +154,17 @@ impl Progress {
     }
 }
 
+/// `right at try 2`; nothing for nothing.
+pub fn tries_in_words(tries: &[Answered]) -> String {
+    match (tries.iter().position(|answered| answered.is_right), tries.len()) {
+        (None, 0) => String::new(),
+        (None, 1) => "1 try, not right".into(),
+        (None, tries) => format!("{tries} tries, none right"),
+        (Some(0), _) => "right at once".into(),
+        (Some(index), _) => format!("right at try {}", index + 1),
+    }
+}
+
 /// `progress.json` in a home folder. It is read anew for every change, for two labs may be open.
 #[derive(Clone, Debug)]
 pub struct ProgressFile {
@@ -121,7 +175,7 @@ pub struct ProgressFile {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     pub progress: Progress,
-    /// The file was damaged: where it is now.
+    /// The file was damaged, and where it is now; or it could not be shared.
     pub note: Option<String>,
 }
 
@@ -179,6 +233,9 @@ impl ProgressFile {
             fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
         }
         runs::write_json(&self.path, &reading.progress)?;
+        // Nothing that is wrong with a folder of the class may stand in a learner's way.
+        let not_shared = self.path.parent().and_then(Share::of).and_then(|share| share.copy(&reading.progress).err());
+        reading.note = reading.note.or(not_shared);
         Ok((changed, reading))
     }
 

@@ -60,7 +60,7 @@ impl Lab {
     }
 
     pub fn dress(&self, command: &mut Command) {
-        for name in ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_LAB_DATA_URL", "STAND_IN"] {
+        for name in ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"] {
             command.env_remove(name);
         }
         command.env("HVD_LAB_HOME", self.home()).env("HVD_LAB_OFFLINE", "1").stdin(Stdio::null());

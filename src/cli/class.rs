@@ -1,0 +1,150 @@
+//! `hvd-lab class`: who of a class is at which step, stuck or done.
+//!
+//! Never writes to the folder of the class, and never sees anyone's code: progress files hold steps and times.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::Usage;
+use super::table::{or_dash, render};
+use crate::course::{Class, Standing, State};
+use crate::domain::step::Step;
+use crate::host;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab class /srv/class
+  hvd-lab class /srv/class --watch
+  hvd-lab class /srv/class --json | jq -r '.learners[] | select(.state == \"stuck\") | .learner'
+
+Each learner shares once, and every change after it is copied there:
+  hvd-lab progress --share /srv/class --name Ada      or HVD_LAB_CLASS=/srv/class in the class's environment
+
+Reads DIR/NAME.json and DIR/NAME/progress.json: progress files, or reports made by `hvd-lab report --format json`.
+
+steps       one mark for each: x done, ! failed so far, . open
+done        all ten steps
+stuck       no new step for 20 minutes, and a check has failed since the last one
+working     everyone else who has begun";
+
+/// Looked at again so often with --watch.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Show who of a class is at which step, stuck or done.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The folder that learners share their progress in.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Show it again at every change, until Ctrl-C.
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut shown = String::new();
+    loop {
+        let class = Class::read(&args.folder, host::now_s())
+            .map_err(|error| Usage(format!("cannot read the class's folder {}: {error}", args.folder.display())))?;
+        let text = if args.json { json(&class)? } else { describe(&class, &args.folder) };
+        if text != shown && !super::print(&format!("{}{text}", if shown.is_empty() { "" } else { "\n" }))? {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !args.watch {
+            return Ok(ExitCode::SUCCESS);
+        }
+        shown = text;
+        std::thread::sleep(AGAIN);
+    }
+}
+
+fn json(class: &Class) -> anyhow::Result<String> {
+    let totals = Step::ALL.map(|step| {
+        let (done, failing) = class.totals(step);
+        serde_json::json!({ "step": step.number(), "done": done, "failing": failing })
+    });
+    let whole = serde_json::json!({
+        "class": 1,
+        "learners": class.learners,
+        "totals": totals,
+        "problems": class.problems,
+    });
+    Ok(serde_json::to_string_pretty(&whole).context("the class cannot be written as JSON")? + "\n")
+}
+
+fn describe(class: &Class, folder: &Path) -> String {
+    let mut text = String::new();
+    if class.learners.is_empty() {
+        text += &format!("nobody in {} yet: `hvd-lab progress --share DIR` shares a learner's progress\n", folder.display());
+    } else {
+        let rows: Vec<_> = class.learners.iter().map(cells).collect();
+        text += &render(&["learner", "1234567890", "done", "next", "last seen", "state"], &rows);
+        let totals = Step::ALL.map(|step| {
+            let (done, failing) = class.totals(step);
+            vec![step.number().to_string(), step.title().to_owned(), done.to_string(), failing.to_string()]
+        });
+        text += &format!("\n{}\n", render(&["step", "title", "done", "failing"], &totals));
+        let counts = State::ALL.map(|state| (class.count(state), state.name()));
+        let counts: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+        text += &format!("{}: {}\n", learners(class.learners.len()), counts.join(", "));
+        for learner in class.learners.iter().filter(|learner| learner.state == State::Stuck) {
+            for failing in &learner.failing {
+                let runs = if failing.runs == 1 { "1 run".to_owned() } else { format!("{} runs", failing.runs) };
+                text += &format!("{} is stuck at step {} ({runs}): {}\n", learner.learner, failing.step, failing.evidence);
+            }
+        }
+    }
+    class.problems.iter().for_each(|problem| text += &format!("left out: {problem}\n"));
+    text
+}
+
+fn learners(count: usize) -> String {
+    if count == 1 { "1 learner".into() } else { format!("{count} learners") }
+}
+
+fn cells(learner: &Standing) -> Vec<String> {
+    let next = learner.next.and_then(Step::from_number);
+    vec![
+        learner.learner.clone(),
+        learner.marks(),
+        format!("{}/10", learner.done.len()),
+        or_dash(next.map(|step| format!("step {}: {}", step.number(), step.title()))),
+        or_dash(learner.idle_s.map(ago)),
+        learner.state.name().to_owned(),
+    ]
+}
+
+/// `now`, `7 min ago`, `3 h ago`, `2 days ago`.
+fn ago(seconds: f64) -> String {
+    match (seconds / 60.0) as u64 {
+        0 => "now".into(),
+        minutes @ 1..=119 => format!("{minutes} min ago"),
+        minutes @ 120..=2879 => format!("{} h ago", minutes / 60),
+        minutes => format!("{} days ago", minutes / 1440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::course::STUCK_S;
+
+    #[test]
+    fn the_help_says_when_someone_is_stuck() {
+        assert!(EXAMPLES.contains(&format!("no new step for {:.0} minutes", STUCK_S / 60.0)));
+    }
+
+    #[test]
+    fn times_are_told_as_people_do() {
+        let told = [0.0, 59.0, 60.0, 7199.0, 7200.0, 172_800.0].map(ago);
+        assert_eq!(told, ["now", "now", "1 min ago", "119 min ago", "2 h ago", "2 days ago"]);
+    }
+}

@@ -1,0 +1,138 @@
+//! `hvd-lab report`: what a learner hands in, as Markdown, HTML or JSON.
+//!
+//! Never sends it anywhere, and never says where the user's files are or, unless asked, on which host.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
+use crate::domain::device::Reading;
+use crate::host;
+use crate::launch::{Launcher, Machine};
+use crate::runs::{RunStore, RunSummary};
+use crate::telemetry::{self, NvmlProbe};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab report --name Ada --out report.html     one page, for a browser or paper
+  hvd-lab report > report.md
+  hvd-lab report --format json | jq '.steps[] | select(.is_done) | .step'
+
+Steps with the evidence that showed them, predictions, runs, speed-up and the machine; no code, no path, and no host name
+without --host. JSON fields (report: 1, the version; times in Unix seconds):
+  learner, time_s, date
+  steps[]        step, title, is_done, run, time_s, date, evidence, failed_runs
+  predictions[]  lesson, title, answers[], tries, right_at_try, outcome
+  runs[]         run, name, date, state, np, steps, model, images, epochs, epochs_asked, images_per_sec, baseline,
+                 speedup, scaling_efficiency, accuracy, training_seconds, seconds_to_target
+  speedup        work, baseline, bars[]: np, run, images_per_sec, speedup, ideal
+  machine        host, cores, physical_cores, memory_bytes, gpus[], no_gpus, versions[]";
+
+/// Write a report to hand in: steps with their evidence, predictions, runs, speed-up, machine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// md, html or json [default: by the name of the file, else md].
+    #[arg(long, value_name = "md|html|json")]
+    format: Option<Format>,
+    /// Write it there [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Whose report it is [default: the name given to `hvd-lab progress --share`].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Say the name of this host.
+    #[arg(long)]
+    host: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    #[value(alias = "markdown")]
+    Md,
+    Html,
+    Json,
+}
+
+impl Format {
+    fn of(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()?.to_lowercase().as_str() {
+            "html" | "htm" => Some(Format::Html),
+            "json" => Some(Format::Json),
+            _ => None,
+        }
+    }
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let home = RunStore::default_home()?;
+    let reading = ProgressFile::of(&home).read()?;
+    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    let runs = RunStore::open(&home)?.list();
+    let report = Report::new(Sources {
+        learner: args.name.clone().or_else(|| Share::of(&home).map(|share| share.learner)),
+        now_s: host::now_s(),
+        progress: &reading.progress,
+        lessons: &Catalog::open(None)?,
+        machine: machine(args.host, &runs),
+        private: private(args.host, &home, &runs),
+        runs: &runs,
+    });
+    let format = args.format.or_else(|| args.out.as_deref().and_then(Format::of)).unwrap_or(Format::Md);
+    let text = match format {
+        Format::Md => report.to_markdown(),
+        Format::Html => report.to_html(),
+        Format::Json => report.to_json(),
+    };
+    match &args.out {
+        Some(path) => {
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            eprintln!("hvd-lab: {} says: {}", path.display(), report.summary());
+        }
+        None => _ = super::print(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
+    let machine = Machine::detect();
+    let (gpus, no_gpus, driver) = match NvmlProbe::open() {
+        Ok(probe) => {
+            let system = probe.system();
+            let driver = Reading::value(&system.driver).map(|version| format!("NVIDIA driver {version}"));
+            (system.gpus, None, driver)
+        }
+        Err(reason) => (Vec::new(), Some(format!("none: {reason}")), None),
+    };
+    let mut versions = vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION"))];
+    let launcher = Launcher::detect().ok().map(|launcher| launcher.version);
+    let of_runs = runs.iter().rev().filter_map(|run| run.record.as_ref()).flat_map(|record| record.versions.clone());
+    for version in launcher.into_iter().chain(driver).chain(of_runs) {
+        // What follows a comma is who built it, where and when.
+        let version = version.split(',').next().unwrap_or_default().to_owned();
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
+    }
+    MachineRow {
+        host: with_host.then(host::name),
+        cores: machine.cores,
+        physical_cores: machine.physical_cores,
+        memory_bytes: telemetry::host_memory().1,
+        gpus,
+        no_gpus,
+        versions,
+    }
+}
+
+fn private(with_host: bool, home: &Path, runs: &[RunSummary]) -> Private {
+    let of_user = std::env::var("HOME").ok().map(|home| (home, "~"));
+    let of_lab = (home.display().to_string(), "the lab's home");
+    let hosts = runs.iter().filter_map(|run| run.record.as_ref()).map(|record| record.host.clone());
+    Private {
+        folders: [of_lab].into_iter().chain(of_user).collect(),
+        hosts: if with_host { Vec::new() } else { hosts.chain([host::name()]).collect() },
+    }
+}

@@ -1,0 +1,197 @@
+//! A class: who is at which step, stuck or done, from the progress files and reports in one folder.
+//!
+//! Never writes there, never reads a clock, and never fails for one bad file: it is named, and the others are read.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Progress, Report};
+use crate::domain::step::Step;
+
+/// Without a new step for so long, a learner whose checks fail is stuck.
+pub const STUCK_S: f64 = 20.0 * 60.0;
+/// A progress file is some kilobytes; a report of a long list of runs not much more.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// What is known of all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Class {
+    /// By name.
+    pub learners: Vec<Standing>,
+    /// Files that are no progress, each with what is wrong with it.
+    pub problems: Vec<String>,
+}
+
+/// One learner at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    pub learner: String,
+    /// In the folder of the class.
+    pub file: PathBuf,
+    pub state: State,
+    /// Numbers of the steps.
+    pub done: Vec<usize>,
+    /// Failed, and not done since.
+    pub failing: Vec<Failing>,
+    /// The first step that is not done.
+    pub next: Option<usize>,
+    /// Unix time in seconds of the last thing that was noted.
+    pub active_s: Option<f64>,
+    /// Seconds since then.
+    pub idle_s: Option<f64>,
+}
+
+/// A step that was tried in vain so far.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failing {
+    pub step: usize,
+    /// Failed runs.
+    pub runs: usize,
+    /// What the check said of the last one.
+    pub evidence: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Nothing has been noted yet.
+    NotBegun,
+    Working,
+    Stuck,
+    Done,
+}
+
+impl State {
+    pub const ALL: [State; 4] = [State::Done, State::Working, State::Stuck, State::NotBegun];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::NotBegun => "not begun",
+            State::Working => "working",
+            State::Stuck => "stuck",
+            State::Done => "done",
+        }
+    }
+}
+
+impl Class {
+    /// Everyone in `folder`: `NAME.json` and `NAME/progress.json`, at `now_s` in Unix seconds.
+    ///
+    /// # Errors
+    /// The folder itself cannot be read.
+    pub fn read(folder: &Path, now_s: f64) -> io::Result<Class> {
+        let mut class = Class { learners: Vec::new(), problems: Vec::new() };
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let is_json = path.extension().is_some_and(|ending| ending == "json");
+            let within = path.join("progress.json");
+            let name = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+            let (name, path) = match (path.is_dir(), is_json) {
+                (true, _) if within.exists() => (name(path.file_name()), within),
+                (false, true) => (name(path.file_stem()), path),
+                _ => continue,
+            };
+            let file = path.strip_prefix(folder).unwrap_or(&path).to_owned();
+            match learner(&path) {
+                Ok((named, progress)) => {
+                    class.learners.push(standing(&named.unwrap_or(name), file, &progress, now_s));
+                }
+                Err(what) => class.problems.push(format!("{} {what}", printable(&file.display().to_string()))),
+            }
+        }
+        class.learners.sort_by(|a, b| (a.learner.to_lowercase(), &a.file).cmp(&(b.learner.to_lowercase(), &b.file)));
+        class.problems.sort();
+        Ok(class)
+    }
+
+    /// How many are in a state.
+    pub fn count(&self, state: State) -> usize {
+        self.learners.iter().filter(|learner| learner.state == state).count()
+    }
+
+    /// How many have done a step, and how many have failed at it so far.
+    pub fn totals(&self, step: Step) -> (usize, usize) {
+        let number = step.number();
+        let done = self.learners.iter().filter(|learner| learner.done.contains(&number)).count();
+        let failing = |learner: &&Standing| learner.failing.iter().any(|failing| failing.step == number);
+        (done, self.learners.iter().filter(failing).count())
+    }
+}
+
+impl Standing {
+    /// Ten marks, one a step: `x` done, `!` failed so far, `.` open.
+    pub fn marks(&self) -> String {
+        let mark = |step: Step| match step.number() {
+            number if self.done.contains(&number) => 'x',
+            number if self.failing.iter().any(|failing| failing.step == number) => '!',
+            _ => '.',
+        };
+        Step::ALL.into_iter().map(mark).collect()
+    }
+}
+
+/// Name, if the file says one, and progress; else what is wrong with the file.
+fn learner(path: &Path) -> Result<(Option<String>, Progress), String> {
+    let size = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if !size.is_file() {
+        return Err("is no file".into());
+    }
+    if size.len() > MOST_BYTES {
+        return Err("is too large for a progress file".into());
+    }
+    let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let value: Value = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {}", printable(&error.to_string())))?;
+    let newer = |version: &Value| version.as_u64().is_some_and(|version| version > 1);
+    let foreign =
+        |error: serde_json::Error| format!("is neither a progress file nor a report: {}", printable(&error.to_string()));
+    match (value.get("report"), value.get("version"), value.get("done")) {
+        (Some(version), ..) | (None, Some(version), Some(_)) if newer(version) => {
+            Err("is of a newer hvd-lab: read it with that one".into())
+        }
+        (Some(_), ..) => {
+            let report: Report = serde_json::from_value(value).map_err(foreign)?;
+            Ok((report.learner.clone(), report.progress()))
+        }
+        (None, Some(_), Some(_)) => Ok((None, serde_json::from_value(value).map_err(foreign)?)),
+        _ => Err("is neither a progress file nor a report".into()),
+    }
+}
+
+fn standing(learner: &str, file: PathBuf, progress: &Progress, now_s: f64) -> Standing {
+    let is_open = |step: &Step| !progress.is_done(*step);
+    let done = Step::ALL.into_iter().filter(|step| !is_open(step)).map(Step::number).collect();
+    let tried = Step::ALL.into_iter().filter(is_open).filter_map(|step| Some((step, progress.tried.get(&step.number())?)));
+    let tried: Vec<_> = tried.collect();
+    let next = Step::ALL.into_iter().find(is_open);
+    // The last new step, or the first thing that was done at all.
+    let since_s = progress.done.values().map(|done| done.time_s).reduce(f64::max).or_else(|| progress.began_s());
+    let is_late = since_s.is_some_and(|since_s| now_s - since_s >= STUCK_S);
+    let has_failed = tried.iter().any(|(_, tried)| since_s.is_some_and(|since_s| tried.time_s >= since_s));
+    Standing {
+        learner: printable(learner),
+        file,
+        state: match (next, since_s) {
+            (None, _) => State::Done,
+            (_, None) => State::NotBegun,
+            _ if is_late && has_failed => State::Stuck,
+            _ => State::Working,
+        },
+        done,
+        failing: tried
+            .iter()
+            .map(|(step, tried)| Failing { step: step.number(), runs: tried.runs, evidence: printable(&tried.evidence) })
+            .collect(),
+        next: next.map(Step::number),
+        active_s: progress.active_s(),
+        idle_s: progress.active_s().map(|active_s| (now_s - active_s).max(0.0)),
+    }
+}
+
+/// A stranger's text on one line of a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

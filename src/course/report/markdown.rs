@@ -1,0 +1,116 @@
+//! A report as Markdown that reads well as plain text too.
+//!
+//! Never decides what is in it.
+
+use super::{FIGURES, Report, figures, machine_lines};
+use crate::domain::units;
+
+/// Characters of the bar for the best speed-up.
+const BAR: f64 = 40.0;
+
+pub fn render(report: &Report) -> String {
+    let whose = report.learner.as_deref().map(|name| format!(" of {}", escape(name))).unwrap_or_default();
+    let mut text = format!("# Lab report{whose}\n\n{}: {}.\n\n", report.date, report.summary());
+    text += "## Steps\n\n";
+    let steps = report.steps.iter().map(|row| {
+        vec![
+            format!("{} {}", row.step, row.title),
+            if row.is_done { "done" } else { "open" }.to_owned(),
+            row.run.map(|run| run.to_string()).unwrap_or_default(),
+            row.date.clone().unwrap_or_default(),
+            row.evidence.clone().unwrap_or_default(),
+            row.failed_runs.to_string(),
+        ]
+    });
+    text += &table(&["step", "", "run", "date", "evidence", "failed runs"], steps);
+    text += "\n## Predictions\n\n";
+    match report.predictions.is_empty() {
+        true => text += "None.\n",
+        false => {
+            let rows = report
+                .predictions
+                .iter()
+                .map(|row| vec![format!("{} {}", row.lesson, row.title), row.outcome.clone(), row.answers.join("; then ")]);
+            text += &table(&["lesson", "", "predicted"], rows);
+        }
+    }
+    text += "\n## Runs\n\n";
+    match report.runs.is_empty() {
+        true => text += "None.\n",
+        false => {
+            let rows = report.runs.iter().map(|row| {
+                let mut cells = vec![
+                    row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run)),
+                    row.state.clone(),
+                    row.np.to_string(),
+                    row.steps.clone(),
+                    format!("{}/{}", row.epochs, row.epochs_asked),
+                    row.model.clone(),
+                    row.images.clone(),
+                ];
+                cells.extend(figures(row));
+                cells
+            });
+            let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
+            text += &table(&heading, rows);
+        }
+    }
+    text += "\n## Speed-up\n\n";
+    match &report.speedup {
+        None => text += "Nothing to compare yet: run the same work with another number of ranks.\n",
+        Some(chart) => {
+            text += &format!("Against run {}: {}.\n\n```text\n", chart.baseline, chart.work.replace('`', "'"));
+            let most = chart.bars.iter().map(|bar| bar.speedup.max(bar.ideal)).fold(1.0, f64::max);
+            for bar in &chart.bars {
+                let [done, ideal] = [bar.speedup, bar.ideal].map(|times| (times / most * BAR).round() as usize);
+                text += &format!(
+                    "np {:>3} {:<width$} {:.2}x of {:.0}x, {} images/s\n",
+                    bar.np,
+                    format!("{}{}", "#".repeat(done), "-".repeat(ideal.saturating_sub(done))),
+                    bar.speedup,
+                    bar.ideal,
+                    units::rate(bar.images_per_sec),
+                    width = BAR as usize,
+                );
+            }
+            text += "```\n\n`#` measured, `-` what is missing to the ideal.\n";
+        }
+    }
+    text += "\n## Machine\n\n";
+    for (name, value) in machine_lines(&report.machine) {
+        text += &format!("- {name}: {}\n", escape(&value));
+    }
+    text + &format!("\nMade by hvd-lab {}.\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn table(heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(heading.iter().map(|cell| (*cell).to_owned()).collect());
+    text += &format!("|{}\n", "---|".repeat(heading.len()));
+    rows.for_each(|cells| text += &line(cells.iter().map(|cell| escape(cell)).collect()));
+    text
+}
+
+/// Text that means itself: no markup, no cell border, no second line.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '&' | '#' | '~' => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_means_itself() {
+        assert_eq!(escape("a|b\n<script>*x*"), "a\\|b \\<script\\>\\*x\\*");
+        assert_eq!(escape("400 / 32 = 13 (0.5)"), "400 / 32 = 13 (0.5)");
+    }
+}

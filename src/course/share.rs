@@ -1,0 +1,126 @@
+//! The copy of a learner's progress in a folder of the class, where `hvd-lab class` reads it.
+//!
+//! Never stands in a learner's way: a folder that is gone, full or slow costs a note, not the lab.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, thread};
+
+use serde::{Deserialize, Serialize};
+
+use super::Progress;
+use crate::runs::{self, StoreError};
+
+/// Names the folder of the class where no `--share` did, and wins over it.
+pub const CLASS_VARIABLE: &str = "HVD_LAB_CLASS";
+/// A network folder that does not answer is not waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Where the copy goes: `FOLDER/LEARNER.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    pub folder: PathBuf,
+    pub learner: String,
+}
+
+impl Share {
+    /// What HVD_LAB_CLASS names, else what was kept with [`Share::keep`].
+    pub fn of(home: &Path) -> Option<Share> {
+        let kept: Option<Share> = fs::read(Share::file(home)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        match std::env::var_os(CLASS_VARIABLE).filter(|folder| !folder.is_empty()) {
+            None => kept,
+            Some(folder) => {
+                let learner = kept.map(|share| share.learner).or_else(login_name).unwrap_or_else(|| "learner".into());
+                Some(Share { folder: folder.into(), learner })
+            }
+        }
+    }
+
+    /// From now on. `None` for nowhere.
+    ///
+    /// # Errors
+    /// The home folder cannot be written.
+    pub fn keep(home: &Path, share: Option<&Share>) -> Result<(), StoreError> {
+        let path = Share::file(home);
+        match share {
+            Some(share) => {
+                fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
+                runs::write_json(&path, share)
+            }
+            None if path.exists() => fs::remove_file(&path).map_err(StoreError::io("cannot remove", &path)),
+            None => Ok(()),
+        }
+    }
+
+    fn file(home: &Path) -> PathBuf {
+        home.join("share.json")
+    }
+
+    /// The copy.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(format!("{}.json", self.learner))
+    }
+
+    /// Put the copy there as a whole, or say in one sentence why not.
+    ///
+    /// # Errors
+    /// The folder is not there, cannot be written, or does not answer.
+    pub fn copy(&self, progress: &Progress) -> Result<(), String> {
+        let (path, folder, progress) = (self.path(), self.folder.clone(), progress.clone());
+        let (sender, answer) = mpsc::channel();
+        // In a thread that may be left behind: writing to a network folder that is gone can block for ever.
+        thread::spawn(move || {
+            let written = match folder.is_dir() {
+                true => runs::write_json(&path, &progress).map_err(|error| match error {
+                    // Its remedies are those for the lab's own home.
+                    StoreError::Io { what, path, source } => format!("{what} {}: {source}", path.display()),
+                    other => other.to_string(),
+                }),
+                false => Err(format!("{} is no folder", folder.display())),
+            };
+            // Nobody waits for it any more.
+            let _ = sender.send(written);
+        });
+        let written = answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(format!("{} does not answer", self.folder.display())));
+        written.map_err(|why| {
+            format!("your progress is kept, but the class does not see it: {why} (`hvd-lab progress --share` sets the folder)")
+        })
+    }
+}
+
+/// The name of this user, if it tells anything about them.
+pub fn login_name() -> Option<String> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten()?;
+    (user.name != "root").then(|| file_name(&user.name)).flatten()
+}
+
+/// A name as part of a path: letters, digits and a few marks. `None` if nothing of it is left.
+pub fn file_name(name: &str) -> Option<String> {
+    let safe = |c: char| if c.is_alphanumeric() || "-_.@".contains(c) { c } else { '-' };
+    let name: String = name.trim().chars().map(safe).take(64).collect();
+    let name = name.trim_matches(['.', '-']);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_never_leaves_its_folder() {
+        let cases = [
+            ("ada", Some("ada")),
+            ("Ada Lovelace", Some("Ada-Lovelace")),
+            ("Zoë.K", Some("Zoë.K")),
+            ("../../etc/passwd", Some("etc-passwd")),
+            (".hidden", Some("hidden")),
+            ("a/b\0\n", Some("a-b")),
+            ("  ", None),
+            ("..", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(file_name(name).as_deref(), expected, "{name:?}");
+        }
+    }
+}

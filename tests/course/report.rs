@@ -1,0 +1,173 @@
+//! What is handed in is whole, means itself in every format, and tells nothing that is nobody's business.
+//!
+//! Never starts a run: records and figures are made.
+
+use std::fs;
+
+use hvd_lab::course::{Catalog, Class, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all};
+use hvd_lab::domain::event::Metrics;
+use hvd_lab::domain::run::{RunSpec, RunState, RunStatus};
+use hvd_lab::domain::speedup::Figures;
+use hvd_lab::domain::step::StepSet;
+use hvd_lab::runs::{RunId, RunRecord, RunSummary, Tally};
+use serde_json::Value;
+
+use super::good::{evidence, spec};
+use super::lab::{Lab, stderr, stdout};
+
+const NOW_S: f64 = 1_798_761_600.0;
+const EVIL: &str = "<script>alert('1')</script> | `a` & \"b\" _c_ \u{1b}[2J\n# d";
+
+fn run(id: u32, spec: RunSpec, images_per_sec: f64) -> RunSummary {
+    let record = RunRecord {
+        id: RunId(id),
+        name: Some(EVIL.into()),
+        note: Some("a note of one's own".into()),
+        preset: "cpu".into(),
+        data_label: "generated garments".into(),
+        data_dir: Some("/home/ada/secret".into()),
+        offline: false,
+        force: false,
+        created_s: NOW_S - 100.0,
+        host: "node7".into(),
+        versions: vec!["libtorch 2.11.0".into()],
+        attempts: Vec::new(),
+        spec,
+    };
+    let tally = Tally {
+        last_epoch: 2,
+        test: Some(Metrics { loss: 0.5, accuracy: 0.8125 }),
+        figures: Figures { np: record.spec.np, images_per_sec: Some(images_per_sec), seconds_to_target: None },
+        training_seconds: Some(12.5),
+        ..Tally::default()
+    };
+    let status = RunStatus::new(RunState::Finished, "/home/ada/lab: finished on node7", NOW_S);
+    RunSummary { id: RunId(id), record: Some(record), status, tally }
+}
+
+fn runs() -> Vec<RunSummary> {
+    let apart = RunSpec { steps: "1,2".parse().unwrap(), ..spec(2) };
+    let other = RunSpec { batch_size: 7, ..spec(4) };
+    vec![run(1, spec(1), 900.0), run(2, spec(1), 1000.0), run(3, spec(2), 1900.0), run(4, apart, 1999.0), run(5, other, 3.0)]
+}
+
+fn report(progress: &Progress) -> Report {
+    Report::new(Sources {
+        learner: Some(EVIL.into()),
+        now_s: NOW_S,
+        progress,
+        lessons: &Catalog::embedded().unwrap(),
+        runs: &runs(),
+        machine: MachineRow { cores: 2, no_gpus: Some("none: no driver".into()), ..MachineRow::default() },
+        private: Private { folders: vec![("/home/ada".into(), "~")], hosts: vec!["node7".into()] },
+    })
+}
+
+fn progress() -> Progress {
+    let mut progress = Progress::default();
+    let mut verdicts = check_all(&evidence());
+    verdicts[2].evidence = EVIL.into();
+    progress.note(&verdicts, StepSet::first(9), RunId(3));
+    progress.predict(4, Prediction::Choice(0), false);
+    progress.predict(4, Prediction::Choice(1), true);
+    progress.predict(99, Prediction::Number(2.5), false);
+    progress
+}
+
+#[test]
+fn the_figures_are_those_of_the_runs() {
+    let report = report(&progress());
+    assert_eq!(report.summary(), "9 of 10 steps done, 0 of 2 predictions right at once, 5 runs");
+    let steps: Vec<bool> = report.steps.iter().map(|row| row.is_done).collect();
+    assert_eq!((steps.len(), steps.iter().position(|done| !done)), (10, Some(9)));
+    let [first, second] = report.predictions.as_slice() else { panic!("{:?}", report.predictions) };
+    assert_eq!((first.right_at_try, first.outcome.as_str(), first.tries), (Some(2), "right at try 2", 2));
+    assert!(first.answers[1].starts_with("About as far apart"), "{:?}", first.answers);
+    assert_eq!((second.title.as_str(), second.right_at_try), ("lesson 99", None));
+
+    let row = &report.runs[2];
+    assert_eq!((row.baseline, row.speedup, row.scaling_efficiency), (Some(RunId(2)), Some(1.9), Some(0.95)));
+    assert_eq!((row.accuracy, row.epochs, row.training_seconds), (Some(0.8125), 2, Some(12.5)));
+    assert_eq!(report.runs[3].speedup, None, "ranks that train apart are no faster");
+    assert_eq!(report.runs[4].speedup, Some(1.0), "nothing else does its work");
+    let chart = report.speedup.unwrap();
+    let bars: Vec<_> = chart.bars.iter().map(|bar| (bar.np, bar.run.0, bar.speedup, bar.ideal)).collect();
+    assert_eq!(bars, [(1, 2, 1.0, 1.0), (2, 3, 1.9, 2.0)]);
+}
+
+#[test]
+fn nothing_is_told_that_is_nobodys_business() {
+    let report = report(&progress());
+    for text in [report.to_markdown(), report.to_html(), report.to_json()] {
+        for secret in ["/home", "ada", "node7", "a note of", "secret", "\u{1b}"] {
+            assert!(!text.contains(secret), "`{secret}` in {text}");
+        }
+        assert!(text.contains("generated garments") && text.contains("2027-01-01 00:00 UTC"), "{text}");
+    }
+}
+
+#[test]
+fn json_is_read_back_and_shows_an_instructor_the_same() {
+    let report = report(&progress());
+    let value: Value = serde_json::from_str(&report.to_json()).unwrap();
+    assert_eq!((&value["report"], &value["steps"][3]["is_done"]), (&1.into(), &true.into()));
+    assert_eq!(serde_json::from_str::<Report>(&report.to_json()).unwrap(), report);
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("handed-in.json"), report.to_json()).unwrap();
+    let class = Class::read(folder.path(), NOW_S).unwrap();
+    let [learner] = class.learners.as_slice() else { panic!("{class:?}") };
+    assert!(learner.learner.starts_with("<script>") && !learner.learner.contains('\u{1b}'), "{}", learner.learner);
+    assert_eq!((learner.marks().as_str(), learner.next, learner.state), ("xxxxxxxxx.", Some(10), State::Working));
+}
+
+#[test]
+fn html_is_balanced_and_holds_no_markup_but_its_own() {
+    let html = report(&progress()).to_html();
+    assert!(!html.contains("<script") && html.contains("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; | `a` &amp;"), "{html}");
+    assert!(html.contains("prefers-color-scheme: dark") && html.contains("@media print") && html.contains("<svg"));
+    assert!(!html.contains("http") && !html.contains("src=") && !html.contains("url("), "it needs nothing beside it");
+    let mut open: Vec<&str> = Vec::new();
+    for tag in html.split('<').skip(2).map(|piece| piece.split_once('>').unwrap().0) {
+        let name = tag.trim_start_matches('/').split(' ').next().unwrap();
+        match tag {
+            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name), "{open:?}"),
+            _ if tag.ends_with('/') || name == "meta" => {}
+            _ => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    let none = report(&Progress::default());
+    assert!(none.to_html().contains("<p>None.</p>") && none.to_markdown().contains("0 of 10 steps done"));
+}
+
+#[test]
+fn markdown_keeps_its_columns() {
+    let markdown = report(&progress()).to_markdown();
+    assert!(markdown.starts_with("# Lab report of \\<script\\>"), "{markdown}");
+    let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+    let steps: Vec<&str> = markdown.split("## Steps").nth(1).unwrap().lines().skip(2).take(12).collect();
+    assert!(steps.iter().all(|line| columns(line) == 7), "{steps:#?}");
+    assert!(markdown.contains("np   2 ######################################-- 1.90x of 2x, 1900 images/s"), "{markdown}");
+}
+
+#[test]
+fn it_is_one_command() {
+    let lab = Lab::with_fake_mpirun("5");
+    let host = hvd_lab::host::name();
+    let file = |name: &str| lab.home().join(name).display().to_string();
+    for (name, begins) in [("r.html", "<!DOCTYPE html>"), ("r.json", "{"), ("r.md", "# Lab report of Ada")] {
+        let made = lab.run(&["report", "--name", "Ada", "--out", &file(name)]);
+        assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+        assert!(stderr(&made).contains("0 of 10 steps done"), "{}", stderr(&made));
+        let text = fs::read_to_string(file(name)).unwrap();
+        assert!(text.starts_with(begins) && !text.contains(lab.home().to_str().unwrap()), "{text}");
+    }
+    let value = |args: &[&str]| -> Value { serde_json::from_slice(&lab.run(args).stdout).unwrap() };
+    let machine = &value(&["report", "--format", "json"])["machine"];
+    assert!(machine["host"].is_null() && machine["cores"].as_u64() > Some(0) && machine["memory_bytes"].as_u64() > Some(1 << 20));
+    assert!(!machine["gpus"].as_array().unwrap().is_empty() || machine["no_gpus"].as_str().is_some_and(|why| why.len() > 6));
+    assert_eq!(value(&["report", "--format", "json", "--host"])["machine"]["host"], *host);
+    assert!(stdout(&lab.run(&["report"])).starts_with("# Lab report\n"));
+    let bad = lab.run(&["report", "--format", "pdf"]);
+    assert_eq!((bad.status.code(), stderr(&bad).lines().count()), (Some(2), 1), "{}", stderr(&bad));
+}
