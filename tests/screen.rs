@@ -2,6 +2,8 @@
 //!
 //! Never trains: launcher and trainer are stand-ins that print a small run.
 
+#[path = "screen/habits.rs"]
+mod habits;
 #[path = "screen/leaving.rs"]
 mod leaving;
 #[path = "screen/pty.rs"]

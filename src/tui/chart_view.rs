@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::effect::Effect;
+use super::looks::RUN_COLOURS;
 use super::state::{ChartTab, State};
-use super::theme::RUN_COLOURS;
 use super::watched::Curves;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};

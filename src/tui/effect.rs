@@ -32,4 +32,6 @@ pub enum Effect {
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.
     Suspend,
+    /// Let the terminal tell the mouse, or have it select text as ever.
+    CaptureMouse(bool),
 }

@@ -2,8 +2,9 @@
 //!
 //! Never acts: `update` does.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 
+use super::looks::Background;
 use super::watched::Curves;
 use crate::course::Verdict;
 use crate::domain::device::TelemetrySample;
@@ -13,6 +14,9 @@ use crate::runs::{RunId, RunSummary, RunUpdate};
 #[derive(Clone, Debug)]
 pub enum Message {
     Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// What the terminal says of its background.
+    Background(Background),
     /// The terminal has so many columns and rows.
     Resize(u16, u16),
     /// Unix time in seconds, once a second while a run is going.

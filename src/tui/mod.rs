@@ -20,12 +20,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 mod chart_view;
 mod effect;
+mod habits;
 mod keymap;
 mod layout;
 mod log_buffer;
+mod looks;
 mod message;
 mod mode;
+mod palette;
 mod pane;
+mod reply;
 mod runner;
 #[cfg(test)]
 mod samples;
@@ -40,6 +44,7 @@ mod view;
 mod watched;
 
 use effect::Effect;
+use looks::Background;
 use message::Message;
 use terminal::Screen;
 use theme::Theme;
@@ -86,12 +91,17 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut resized = signal(SignalKind::window_change())?;
     let mut stop = signal(SignalKind::from_raw(nix::libc::SIGTSTP))?;
     let mut continued = signal(SignalKind::from_raw(nix::libc::SIGCONT))?;
-    let theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
+    let mut theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
+    theme.background = std::env::var("COLORFGBG").map_or(Background::Unknown, |value| Background::from_variable(&value));
     let mut state = runner::initial_state(theme);
     let (sender, mut messages) = mpsc::channel(WAITING);
-    let mut screen = Screen::enter().context("the terminal cannot be used")?;
+    let mut screen = Screen::enter(state.habits.mouse).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
     screen.draw(&state)?;
+    if theme.colour && state.theme.background == Background::Unknown {
+        // The reply comes among the keys, whenever the terminal gets to it.
+        screen.ask_background()?;
+    }
     // Everything that may be slow starts after the first frame.
     // Keys have a channel of their own: they overtake whatever a run has to tell.
     let (pressed, mut keys) = mpsc::channel(WAITING);
@@ -145,6 +155,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                     };
                     effects.extend(update(&mut state, copied));
                 }
+                Effect::CaptureMouse(capture) => screen.capture_mouse(capture)?,
                 Effect::Suspend => {
                     if let Err(error) = screen.suspend() {
                         effects.extend(update(&mut state, Message::Failed(format!("not suspended: {error}"))));

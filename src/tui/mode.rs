@@ -17,6 +17,15 @@ pub enum Mode {
     },
     Help {
         scroll: usize,
+        /// Only keys with these words are shown.
+        words: String,
+        /// The words are being typed.
+        typing: bool,
+    },
+    /// A command is looked for by its words.
+    Palette {
+        typed: String,
+        chosen: usize,
     },
     Details {
         run: RunId,
@@ -56,6 +65,8 @@ pub enum ModeKind {
     Normal,
     Edit,
     Help,
+    HelpSearch,
+    Palette,
     Details,
     Lesson,
     Continue,
@@ -69,7 +80,9 @@ impl Mode {
         match self {
             Mode::Normal => ModeKind::Normal,
             Mode::Edit { .. } => ModeKind::Edit,
+            Mode::Help { typing: true, .. } => ModeKind::HelpSearch,
             Mode::Help { .. } => ModeKind::Help,
+            Mode::Palette { .. } => ModeKind::Palette,
             Mode::Details { .. } => ModeKind::Details,
             Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Continue { .. } => ModeKind::Continue,

@@ -37,6 +37,7 @@ pub fn initial_state(theme: Theme) -> State {
     let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
     let preset = launch::default_preset(false).fitted(cores, 0);
     let mut state = State::new(theme, presets, preset);
+    state.habits.mouse = true;
     match Catalog::open(None) {
         Ok(lessons) => state.lessons = lessons,
         Err(error) => state.error(error.to_string()),
@@ -128,7 +129,9 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             Message::Judged(run, judged.verdicts, judged.new)
         }
         Effect::LocateData(spec) => locate(&spec)?,
-        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) | Effect::Suspend => return Ok(None),
+        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) => {
+            return Ok(None);
+        }
     }))
 }
 

@@ -32,7 +32,7 @@ pub fn spec(np: usize, steps: StepSet) -> RunSpec {
 }
 
 pub fn theme() -> Theme {
-    Theme { colour: true, ascii: false }
+    Theme { colour: true, ..Theme::default() }
 }
 
 /// The first frame: nothing known yet.

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::chart_view::ChartView;
+use super::habits::Habits;
 use super::log_buffer::Source;
 use super::message::DataInfo;
 use super::mode::Mode;
@@ -90,6 +91,7 @@ pub struct Notice {
 #[derive(Clone, Debug)]
 pub struct State {
     pub theme: Theme,
+    pub habits: Habits,
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     pub mode: Mode,
@@ -136,6 +138,7 @@ impl State {
         let Preset { name: preset, spec, .. } = preset;
         State {
             theme,
+            habits: Habits::default(),
             size: (0, 0),
             mode: Mode::Normal,
             focus: Pane::Steps,

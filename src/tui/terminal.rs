@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{self, Event};
+use crossterm::event::{self, DisableMouseCapture, Event, MouseEventKind};
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode,
@@ -22,11 +23,17 @@ use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::Sender;
 
 use super::message::Message;
+use super::reply::{ASK_BACKGROUND, Replies};
 use super::state::State;
 use super::view;
 
 /// Whether the terminal is ours: whoever sets it to false gives it back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the mouse is told to us while the terminal is ours.
+static MOUSE: AtomicBool = AtomicBool::new(false);
+
+/// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
+const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
 /// There is a terminal to read keys from and to draw on.
 pub fn is_there() -> bool {
@@ -53,8 +60,9 @@ fn terminal() -> io::Result<Terminal> {
 impl Screen {
     /// # Errors
     /// The terminal refused; it is as it was.
-    pub fn enter() -> io::Result<Screen> {
+    pub fn enter(mouse: bool) -> io::Result<Screen> {
         restore_on_panic();
+        MOUSE.store(mouse, Ordering::SeqCst);
         let entered = take().and_then(|()| terminal());
         entered.map(|terminal| Screen { terminal }).inspect_err(|_| leave())
     }
@@ -82,6 +90,22 @@ impl Screen {
         execute!(self.terminal.backend_mut(), Clear(ClearType::All), cursor::Hide)
     }
 
+    pub fn capture_mouse(&mut self, capture: bool) -> io::Result<()> {
+        MOUSE.store(capture, Ordering::SeqCst);
+        match capture {
+            true => execute!(self.terminal.backend_mut(), Print(CAPTURE_MOUSE)),
+            false => execute!(self.terminal.backend_mut(), DisableMouseCapture),
+        }
+    }
+
+    /// Asks for the terminal's background colour, unless it is one that would print the question.
+    pub fn ask_background(&mut self) -> io::Result<()> {
+        match std::env::var("TERM").as_deref() {
+            Ok("linux" | "dumb") | Err(_) => Ok(()),
+            Ok(_) => execute!(self.terminal.backend_mut(), Print(ASK_BACKGROUND)),
+        }
+    }
+
     /// Draws in one synchronised update: no terminal shows half a frame. Draws nothing while the shell has the terminal.
     pub fn draw(&mut self, state: &State) -> io::Result<()> {
         if !TAKEN.load(Ordering::SeqCst) {
@@ -107,13 +131,19 @@ impl Drop for Screen {
 /// Takes the terminal, unless it is ours already. In the background the first call waits until the shell lets us.
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
-    if TAKEN.swap(true, Ordering::SeqCst) { Ok(()) } else { execute!(io::stdout(), EnterAlternateScreen, cursor::Hide) }
+    if !TAKEN.swap(true, Ordering::SeqCst) {
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+    }
+    if MOUSE.load(Ordering::SeqCst) { execute!(io::stdout(), Print(CAPTURE_MOUSE)) } else { Ok(()) }
 }
 
 /// Gives the terminal back. Errors are of no use: there may be no terminal any more.
 fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let mut out = io::stdout();
+        if MOUSE.load(Ordering::SeqCst) {
+            let _ = execute!(out, DisableMouseCapture);
+        }
         let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
         let _ = out.flush();
@@ -139,6 +169,7 @@ fn restore_on_panic() {
 /// crossterm's reader spins for ever when the terminal hangs up (its issue 793), so it is only called when `poll` says
 /// that there is something to read and that nothing hung up.
 pub fn read_keys(messages: Sender<Message>) {
+    let mut replies = Replies::default();
     loop {
         let stdin = io::stdin();
         let mut waiting = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
@@ -151,7 +182,7 @@ pub fn read_keys(messages: Sender<Message>) {
         if happened.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
             break;
         }
-        match read_pending(&messages) {
+        match read_pending(&messages, &mut replies) {
             Ok(true) => {}
             Ok(false) => return,
             Err(_) => break,
@@ -162,15 +193,18 @@ pub fn read_keys(messages: Sender<Message>) {
 }
 
 /// False when nobody listens any more.
-fn read_pending(messages: &Sender<Message>) -> io::Result<bool> {
+fn read_pending(messages: &Sender<Message>, replies: &mut Replies) -> io::Result<bool> {
     while event::poll(Duration::ZERO)? {
-        let message = match event::read()? {
-            Event::Key(key) => Message::Key(key),
-            Event::Resize(columns, rows) => Message::Resize(columns, rows),
-            _ => continue,
+        let read = match event::read()? {
+            Event::Key(key) => replies.sort(key),
+            Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => vec![Message::Mouse(mouse)],
+            Event::Resize(columns, rows) => vec![Message::Resize(columns, rows)],
+            _ => Vec::new(),
         };
-        if messages.blocking_send(message).is_err() {
-            return Ok(false);
+        for message in read {
+            if messages.blocking_send(message).is_err() {
+                return Ok(false);
+            }
         }
     }
     Ok(true)

@@ -5,8 +5,11 @@
 mod keys;
 mod lessons;
 mod looks;
+mod mouse;
+mod palette;
 mod panic;
 mod sweep;
+mod themes;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;

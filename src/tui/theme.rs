@@ -1,36 +1,29 @@
 //! Colours and signs: blue and orange beside marks and words, so that nothing is said by colour alone.
 //!
-//! Never sets a background or a text colour: the terminal's own are readable by its owner's choice.
+//! Never names a colour: `looks` has the table of them.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 
+use super::looks::{Background, Colours, Look};
 use crate::domain::run::RunState;
 
-/// Middle tones with a contrast of about 4:1 on black and on white.
-const BLUE: Color = Color::Indexed(32);
-const ORANGE: Color = Color::Indexed(166);
-
-/// How many runs the chart can tell apart by colour.
-pub const RUN_COLOURS: usize = 8;
-
-/// Blue, orange, magenta, olive, violet, grey, pink, deep blue. Each has a contrast of 3:1 or more on black and on white, and
-/// any two differ by 16 or more in CIE Lab to the usual eye, without red cones and without green ones.
-const RUNS: [u8; RUN_COLOURS] = [32, 166, 126, 101, 93, 244, 169, 26];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
     /// False with NO_COLOR.
     pub colour: bool,
     /// Only ASCII on the screen.
     pub ascii: bool,
+    /// The theme that was chosen.
+    pub look: Look,
+    pub background: Background,
 }
 
 impl Theme {
     /// By the user's wish and NO_COLOR (<https://no-color.org>: set and not empty).
     pub fn new(ascii: bool, no_color: Option<&std::ffi::OsStr>) -> Theme {
-        Theme { colour: no_color.is_none_or(|value| value.is_empty()), ascii }
+        Theme { colour: no_color.is_none_or(|value| value.is_empty()), ascii, ..Theme::default() }
     }
 
     pub fn text(self) -> Style {
@@ -42,17 +35,17 @@ impl Theme {
     }
 
     pub fn dim(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
+        Style::new().add_modifier(self.colours().quiet)
     }
 
     /// What is going well, on, or chosen.
     pub fn accent(self) -> Style {
-        self.coloured(BLUE)
+        self.coloured(self.colours().accent)
     }
 
     /// What the user should look at.
     pub fn warn(self) -> Style {
-        self.coloured(ORANGE)
+        self.coloured(self.colours().warn).add_modifier(self.colours().loud)
     }
 
     /// The row under the cursor: reversed where the pane has the focus, so that it shows without colour too.
@@ -79,11 +72,15 @@ impl Theme {
 
     /// The colour of a run in the chart, by the slot that [`super::chart_view::ChartView::slot`] gives it.
     pub fn run(self, slot: usize) -> Style {
-        self.coloured(Color::Indexed(RUNS[slot % RUNS.len()]))
+        self.coloured(self.colours().run(slot))
     }
 
     pub fn marker(self) -> Marker {
         if self.ascii { Marker::Dot } else { Marker::Braille }
+    }
+
+    fn colours(self) -> Colours {
+        self.look.colours(self.background)
     }
 
     fn coloured(self, colour: Color) -> Style {

@@ -4,6 +4,8 @@
 
 mod command;
 mod lesson;
+mod mouse;
+mod palette;
 mod window;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -23,6 +25,11 @@ use crate::runs::{RunId, RunSummary, RunUpdate};
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     match message {
         Message::Key(key) => press(state, key),
+        Message::Mouse(event) => mouse::obey(state, event),
+        Message::Background(background) => {
+            state.theme.background = background;
+            Vec::new()
+        }
         Message::Resize(columns, rows) => {
             state.size = (columns, rows);
             Vec::new()

@@ -14,7 +14,7 @@ use super::theme::to_ascii;
 
 pub fn draw(frame: &mut Frame, state: &State) {
     let area = frame.area();
-    match places(area, state.zoom.then_some(state.focus), state.slot, pane::devices::rows(state)) {
+    match places(area, state.zoom.then_some(state.focus), state.slot, pane::devices::rows(state), &state.habits.shares) {
         None => too_small(frame, area),
         Some(places) => {
             header::draw(frame, places.header, state);

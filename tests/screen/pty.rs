@@ -75,6 +75,12 @@ impl Lab {
         termios.local_flags.bits() & LocalFlags::ICANON.bits() == 0
     }
 
+    /// Where the program wrote `sequence` for the last time.
+    pub fn last(&self, sequence: &str) -> Option<usize> {
+        let seen = self.seen.0.lock().unwrap();
+        seen.bytes.windows(sequence.len()).rposition(|window| window == sequence.as_bytes())
+    }
+
     /// How often the program has written `sequence`.
     pub fn count(&self, sequence: &str) -> usize {
         let seen = self.seen.0.lock().unwrap();
@@ -91,6 +97,11 @@ impl Lab {
         assert!(!self.is_raw(), "the terminal is still raw");
         drop(seen);
         assert_eq!(self.count(ENTER), self.count(LEAVE), "taken as often as given back");
+        // The terminal selects text again: the last word on each kind of report is "off".
+        for kind in ["1000", "1002", "1006"] {
+            let last = |end: char| self.last(&format!("\x1b[?{kind}{end}"));
+            assert!(last('h') < last('l') || last('h').is_none(), "the mouse is still captured: {kind}");
+        }
     }
 }
 
@@ -162,7 +173,7 @@ impl Options {
         command.args(if self.shell { &["--norc", "--noprofile", "--noediting", "-i"] } else { self.arguments });
         command.env("LAB", lab);
         command.env("PS1", "prompt> ");
-        for name in ["NO_COLOR", "STAND_IN", "STAND_IN_EPOCH_SECONDS"] {
+        for name in ["NO_COLOR", "COLORFGBG", "STAND_IN", "STAND_IN_EPOCH_SECONDS"] {
             command.env_remove(name);
         }
         home.variables().iter().for_each(|(name, value)| command.env(name, value));

@@ -36,6 +36,14 @@ pub enum Command {
     PreviousPane,
     Zoom,
     Help,
+    /// All commands by their words.
+    Palette,
+    /// Help: show only what has some words.
+    SearchHelp,
+    /// Release the mouse, or take it again.
+    Mouse,
+    /// The next theme.
+    Theme,
     Quit,
     /// Closes what is in front: a window, a notice, the zoom.
     Back,
@@ -128,6 +136,8 @@ static TABLES: &[&[Binding]] = &[
     windows::EVERYWHERE,
     windows::EDIT,
     windows::HELP,
+    windows::HELP_SEARCH,
+    windows::PALETTE,
     windows::DETAILS,
     windows::LESSON,
     windows::CONTINUE,

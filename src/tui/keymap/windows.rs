@@ -27,7 +27,28 @@ pub static HELP: &[Binding] = &[
     row(Window(ModeKind::Help), DOWN, C::Down, "", "", ""),
     row(Window(ModeKind::Help), &[Code(K::PageUp)], C::PageUp, "", "", ""),
     row(Window(ModeKind::Help), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Help), &[Char('/')], C::SearchHelp, "/", "search", ""),
     row(Window(ModeKind::Help), &[Code(K::Esc), Char('?'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static HELP_SEARCH: &[Binding] = &[
+    row(Window(ModeKind::HelpSearch), ENTER, C::Accept, "Enter", "keep", ""),
+    row(Window(ModeKind::HelpSearch), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "show all", ""),
+    row(Window(ModeKind::HelpSearch), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::HelpSearch), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
+    row(Window(ModeKind::HelpSearch), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
+pub static PALETTE: &[Binding] = &[
+    row(Window(ModeKind::Palette), ENTER, C::Accept, "Enter", "run it", ""),
+    row(Window(ModeKind::Palette), &[Code(K::Up), Ctrl('p')], C::Up, "↑↓", "choose", ""),
+    row(Window(ModeKind::Palette), &[Code(K::Down), Ctrl('n')], C::Down, "", "", ""),
+    row(Window(ModeKind::Palette), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Palette), &[Code(K::PageDown)], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Palette), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "close", ""),
+    row(Window(ModeKind::Palette), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::Palette), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
+    row(Window(ModeKind::Palette), &[On::Text], C::Insert(' '), "", "", ""),
 ];
 
 pub static DETAILS: &[Binding] = &[

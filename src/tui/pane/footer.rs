@@ -3,7 +3,7 @@
 //! Never names a key that does nothing.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -24,23 +24,40 @@ fn rank(binding: &Binding) -> u8 {
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.theme;
+    let spans = shown(state, area.width).into_iter().flat_map(|binding| {
+        [Span::styled(format!(" {}", binding.key), theme.key()), Span::styled(format!(" {} ", binding.label), theme.dim())]
+    });
+    frame.render_widget(Paragraph::new(Line::from_iter(spans)), area);
+}
+
+/// What the words under the pointer ask for.
+pub fn hit(state: &State, area: Rect, at: Position) -> Option<Command> {
+    let mut from = area.x;
+    let binding = shown(state, area.width).into_iter().find(|binding| {
+        from += width(binding) as u16;
+        at.x < from
+    })?;
+    // A key for ten steps says not which one.
+    (!matches!(binding.command, Command::ToggleStep(_))).then_some(binding.command)
+}
+
+fn width(binding: &Binding) -> usize {
+    binding.key.chars().count() + binding.label.chars().count() + 3
+}
+
+/// The bindings that there is room for.
+fn shown(state: &State, columns: u16) -> Vec<&'static Binding> {
     let all: Vec<&Binding> = keymap::active(state.mode.kind(), state.focus).filter(|binding| !binding.label.is_empty()).collect();
-    let width_of = |binding: &Binding| binding.key.chars().count() + binding.label.chars().count() + 3;
     let mut chosen: Vec<usize> = Vec::new();
-    let mut left = area.width as usize;
+    let mut left = columns as usize;
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&index| rank(all[index]));
     for index in order {
-        let width = width_of(all[index]);
-        if width <= left {
-            left -= width;
+        if width(all[index]) <= left {
+            left -= width(all[index]);
             chosen.push(index);
         }
     }
     chosen.sort_unstable();
-    let spans = chosen.into_iter().flat_map(|index| {
-        let binding = all[index];
-        [Span::styled(format!(" {}", binding.key), theme.key()), Span::styled(format!(" {} ", binding.label), theme.dim())]
-    });
-    frame.render_widget(Paragraph::new(Line::from_iter(spans)), area);
+    chosen.into_iter().map(|index| all[index]).collect()
 }

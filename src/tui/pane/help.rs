@@ -1,6 +1,6 @@
 //! All keys, from the key table, and how a first session goes.
 //!
-//! Never written by hand: a key that is not in the table is not here.
+//! Never written by hand: a key that is not in the table is not here. A search shows only what has its words.
 
 use ratatui::text::{Line, Span};
 
@@ -14,11 +14,24 @@ const INTRO: [&str; 4] = [
     "are compared with. A run goes on when the screen is closed.",
 ];
 
-pub fn lines(state: &State) -> Vec<Line<'static>> {
+pub fn lines(state: &State, words: &str, typing: bool) -> Vec<Line<'static>> {
     let theme = state.theme;
-    let mut lines: Vec<Line> = INTRO.into_iter().map(Line::raw).collect();
+    let searched = typing || !words.is_empty();
+    let mut lines: Vec<Line> = match searched {
+        true => {
+            let cursor = if typing { "_" } else { "" };
+            vec![Line::from(vec![Span::styled("/ ", theme.key()), Span::styled(format!("{words}{cursor}"), theme.strong())])]
+        }
+        false => INTRO.into_iter().map(Line::raw).collect(),
+    };
+    let words = words.to_lowercase();
     let mut section = |title: String, scope: Scope| {
         let rows = keymap::table().filter(|binding| binding.scope == scope && !binding.help.is_empty());
+        let has_words = |binding: &&Binding| {
+            let all = format!("{} {} {} {title}", binding.key, binding.label, binding.help).to_lowercase();
+            words.split_whitespace().all(|word| all.contains(word))
+        };
+        let rows = rows.filter(has_words);
         let rows: Vec<&Binding> = rows.collect();
         if rows.is_empty() {
             return;
@@ -33,6 +46,9 @@ pub fn lines(state: &State) -> Vec<Line<'static>> {
     section("In windows too".into(), Scope::Everywhere);
     for pane in Pane::ALL {
         section(format!("In {}", pane.title()), Scope::Pane(pane));
+    }
+    if searched && lines.len() == 1 {
+        lines.push(Line::styled("no key has these words: Esc shows all", theme.warn()));
     }
     lines
 }

@@ -3,12 +3,15 @@
 //! Never changes the state, and never writes outside the given area.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Position, Rect};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
 
+use super::settings::Field;
 use super::state::{Pane, State};
+use crate::domain::step::Step;
+use crate::runs::RunId;
 
 pub mod chart;
 pub mod details;
@@ -19,10 +22,37 @@ pub mod help;
 pub mod lesson;
 pub mod log;
 pub mod notice;
+pub mod palette;
 pub mod runs;
 pub mod settings;
 pub mod steps;
 pub mod window;
+
+/// What of a pane lies under the pointer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Hit {
+    Step {
+        step: Step,
+        /// On its mark, which toggles.
+        mark: bool,
+    },
+    Field(Field),
+    Run(RunId),
+}
+
+/// What a click at `at` means in a pane drawn in `area`. A pane without an answer just gets the focus.
+pub fn hit(state: &State, pane: Pane, area: Rect, at: Position) -> Option<Hit> {
+    let inner = area.inner(Margin::new(1, 1));
+    if !inner.contains(at) {
+        return None;
+    }
+    match pane {
+        Pane::Steps => steps::hit(inner, at),
+        Pane::Settings => settings::hit(state, inner, at),
+        Pane::Runs => runs::hit(state, inner, at),
+        Pane::Devices | Pane::Chart | Pane::Log => None,
+    }
+}
 
 /// The frame of a pane: calm, blue with a bold title where the focus is.
 fn frame_of(state: &State, pane: Pane, extra: Vec<Span<'static>>) -> Block<'static> {
@@ -44,6 +74,16 @@ pub fn shared_by(frame: &mut Frame, area: Rect, state: &State) {
     let width = (line.width() as u16).min(area.width.saturating_sub(2));
     let place = Rect::new(area.x + 1, area.bottom().saturating_sub(1), width, 1);
     frame.render_widget(line, place);
+}
+
+/// The pane whose name on the lower border of the shared place is under the pointer.
+pub fn shared_hit(area: Rect, at: Position) -> Option<Pane> {
+    let mut from = area.x + 1;
+    Pane::ALL.into_iter().filter(|pane| pane.shares_slot()).find(|pane| {
+        let name = Rect::new(from, area.bottom().saturating_sub(1), pane.title().len() as u16 + 2, 1);
+        from += name.width;
+        name.contains(at)
+    })
 }
 
 /// The frame of a window in front of the panes.

@@ -3,14 +3,14 @@
 //! Never compares what cannot be compared: a dash stands there, and the details say why.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::state::{Pane, State};
 use super::super::theme::{bar, sign};
-use super::{cut, frame_of};
+use super::{Hit, cut, frame_of};
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::speedup::Comparison;
 use crate::domain::units;
@@ -78,15 +78,24 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let columns = fitting(inner.width as usize);
     let mut lines = vec![head(state, &columns)];
     let chosen = state.watched.as_ref().map(|watched| watched.id);
-    let newest_first: Vec<&RunSummary> = state.runs.iter().rev().collect();
-    let cursor = newest_first.iter().position(|run| Some(run.id) == chosen).unwrap_or(0);
-    let visible = (inner.height as usize).saturating_sub(1).max(1);
-    let first = (cursor + 1).saturating_sub(visible);
-    let fastest = newest_first.iter().filter_map(|run| gained(state, run).speedup).fold(1.0, f64::max);
-    for run in newest_first.into_iter().skip(first).take(visible) {
+    let fastest = state.runs.iter().filter_map(|run| gained(state, run).speedup).fold(1.0, f64::max);
+    for run in visible(state, inner) {
         lines.push(row(state, run, &columns, fastest, Some(run.id) == chosen, inner.width as usize));
     }
     frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// Newest first, the chosen one among them; below the head.
+fn visible(state: &State, inner: Rect) -> impl Iterator<Item = &RunSummary> {
+    let chosen = state.watched.as_ref().map(|watched| watched.id);
+    let cursor = state.runs.iter().rev().position(|run| Some(run.id) == chosen).unwrap_or(0);
+    let rows = (inner.height as usize).saturating_sub(1).max(1);
+    state.runs.iter().rev().skip((cursor + 1).saturating_sub(rows)).take(rows)
+}
+
+pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
+    let row = usize::from(at.y - inner.y).checked_sub(1)?;
+    visible(state, inner).nth(row).map(|run| Hit::Run(run.id))
 }
 
 fn gained(state: &State, run: &RunSummary) -> Comparison {

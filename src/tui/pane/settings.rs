@@ -3,7 +3,7 @@
 //! Never shows a value that the run would not use.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
@@ -11,7 +11,7 @@ use ratatui::widgets::Paragraph;
 use super::super::mode::Mode;
 use super::super::settings::Field;
 use super::super::state::{Pane, State};
-use super::{cut, frame_of, wrap};
+use super::{Hit, cut, frame_of, wrap};
 
 const LABEL: usize = 15;
 
@@ -21,13 +21,23 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     frame.render_widget(block, area);
     let note = note(state, inner.width as usize, inner.height);
     let [list, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(note.len() as u16)]).areas(inner);
-    // The cursor stays in view where not all fields fit.
-    let cursor = Field::ALL.iter().position(|field| *field == state.field).unwrap_or(0);
-    let visible = list.height as usize;
-    let first = (cursor + 1).saturating_sub(visible).min(Field::ALL.len().saturating_sub(visible));
-    let rows = Field::ALL.iter().skip(first).take(visible).map(|field| row(state, *field, list.width as usize));
+    let rows = visible(state, list).map(|field| row(state, *field, list.width as usize));
     frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
     frame.render_widget(Paragraph::new(note), below);
+}
+
+/// The cursor stays in view where not all fields fit.
+fn visible(state: &State, list: Rect) -> impl Iterator<Item = &'static Field> {
+    let cursor = Field::ALL.iter().position(|field| *field == state.field).unwrap_or(0);
+    let rows = list.height as usize;
+    let first = (cursor + 1).saturating_sub(rows).min(Field::ALL.len().saturating_sub(rows));
+    Field::ALL.iter().skip(first).take(rows)
+}
+
+pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
+    let note = note(state, inner.width as usize, inner.height).len() as u16;
+    let list = Rect { height: inner.height.saturating_sub(note), ..inner };
+    visible(state, list).nth(usize::from(at.y - inner.y)).copied().map(Hit::Field)
 }
 
 fn row(state: &State, field: Field, width: usize) -> Line<'static> {

@@ -3,12 +3,12 @@
 //! Never hides that a step has no effect: it says which other step it needs.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::state::{Pane, State};
-use super::{cut, frame_of, wrap};
+use super::{Hit, cut, frame_of, wrap};
 use crate::domain::step::{Step, StepSet};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
@@ -23,6 +23,12 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if about.height > 1 {
         frame.render_widget(Paragraph::new(explanation(state, about.width as usize)), about);
     }
+}
+
+/// The list is on top, one step a row; the mark is in the columns after the first.
+pub fn hit(inner: Rect, at: Position) -> Option<Hit> {
+    let step = *Step::ALL.get(usize::from(at.y - inner.y))?;
+    Some(Hit::Step { step, mark: (1..=3).contains(&(at.x - inner.x)) })
 }
 
 fn summary(steps: StepSet) -> String {

@@ -11,7 +11,7 @@ use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, details, help, lesson, window_frame};
+use super::{centred, details, help, lesson, palette, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
@@ -19,6 +19,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     }
     match &state.mode {
         Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } => {}
+        Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
         Mode::Continue { run, done, more } => {
             let text = [
                 format!("Train run {run} for {more} more epoch{}?", if *more == 1 { "" } else { "s" }),
@@ -79,10 +80,10 @@ pub fn last_scroll(state: &State, area: Rect) -> usize {
 }
 
 fn page(state: &State, area: Rect) -> Option<Page> {
-    let body = places(area, None, state.slot, 0)?.body;
+    let body = places(area, None, state.slot, 0, &state.habits.shares)?.body;
     let width = body.width.saturating_sub(4);
     let (title, width, lines, scroll) = match &state.mode {
-        Mode::Help { scroll } => ("Help".to_owned(), width.min(78), help::lines(state), *scroll),
+        Mode::Help { scroll, words, typing } => ("Help".to_owned(), width.min(78), help::lines(state, words, *typing), *scroll),
         Mode::Details { run, scroll } => {
             let width = width.min(110);
             (format!("Run {run}"), width, details::lines(state, *run, width.saturating_sub(4) as usize), *scroll)

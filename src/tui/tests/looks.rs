@@ -1,6 +1,6 @@
 //! Every pane in its main states, at the smallest size and a usual one, against committed pictures.
 
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Modifier;
 
 use super::super::samples;
 use super::super::state::{Pane, State};
@@ -88,20 +88,6 @@ fn ascii_has_nothing_else() {
             let screen = text(&state, width, height);
             assert!(screen.is_ascii(), "{:?}", screen.chars().find(|c| !c.is_ascii()));
             assert!(!screen.contains('?') || screen.matches('?').count() == 1, "an unknown sign became `?`:\n{screen}");
-        }
-    }
-}
-
-#[test]
-fn colours_are_blue_and_orange_or_none_and_never_a_background() {
-    let allowed = [Color::Reset, Color::Indexed(32), Color::Indexed(166)];
-    for (colour, allowed) in [(true, &allowed[..]), (false, &allowed[..1])] {
-        let mut state = samples::failed();
-        state.theme.colour = colour;
-        let terminal = picture(&state, 120, 40);
-        for cell in &terminal.backend().buffer().content {
-            assert!(allowed.contains(&cell.fg), "{cell:?}");
-            assert_eq!(cell.bg, Color::Reset);
         }
     }
 }

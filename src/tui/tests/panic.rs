@@ -15,7 +15,7 @@ const CHILD: &str = "HVD_LAB_TEST_PANICS";
 #[test]
 fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     if let Ok(place) = std::env::var(CHILD) {
-        let mut screen = Screen::enter().unwrap();
+        let mut screen = Screen::enter(true).unwrap();
         screen.draw(&samples::never_used()).unwrap();
         match place.as_str() {
             "drawing thread" => panic!("fell on purpose"),
@@ -25,7 +25,7 @@ fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     }
     for place in ["drawing thread", "helper thread"] {
         let (screen, bytes) = watch(place);
-        for once in ["\x1b[?1049h", "\x1b[?1049l"] {
+        for once in ["\x1b[?1049h", "\x1b[?1049l", "\x1b[?1000h", "\x1b[?1000l"] {
             let count = bytes.windows(once.len()).filter(|window| *window == once.as_bytes()).count();
             assert_eq!(count, 1, "{place}: {once:?}");
         }

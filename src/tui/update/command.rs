@@ -8,7 +8,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{ChartTab, Pane, State};
-use super::{lesson, watch, window};
+use super::{lesson, mouse, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -41,7 +41,17 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Command::NextPane => turn(state, 1),
         Command::PreviousPane => turn(state, Pane::ALL.len() - 1),
         Command::Zoom => state.zoom = !state.zoom,
-        Command::Help => state.mode = Mode::Help { scroll: 0 },
+        Command::Help => state.mode = Mode::Help { scroll: 0, words: String::new(), typing: false },
+        Command::Palette => state.mode = Mode::Palette { typed: String::new(), chosen: 0 },
+        Command::Mouse => return mouse::switch(state),
+        Command::Theme => {
+            state.theme.look = state.theme.look.next();
+            let name = state.theme.look.name();
+            state.inform(match state.theme.colour {
+                true => format!("theme {name}; T takes the next one"),
+                false => format!("theme {name}, without colours: NO_COLOR is set"),
+            });
+        }
         Command::Quit => match state.going() {
             Some(going) => state.mode = Mode::Quit { going },
             None => state.done = true,

@@ -11,7 +11,7 @@ use super::super::pane::details;
 use super::super::pane::window::last_scroll;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, lesson};
+use super::{command, lesson, palette};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -20,12 +20,19 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     match std::mem::take(&mut state.mode) {
         Mode::Normal => Vec::new(),
         Mode::Edit { field, text, .. } => edit(state, field, text, command),
-        Mode::Help { scroll } => {
+        Mode::Help { mut words, typing: true, .. } => {
+            let typing = palette::search(&mut words, command);
+            state.mode = Mode::Help { scroll: 0, words, typing };
+            Vec::new()
+        }
+        Mode::Help { scroll, words, .. } => {
             if command != Command::Back {
-                state.mode = Mode::Help { scroll: scrolled(scroll, last, command) };
+                let typing = command == Command::SearchHelp;
+                state.mode = Mode::Help { scroll: scrolled(scroll, last, command), words, typing };
             }
             Vec::new()
         }
+        Mode::Palette { typed, chosen } => palette::obey(state, typed, chosen, command),
         Mode::Details { run, scroll } => match command {
             Command::Back => Vec::new(),
             Command::Continue => {
