@@ -4,8 +4,8 @@
 //!  bin/hvd-train                       bin/hvd-lab
 //!       |                                   |
 //!    trainer                               tui, cli
-//!       |                       course   launch  telemetry  runs
-//!     comm                        |         |       |        |
+//!       |                   exercise |       |        |       |
+//!     comm                      course   launch  telemetry  runs
 //!       \__________ domain, host, dataset __/_______/________/
 //! ```
 //!
@@ -26,6 +26,8 @@ pub mod host;
 pub mod cli;
 #[cfg(feature = "lab")]
 pub mod course;
+#[cfg(feature = "lab")]
+pub mod exercise;
 #[cfg(feature = "lab")]
 pub mod launch;
 #[cfg(feature = "lab")]

@@ -12,7 +12,7 @@ use std::path::Path;
 use source::{Source, sources};
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-const FLOORS: [(&str, &[&str]); 11] = [
+const FLOORS: [(&str, &[&str]); 12] = [
     ("domain", &[]),
     ("host", &[]),
     ("dataset", &["domain", "host"]),
@@ -22,8 +22,9 @@ const FLOORS: [(&str, &[&str]); 11] = [
     ("runs", &["domain", "host"]),
     ("launch", &["domain", "host", "dataset", "runs", "telemetry"]),
     ("course", &["domain", "host", "runs"]),
-    ("tui", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course"]),
-    ("cli", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course", "tui"]),
+    ("exercise", &["domain", "host", "runs", "launch", "course"]),
+    ("tui", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise"]),
+    ("cli", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise", "tui"]),
 ];
 
 /// The only users of a crate: (crate, where it may be named).

@@ -20,6 +20,7 @@ pub mod compare;
 pub mod data;
 pub mod devices;
 pub mod doctor;
+pub mod exercise;
 mod follow;
 pub mod lessons;
 pub mod progress;
@@ -36,6 +37,7 @@ Examples:
   hvd-lab runs                                     what was run, and how it went
   hvd-lab compare 1 2                              what run 2 gained over run 1
   hvd-lab lessons                                  the ten steps, to read
+  hvd-lab exercise diff --step 4                   what step 4 changes in the program
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab doctor                                   check everything that a run needs
@@ -60,6 +62,7 @@ pub enum Verb {
     Stop(stop::Args),
     Compare(compare::Args),
     Lessons(lessons::Args),
+    Exercise(exercise::Args),
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
@@ -86,6 +89,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Stop(args) => stop::run(args),
         Verb::Compare(args) => compare::run(args),
         Verb::Lessons(args) => lessons::run(args),
+        Verb::Exercise(args) => exercise::run(args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),

@@ -20,6 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 mod chart_view;
 mod effect;
+mod exercise_view;
 mod habits;
 mod keymap;
 mod layout;
@@ -78,6 +79,11 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     // Threads that wait for a key or a file must not hold up the end.
     runtime.shutdown_background();
     done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Columns of the terminal, where there is one.
+pub fn columns() -> Option<usize> {
+    terminal::columns()
 }
 
 async fn show(options: Options) -> anyhow::Result<()> {

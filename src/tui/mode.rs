@@ -3,6 +3,7 @@
 //! Never more than one window at a time.
 
 use super::settings::Field;
+use crate::domain::step::Step;
 use crate::runs::RunId;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +41,11 @@ pub enum Mode {
         /// A number that is being typed.
         typed: String,
     },
+    /// What a step changes in the program.
+    Diff {
+        step: Step,
+        scroll: usize,
+    },
     /// Train a run that is over, and has `done` epochs, for `more`?
     Continue {
         run: RunId,
@@ -69,6 +75,7 @@ pub enum ModeKind {
     Palette,
     Details,
     Lesson,
+    Diff,
     Continue,
     ConfirmStop,
     ConfirmStart,
@@ -85,6 +92,7 @@ impl Mode {
             Mode::Palette { .. } => ModeKind::Palette,
             Mode::Details { .. } => ModeKind::Details,
             Mode::Lesson { .. } => ModeKind::Lesson,
+            Mode::Diff { .. } => ModeKind::Diff,
             Mode::Continue { .. } => ModeKind::Continue,
             Mode::ConfirmStop { .. } => ModeKind::ConfirmStop,
             Mode::ConfirmStart { .. } => ModeKind::ConfirmStart,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::chart_view::ChartView;
+use super::exercise_view::ExerciseView;
 use super::habits::Habits;
 use super::log_buffer::Source;
 use super::message::DataInfo;
@@ -128,6 +129,7 @@ pub struct State {
     pub predictions: BTreeMap<usize, Prediction>,
     /// What a run shows of each step, as far as it was asked for.
     pub verdicts: Option<(RunId, Vec<Verdict>)>,
+    pub exercise: ExerciseView,
     pub notice: Option<Notice>,
     pub now_s: f64,
     pub done: bool,
@@ -163,6 +165,7 @@ impl State {
             lessons: Catalog::default(),
             predictions: BTreeMap::new(),
             verdicts: None,
+            exercise: ExerciseView::default(),
             notice: None,
             now_s: 0.0,
             done: false,

@@ -46,6 +46,10 @@ pub fn size() -> Message {
     Message::Resize(columns, rows)
 }
 
+pub fn columns() -> Option<usize> {
+    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
+}
+
 /// The terminal while the lab draws on it; dropped, it is as it was.
 pub struct Screen {
     terminal: Terminal,

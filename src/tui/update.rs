@@ -3,6 +3,7 @@
 //! Never does I/O, reads a clock or waits.
 
 mod command;
+mod exercise;
 mod lesson;
 mod mouse;
 mod palette;

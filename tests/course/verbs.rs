@@ -60,6 +60,20 @@ fn the_lessons_of_the_program_are_proofread() {
 }
 
 #[test]
+fn what_a_step_changes_is_shown_without_a_run() {
+    let lab = Lab::with_fake_mpirun("5");
+    let output = lab.run(&["exercise", "diff", "--step", "8"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let marked = |mark: &str, code: &str| text.lines().any(|line| line.contains(mark) && line.contains(code));
+    assert!(marked(" - ", "let initial_lr = config.base_lr;"), "{text}");
+    assert!(marked(" + ", "let initial_lr = config.base_lr * "), "{text}");
+    assert!(!text.contains('\x1b'), "a pipe gets no colours");
+    let beside = stdout(&lab.run(&["exercise", "diff", "--step", "8", "--side-by-side"]));
+    assert!(beside.lines().any(|line| line.matches("let initial_lr").count() == 2), "{beside}");
+}
+
+#[test]
 fn bad_input_is_one_line_and_exit_code_2() {
     let lab = Lab::with_fake_mpirun("5");
     let cases: [(&[&str], &str); 9] = [

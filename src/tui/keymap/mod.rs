@@ -30,6 +30,10 @@ pub enum Command {
     RunBefore,
     RunAfter,
     Hint,
+    /// What the step changes in the program.
+    Diff,
+    /// Diff: one column or two.
+    Columns,
     MoreRanks,
     FewerRanks,
     NextPane,
@@ -140,6 +144,7 @@ static TABLES: &[&[Binding]] = &[
     windows::PALETTE,
     windows::DETAILS,
     windows::LESSON,
+    windows::DIFF,
     windows::CONTINUE,
     windows::CONFIRM_STOP,
     windows::CONFIRM_START,

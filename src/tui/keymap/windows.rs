@@ -72,11 +72,24 @@ pub static LESSON: &[Binding] = &[
     row(Window(ModeKind::Lesson), &[Char('?')], C::Hint, "?", "hint", ""),
     row(Window(ModeKind::Lesson), &[Char('b')], C::RunBefore, "b", "run before", ""),
     row(Window(ModeKind::Lesson), &[Char('a')], C::RunAfter, "a", "run after", ""),
+    row(Window(ModeKind::Lesson), &[Char('d')], C::Diff, "d", "diff", ""),
     row(Window(ModeKind::Lesson), ENTER, C::Accept, "", "", ""),
     row(Window(ModeKind::Lesson), &[Code(K::Backspace)], C::Erase, "", "", ""),
     row(Window(ModeKind::Lesson), &[Code(K::Esc), Char('w'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", ""),
     // A number predicted, or the number of an answer.
     row(Window(ModeKind::Lesson), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
+pub static DIFF: &[Binding] = &[
+    row(Window(ModeKind::Diff), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Diff), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Diff), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Diff), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Diff), LEFT, C::Left, "←→", "steps", ""),
+    row(Window(ModeKind::Diff), RIGHT, C::Right, "", "", ""),
+    row(Window(ModeKind::Diff), &[Char('s')], C::Columns, "s", "side by side", ""),
+    row(Window(ModeKind::Diff), &[Char('w')], C::Lesson, "w", "lesson", ""),
+    row(Window(ModeKind::Diff), &[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
 
 pub static CONTINUE: &[Binding] = &[

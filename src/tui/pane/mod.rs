@@ -16,6 +16,7 @@ use crate::runs::RunId;
 pub mod chart;
 pub mod details;
 pub mod devices;
+pub mod diff;
 pub mod footer;
 pub mod header;
 pub mod help;

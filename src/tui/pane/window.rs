@@ -11,14 +11,15 @@ use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, details, help, lesson, palette, window_frame};
+use super::{centred, details, diff, help, lesson, palette, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
         return page.draw(frame, state);
     }
     match &state.mode {
-        Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } => {}
+        Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } | Mode::Diff { .. } => {
+        }
         Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
         Mode::Continue { run, done, more } => {
             let text = [
@@ -94,6 +95,11 @@ fn page(state: &State, area: Rect) -> Option<Page> {
             let lines = lesson::lines(state, lesson, *hints, typed, width.saturating_sub(4) as usize);
             let title = lesson.step.map_or("Lesson".to_owned(), |step| format!("Step {}/10", step.number()));
             (format!("{title}  {}", lesson.title), width, lines, *scroll)
+        }
+        Mode::Diff { step, scroll } => {
+            // Programs need all the room there is.
+            let width = body.width;
+            (diff::title(*step), width, diff::lines(state, *step, width.saturating_sub(4) as usize), *scroll)
         }
         _ => return None,
     };

@@ -8,7 +8,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{ChartTab, Pane, State};
-use super::{lesson, mouse, watch, window};
+use super::{exercise, lesson, mouse, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -36,6 +36,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             None => state.inform("no run yet: r starts one"),
         },
         Command::Lesson => return lesson::open(state),
+        Command::Diff => exercise::diff(state, state.step),
         Command::MoreRanks => change(state, Field::Np, Direction::Up),
         Command::FewerRanks => change(state, Field::Np, Direction::Down),
         Command::NextPane => turn(state, 1),

@@ -6,7 +6,7 @@ use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::state::State;
-use super::command;
+use super::{command, exercise};
 use crate::course::{Answer, Prediction};
 
 /// The lesson of the step under the cursor, with what the run on the screen shows of it.
@@ -34,6 +34,10 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     let Some(lesson) = state.lessons.lesson(number) else { return Vec::new() };
     match command {
         Command::Back => state.mode = Mode::Normal,
+        Command::Diff => match lesson.step {
+            Some(step) => exercise::diff(state, step),
+            None => state.inform("this lesson changes nothing in the program"),
+        },
         Command::Hint => *hints = (*hints + 1).min(lesson.hints.len()),
         Command::Left | Command::Right => {
             let numbers: Vec<usize> = state.lessons.lessons().map(|lesson| lesson.number).collect();

@@ -11,7 +11,7 @@ use super::super::pane::details;
 use super::super::pane::window::last_scroll;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, lesson, palette};
+use super::{command, exercise, lesson, palette};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -53,6 +53,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             state.mode = Mode::Lesson { number, scroll: scrolled(scroll, last, command), hints, typed };
             lesson::obey(state, command)
         }
+        Mode::Diff { step, scroll } => exercise::in_diff(state, step, scrolled(scroll, last, command), command),
         Mode::Continue { run, done, more } => match command {
             Command::Back => Vec::new(),
             Command::Accept => {

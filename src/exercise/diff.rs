@@ -1,0 +1,211 @@
+//! Two programs line by line: what goes, what comes, and which words of a line changed.
+//!
+//! Never draws: who shows it chooses one column or two.
+
+use similar::{ChangeTag, DiffOp, TextDiff};
+
+use super::programs;
+use crate::domain::step::Step;
+
+/// Unchanged lines shown around a change.
+const CONTEXT: usize = 2;
+/// Part of the characters of two lines from which they stand beside each other.
+const ALIKE: f32 = 0.6;
+
+/// What it takes to get from one program to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diff {
+    /// What the two are, for a heading: `before step 4`, `after step 4`.
+    pub old: String,
+    pub new: String,
+    /// From top to bottom; none where the two are equal.
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Lines that both have, with their numbers in the two.
+    Same(Vec<(usize, Line)>),
+    /// Lines of the old that give way to lines of the new; one of the two may be empty.
+    Change { removed: Vec<Line>, added: Vec<Line> },
+    /// So many equal lines are left out.
+    Gap(usize),
+}
+
+/// A line of a program, in pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Counted from 1.
+    pub number: usize,
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a line; what is alike on the other side has not changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub text: String,
+    pub has_changed: bool,
+}
+
+impl Line {
+    pub fn text(&self) -> String {
+        self.parts.iter().map(|part| part.text.as_str()).collect()
+    }
+}
+
+impl Diff {
+    pub fn new(old: (impl Into<String>, &str), new: (impl Into<String>, &str)) -> Diff {
+        let diff = TextDiff::from_lines(old.1, new.1);
+        let mut blocks = Vec::new();
+        let mut shown_until = 0;
+        for group in diff.grouped_ops(CONTEXT) {
+            let start = group.first().map_or(0, |op| op.old_range().start);
+            if start > shown_until {
+                blocks.push(Block::Gap(start - shown_until));
+            }
+            shown_until = group.last().map_or(start, |op| op.old_range().end);
+            blocks.extend(group.iter().map(|op| block(&diff, op)));
+        }
+        let left = diff.old_slices().len() - shown_until;
+        if !blocks.is_empty() && left > 0 {
+            blocks.push(Block::Gap(left));
+        }
+        Diff { old: old.0.into(), new: new.0.into(), blocks }
+    }
+
+    /// Exactly what a step changes: the solution before it, and the one after.
+    pub fn of_step(step: Step) -> Diff {
+        let number = step.number();
+        let before = if number == 1 { "the serial program".to_owned() } else { format!("after step {}", number - 1) };
+        Diff::new((before, programs::before(step)), (format!("after step {number}"), programs::solution(step)))
+    }
+
+    /// The learner's program against the solution with steps 1 to `step`.
+    pub fn to_solution(own: &str, step: Step) -> Diff {
+        Diff::new(("yours", own), (format!("solution after step {}", step.number()), programs::solution(step)))
+    }
+
+    /// Lines that go, and lines that come.
+    pub fn count(&self) -> (usize, usize) {
+        self.blocks.iter().fold((0, 0), |(removed, added), block| match block {
+            Block::Change { removed: some, added: others } => (removed + some.len(), added + others.len()),
+            Block::Same(_) | Block::Gap(_) => (removed, added),
+        })
+    }
+}
+
+fn block<'a>(diff: &'a TextDiff<'a, 'a, 'a, str>, op: &DiffOp) -> Block {
+    let (mut same, mut removed, mut added) = (Vec::new(), Vec::new(), Vec::new());
+    for change in diff.iter_inline_changes(op) {
+        let mut parts: Vec<Part> = Vec::new();
+        for (has_changed, text) in change.iter_strings_lossy() {
+            let text = text.trim_end_matches(['\n', '\r']);
+            if !text.is_empty() {
+                parts.push(Part { text: text.to_owned(), has_changed });
+            }
+        }
+        let line = |index: Option<usize>| Line { number: index.unwrap_or(0) + 1, parts };
+        match change.tag() {
+            ChangeTag::Equal => same.push((change.new_index().unwrap_or(0) + 1, line(change.old_index()))),
+            ChangeTag::Delete => removed.push(line(change.old_index())),
+            ChangeTag::Insert => added.push(line(change.new_index())),
+        }
+    }
+    if same.is_empty() { Block::Change { removed, added } } else { Block::Same(same) }
+}
+
+/// The lines of a change beside each other: each that goes with the one that comes in its place, where there is one.
+pub fn side_by_side<'a>(removed: &'a [Line], added: &'a [Line]) -> Vec<(Option<&'a Line>, Option<&'a Line>)> {
+    let mut pairs = Vec::new();
+    let (mut removed, mut added) = (removed, added);
+    while let [line, rest @ ..] = removed {
+        let likeness = |other: &Line| TextDiff::from_chars(&line.text(), &other.text()).ratio();
+        let alike = added.iter().map(likeness).enumerate().filter(|(_, likeness)| *likeness > ALIKE);
+        let (taken, twin) = match alike.max_by(|(_, one), (_, other)| one.total_cmp(other)) {
+            Some((place, _)) => (place + 1, added.get(place)),
+            None => (0, None),
+        };
+        pairs.extend(added.iter().take(taken.saturating_sub(1)).map(|line| (None, Some(line))));
+        pairs.push((Some(line), twin));
+        (removed, added) = (rest, &added[taken..]);
+    }
+    pairs.extend(added.iter().map(|line| (None, Some(line))));
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Numbered = Vec<(usize, String)>;
+
+    /// Both programs again, as far as a diff shows them, and how many lines of the old it leaves out.
+    fn shown(diff: &Diff) -> (Numbered, Numbered, usize) {
+        let (mut old, mut new, mut gaps) = (Vec::new(), Vec::new(), 0);
+        for block in &diff.blocks {
+            match block {
+                Block::Same(lines) => lines.iter().for_each(|(number, line)| {
+                    old.push((line.number, line.text()));
+                    new.push((*number, line.text()));
+                }),
+                Block::Change { removed, added } => {
+                    old.extend(removed.iter().map(|line| (line.number, line.text())));
+                    new.extend(added.iter().map(|line| (line.number, line.text())));
+                }
+                Block::Gap(lines) => gaps += lines,
+            }
+        }
+        (old, new, gaps)
+    }
+
+    #[test]
+    fn what_is_shown_stands_at_its_number_in_both_programs_and_nothing_is_lost() {
+        for step in Step::ALL {
+            let diff = Diff::of_step(step);
+            let (old, new, gaps) = shown(&diff);
+            let (before, after): (Vec<&str>, Vec<&str>) =
+                (programs::before(step).lines().collect(), programs::solution(step).lines().collect());
+            assert!(old.iter().all(|(number, text)| before[number - 1] == text), "step {}", step.number());
+            assert!(new.iter().all(|(number, text)| after[number - 1] == text), "step {}", step.number());
+            assert_eq!(old.len() + gaps, before.len());
+            assert_eq!(new.len() + gaps, after.len());
+            let (removed, added) = diff.count();
+            assert!(removed > 0 && added > 0 && before.len() + added == after.len() + removed);
+        }
+    }
+
+    #[test]
+    fn a_changed_word_is_marked_and_its_neighbours_are_not() {
+        let diff = Diff::new(("old", "let lr = base_lr;\nkept\n"), ("new", "let lr = base_lr * size;\nkept\n"));
+        let Block::Change { removed, added } = &diff.blocks[0] else { panic!("{diff:?}") };
+        let changed =
+            |line: &Line| line.parts.iter().filter(|part| part.has_changed).map(|part| part.text.clone()).collect::<String>();
+        assert!(added[0].parts.iter().any(|part| !part.has_changed && part.text.contains("let lr")), "{diff:?}");
+        assert!(changed(&added[0]).contains("size") && !changed(&removed[0]).contains("let"), "{diff:?}");
+        assert_eq!(side_by_side(removed, added), [(Some(&removed[0]), Some(&added[0]))]);
+        assert_eq!(side_by_side(&[], added), [(None, Some(&added[0]))]);
+    }
+
+    #[test]
+    fn a_line_stands_beside_the_one_that_takes_its_place() {
+        for step in Step::ALL {
+            for block in Diff::of_step(step).blocks {
+                let Block::Change { removed, added } = block else { continue };
+                let pairs = side_by_side(&removed, &added);
+                let (left, right): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+                assert!(
+                    left.into_iter().flatten().eq(&removed) && right.into_iter().flatten().eq(&added),
+                    "none twice, in order"
+                );
+            }
+        }
+        let line = |number, text: &str| Line { number, parts: vec![Part { text: text.into(), has_changed: true }] };
+        let (old, new) = ([line(1, "let lr = base_lr;")], [line(1, "// scaled"), line(2, "let lr = base_lr * size;")]);
+        assert_eq!(side_by_side(&old, &new), [(None, Some(&new[0])), (Some(&old[0]), Some(&new[1]))]);
+    }
+
+    #[test]
+    fn equal_programs_have_no_blocks() {
+        assert_eq!(Diff::to_solution(programs::solution(Step::Warmup), Step::Warmup).blocks, []);
+    }
+}

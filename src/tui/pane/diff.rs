@@ -1,0 +1,34 @@
+//! What a step changes in the program, in one column or in two.
+//!
+//! Never says anything by colour alone: every changed line has its mark.
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::super::state::State;
+use super::super::theme::Theme;
+use crate::domain::step::Step;
+use crate::exercise::{Diff, Role, rows};
+
+pub fn title(step: Step) -> String {
+    format!("What step {}/10 changes: {}", step.number(), step.title())
+}
+
+pub fn lines(state: &State, step: Step, width: usize) -> Vec<Line<'static>> {
+    let diff = Diff::of_step(step);
+    let rows = rows(&diff, width, !state.exercise.one_column);
+    let span = |piece: crate::exercise::Piece| Span::styled(piece.text, look(state.theme, piece.role));
+    rows.into_iter().map(|row| Line::from_iter(row.into_iter().map(span))).collect()
+}
+
+/// Orange goes, blue comes, and what changed in a line is underlined.
+fn look(theme: Theme, role: Role) -> Style {
+    match role {
+        Role::Same => theme.text(),
+        Role::Sign => theme.dim(),
+        Role::Removed => theme.warn(),
+        Role::Added => theme.accent(),
+        Role::RemovedWord => theme.warn().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+        Role::AddedWord => theme.accent().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+    }
+}

@@ -1,0 +1,74 @@
+//! The learner's own trainer on the screen: what a step changes, in one column and in two.
+
+use crossterm::event::KeyCode;
+use ratatui::style::{Color, Modifier};
+
+use super::super::mode::Mode;
+use super::super::samples;
+use super::super::state::State;
+use super::super::update::update;
+use super::{Message, picture, press, text, type_text};
+use crate::domain::step::Step;
+
+/// The diff of step 6 is open.
+fn diff(width: u16, height: u16) -> State {
+    let mut state = samples::never_used();
+    state.lessons = samples::lessons();
+    update(&mut state, Message::Resize(width, height));
+    state.step = Step::AverageMetrics;
+    type_text(&mut state, "d");
+    assert!(matches!(state.mode, Mode::Diff { step: Step::AverageMetrics, .. }));
+    state
+}
+
+#[test]
+fn a_diff_is_laid_out() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        insta::assert_snapshot!(format!("diff_{width}x{height}"), text(&diff(width, height), width, height));
+    }
+}
+
+#[test]
+fn the_diff_has_marks_colours_and_underlined_words() {
+    let mut state = diff(120, 60);
+    press(&mut state, KeyCode::Char('s'));
+    let shown = picture(&state, 120, 60);
+    let buffer = shown.backend().buffer();
+    let row_with = |needle: &str| {
+        let row = |y| (0..120).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..60).find(|y| row(*y).contains(needle)).unwrap_or_else(|| panic!("no `{needle}` in {}", text(&state, 120, 60)))
+    };
+    let styles = |needle| {
+        let y = row_with(needle);
+        (0..120).map(|x| buffer[(x, y)].style()).filter(|style| style.fg == Some(Color::Indexed(32))).collect::<Vec<_>>()
+    };
+    let added = styles("+         let averaged");
+    assert!(added.iter().any(|style| style.add_modifier.contains(Modifier::UNDERLINED)), "{added:?}");
+    assert!(added.iter().any(|style| !style.add_modifier.contains(Modifier::UNDERLINED)), "only what changed is underlined");
+    state.theme.colour = false;
+    assert!(text(&state, 120, 60).contains("-         let averaged"), "a mark says it without colour");
+}
+
+#[test]
+fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
+    let mut state = diff(80, 24);
+    let first = text(&state, 80, 24);
+    press(&mut state, KeyCode::PageDown);
+    let second = text(&state, 80, 24);
+    assert_ne!(first, second);
+    press(&mut state, KeyCode::PageUp);
+    assert_eq!(text(&state, 80, 24), first);
+    for _ in 0..20 {
+        press(&mut state, KeyCode::Left);
+    }
+    assert!(matches!(state.mode, Mode::Diff { step: Step::InitAndPin, scroll: 0 }));
+    for _ in 0..3 {
+        press(&mut state, KeyCode::Right);
+    }
+    press(&mut state, KeyCode::Char('w'));
+    assert!(matches!(state.mode, Mode::Lesson { number: 4, .. }), "{:?}", state.mode);
+    press(&mut state, KeyCode::Char('d'));
+    assert!(matches!(state.mode, Mode::Diff { step: Step::Broadcast, .. }));
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(state.mode, Mode::Normal);
+}
