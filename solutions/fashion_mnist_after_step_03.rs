@@ -151,7 +151,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
                 let gradients = optimizer.synchronize(model.params())?; // step 3: the mean over ranks, else the rank's own
                 clock.lap(Phase::Allreduce);
                 if epoch == found.epoch && index < pass.of {
-                    report.evidence(|| startup::gradients_digest(epoch, &gradients));
+                    startup::report_gradients(report, epoch, model.params(), &gradients);
                 }
                 optimizer.step(model.params_mut(), &gradients, lr);
             }

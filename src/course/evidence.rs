@@ -33,9 +33,13 @@ pub struct Process {
     pub config: Option<ConfigReport>,
     /// With the epoch: counted from 0 at the first gradients, else the last epoch trained.
     pub digests: Vec<(DigestMoment, usize, String)>,
+    /// Some of the numbers behind each digest, with moment and epoch.
+    pub samples: Vec<(DigestMoment, usize, Vec<f32>)>,
     pub steps: Vec<Step>,
     pub epochs: Vec<EpochReport>,
     pub checkpoints: Vec<CheckpointReport>,
+    /// On the test set: of this rank's own, or of all ranks together.
+    pub test: Option<Test>,
     pub has_finished: bool,
 }
 
@@ -46,6 +50,12 @@ pub struct Step {
     pub batch: usize,
     pub lr: f64,
     pub loss: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    pub accuracy: f64,
+    pub images: usize,
 }
 
 impl Evidence {
@@ -78,14 +88,20 @@ impl Evidence {
         match &line.event {
             Event::Topology(report) => process.topology = Some(report.clone()),
             Event::Config(report) => process.config = Some(report.clone()),
-            Event::Digest { moment, epoch, digest } => process.digests.push((*moment, *epoch, digest.clone())),
+            Event::Digest { moment, epoch, digest, sample } => {
+                process.digests.push((*moment, *epoch, digest.clone()));
+                if !sample.is_empty() {
+                    process.samples.push((*moment, *epoch, sample.clone()));
+                }
+            }
             Event::Step { epoch, batch, lr, loss } => {
                 process.steps.push(Step { epoch: *epoch, batch: *batch, lr: *lr, loss: *loss });
             }
             Event::Epoch(report) => process.epochs.push(report.clone()),
             Event::Checkpoint(report) => process.checkpoints.push(report.clone()),
             Event::Finished { .. } => process.has_finished = true,
-            Event::EarlyStop { .. } | Event::Test { .. } | Event::Warning { .. } | Event::Fatal { .. } => {}
+            Event::Test { accuracy, images, .. } => process.test = Some(Test { accuracy: *accuracy, images: *images }),
+            Event::EarlyStop { .. } | Event::Warning { .. } | Event::Fatal { .. } => {}
         }
     }
 
@@ -113,6 +129,15 @@ impl Process {
     /// All digests of a moment, in order.
     pub fn digests_of(&self, moment: DigestMoment) -> Vec<&str> {
         self.digests.iter().filter(|(at, ..)| *at == moment).map(|(.., digest)| digest.as_str()).collect()
+    }
+
+    pub fn sample(&self, moment: DigestMoment, epoch: usize) -> Option<&[f32]> {
+        self.samples.iter().find(|(at, of, _)| (*at, *of) == (moment, epoch)).map(|(.., sample)| sample.as_slice())
+    }
+
+    /// The first sample of a moment.
+    pub fn first_sample(&self, moment: DigestMoment) -> Option<&[f32]> {
+        self.samples.iter().find(|(at, ..)| *at == moment).map(|(.., sample)| sample.as_slice())
     }
 
     pub fn epoch(&self, epoch: usize) -> Option<&EpochReport> {

@@ -33,7 +33,15 @@ pub enum Event {
     /// What this process is going to do.
     Config(ConfigReport),
     /// Digest of all parameters or gradients at a moment: equal digests are equal bits.
-    Digest { moment: DigestMoment, epoch: usize, digest: String },
+    Digest {
+        moment: DigestMoment,
+        epoch: usize,
+        digest: String,
+        /// Some of the numbers, from places that are the same on every rank: how far apart what differs is. Older trainers
+        /// give none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sample: Vec<f32>,
+    },
     /// One optimizer step. `epoch` and `batch` count from 0. The loss is this rank's own, of this batch.
     Step { epoch: usize, batch: usize, lr: f64, loss: f64 },
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.
@@ -117,6 +125,8 @@ pub enum DigestMoment {
     InitialParameters,
     /// Parameters when training starts (after the broadcast, with step 4).
     StartParameters,
+    /// Gradients of this rank's own images in the first step, before they meet any other's.
+    OwnGradients,
     /// Gradients that the optimizer applies in the first step (averaged, with step 3).
     FirstGradients,
     /// Parameters at the end of an epoch.

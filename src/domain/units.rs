@@ -33,6 +33,19 @@ pub fn seconds(value: f64) -> String {
     if value < 120.0 { format!("{value:.1} s") } else { clock(value) }
 }
 
+/// `12,000`.
+pub fn count(value: usize) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `1900` images per second, without decimals above 100.
 pub fn rate(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
@@ -75,6 +88,7 @@ mod tests {
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(68_487_848), "65 MiB");
         assert_eq!(bytes(u64::MAX), "16777216 TiB");
+        assert_eq!([0, 999, 1000, 12_345, 1_234_567].map(count), ["0", "999", "1,000", "12,345", "1,234,567"]);
         assert_eq!(clock(7.9), "0:07");
         assert_eq!(clock(3723.0), "1:02:03");
         assert_eq!(clock(f64::NAN), "0:00");

@@ -16,7 +16,7 @@ use super::device::{self, Placement};
 use super::digest::{Digester, digest};
 use super::model::Model;
 use super::optimizer::Optimizer;
-use super::params::to_vec;
+use super::params::{FlatTensors, to_vec};
 use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
@@ -27,6 +27,9 @@ use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
 use crate::domain::run::DataSource;
 use crate::domain::schedule::LearningRateSchedule;
 use crate::host;
+
+/// Numbers of a digest that are told as they are.
+const SAMPLES: usize = 32;
 
 /// MPI did not start: there is nobody to tell but the terminal.
 pub fn refuse(error: &CommError) -> ExitCode {
@@ -74,12 +77,25 @@ pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) 
     let rows: BTreeMap<_, _> = params.segments.iter().map(|segment| &segment.name).zip(params.rows()).collect();
     let mut digester = Digester::default();
     rows.values().for_each(|row| digester.add(row));
-    Event::Digest { moment, epoch, digest: digester.short() }
+    Event::Digest { moment, epoch, digest: digester.short(), sample: sample(&to_vec(&params.flat)) }
 }
 
-/// Evidence that ranks apply the same gradients, or not.
-pub fn gradients_digest(epoch: usize, gradients: &Tensor) -> Event {
-    Event::Digest { moment: DigestMoment::FirstGradients, epoch, digest: digest(&to_vec(gradients)) }
+/// Evidence that ranks apply the same gradients, or not, and that these are the mean of what each had of its own.
+pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, applied: &Tensor) {
+    for (moment, gradients) in [(DigestMoment::OwnGradients, &params.gradients), (DigestMoment::FirstGradients, applied)] {
+        report.evidence(|| {
+            let numbers = to_vec(gradients);
+            Event::Digest { moment, epoch, digest: digest(&numbers), sample: sample(&numbers) }
+        });
+    }
+}
+
+/// Some numbers at places evenly over the whole, the same for all ranks. None where one is no number: JSON has no word
+/// for it.
+fn sample(numbers: &[f32]) -> Vec<f32> {
+    let places = SAMPLES.min(numbers.len());
+    let picked: Vec<f32> = (0..places).map(|place| numbers[(2 * place + 1) * numbers.len() / (2 * places)]).collect();
+    if picked.iter().all(|number| number.is_finite()) { picked } else { Vec::new() }
 }
 
 /// What a run trains and tests on.

@@ -32,6 +32,22 @@ fn rates(evidence: &mut Evidence, from: usize, rule: impl Fn(usize, usize) -> f6
     });
 }
 
+/// What all ranks applied in the first step, made of their own gradients in that place and what they should have applied.
+fn applied(evidence: &mut Evidence, rule: impl Fn([f32; NP], f32) -> f32) {
+    let own = [0, 1, 2].map(|index| process(evidence, index).first_sample(DigestMoment::OwnGradients).unwrap().to_vec());
+    every(evidence, |process| {
+        let samples = process.samples.iter_mut().filter(|(at, ..)| *at == DigestMoment::FirstGradients);
+        samples.for_each(|(.., sample)| {
+            let places = sample.iter_mut().enumerate();
+            places.for_each(|(place, g)| *g = rule([own[0][place], own[1][place], own[2][place]], *g));
+        });
+    });
+}
+
+fn validates(evidence: &mut Evidence, index: usize, batches: usize) {
+    process(evidence, index).config.as_mut().unwrap().validation_steps = batches;
+}
+
 fn writes(evidence: &mut Evidence, index: usize) {
     process(evidence, index).checkpoints.push(checkpoint(1));
 }
@@ -59,6 +75,11 @@ const WRONG: &[Case] = &[
     (2, |e| _ = e.printed.as_mut().unwrap().remove(&2), &["nobody printed epoch 2"]),
     (2, |e| _ = e.printed.as_mut().unwrap().insert(2, [1].into()), &["rank 1 printed epoch 2, and rank 0 did not"]),
     (3, |e| set_digest(process(e, 1), DigestMoment::FirstGradients, "dddddddddddddddd"), &["rank 1", "dddddddd", "average"]),
+    (3, |e| applied(e, |_, mean| mean * NP as f32), &["the sum of their gradients", "divide by 3"]),
+    (3, |e| applied(e, |_, mean| mean * 0.5), &["0.500 times the mean"]),
+    (3, |e| applied(e, |own, _| own[0]), &["applied rank 0's own gradients", "average"]),
+    (3, |e| applied(e, |own, _| own[2]), &["applied rank 2's own gradients"]),
+    (3, |e| applied(e, |own, _| (own[0] + own[1]) / 2.0), &["not the mean of their own"]),
     (
         4,
         |e| set_digest(process(e, 2), DigestMoment::StartParameters, "22aaaaaaaaaaaaaa"),
@@ -87,6 +108,8 @@ const WRONG: &[Case] = &[
         },
         &["ranks 0 and 2 had the same loss"],
     ),
+    (5, |e| validates(e, 1, 11), &["rank 1 validates on 11 batches", "3 * 32 / 3", "is 32"]),
+    (5, |e| (0..NP).for_each(|rank| validates(e, rank, 10)), &["rank 0 validates on 10 batches", "a third"]),
     (
         6,
         |e| every(e, |p| p.epochs.iter_mut().for_each(|report| report.averaged = None)),
@@ -198,6 +221,16 @@ fn what_cannot_be_told_is_said_so() {
     assert_eq!(told.iter().map(|verdict| verdict.step).collect::<Vec<_>>(), [Step::NovoGrad], "{told:?}");
     let nothing = Evidence::new(good::spec(2));
     assert!(check_all(&nothing).iter().all(|verdict| verdict.outcome == Outcome::CannotTell));
+}
+
+#[test]
+fn gradients_that_travelled_in_16_bits_are_still_the_mean_and_old_trainers_tell_no_sample() {
+    let mut short = evidence();
+    applied(&mut short, |_, mean| mean * 1.004);
+    assert_eq!(check(&short, Step::DistributedOptimizer).outcome, Outcome::Passed);
+    let mut old = evidence();
+    every(&mut old, |process| process.samples.clear());
+    assert_eq!(check(&old, Step::DistributedOptimizer).outcome, Outcome::Passed);
 }
 
 #[test]

@@ -61,7 +61,18 @@ fn line(process: usize, event: Event) -> EventLine {
 }
 
 fn digest(moment: DigestMoment, epoch: usize, digest: String) -> Event {
-    Event::Digest { moment, epoch, digest }
+    Event::Digest { moment, epoch, digest, sample: Vec::new() }
+}
+
+/// Two numbers of each rank's own gradients, and their mean over the ranks.
+fn gradients(rank: usize, epoch: usize) -> [Event; 2] {
+    let own = |rank: usize| [0.3 * rank as f32, 0.5 - 0.2 * rank as f32];
+    let mean = |place: usize| (0..NP).map(|rank| own(rank)[place]).sum::<f32>() / NP as f32;
+    let (own_digest, mean_digest) = (format!("{rank}{rank}bbbbbbbbbbbbbb"), "bbbbbbbbbbbbbbbb".to_owned());
+    [
+        Event::Digest { moment: DigestMoment::OwnGradients, epoch, digest: own_digest, sample: own(rank).into() },
+        Event::Digest { moment: DigestMoment::FirstGradients, epoch, digest: mean_digest, sample: vec![mean(0), mean(1)] },
+    ]
 }
 
 fn beginning(rank: usize, from: usize) -> [Event; 4] {
@@ -89,7 +100,7 @@ fn beginning(rank: usize, from: usize) -> [Event; 4] {
             local_batch_size: 32,
             global_batch_size: 32 * NP,
             steps_per_epoch: STEPS,
-            validation_steps: 4,
+            validation_steps: 32,
             train_images: 400,
             optimizer: "novograd".into(),
             model: "wrn-10-1".into(),
@@ -108,7 +119,7 @@ fn epoch_of(rank: usize, epoch: usize, is_first: bool) -> Vec<Event> {
     let mut events = Vec::new();
     for batch in 0..STEPS {
         if is_first && batch == 0 {
-            events.push(digest(DigestMoment::FirstGradients, epoch, "bbbbbbbbbbbbbbbb".into()));
+            events.extend(gradients(rank, epoch));
         }
         let loss = 2.3 - 0.01 * (epoch * STEPS + batch) as f64 - 0.001 * rank as f64;
         events.push(Event::Step { epoch, batch, lr: schedule().lr(epoch, batch), loss });

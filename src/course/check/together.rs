@@ -3,11 +3,13 @@
 //! Never compares numbers that a digest stands for: equal digests are equal bits.
 
 use super::group::{Group, because_strangers, short};
-use super::{Finding, failed, unclear};
+use super::{Finding, Objection, failed, unclear};
 use crate::domain::event::{DigestMoment, Metrics};
 
 /// Relative difference that a mean taken in another order may have.
 const ROUNDING: f64 = 1e-9;
+/// Relative difference of sampled gradients: they may have travelled in 16 bits.
+const SAMPLED: f64 = 0.02;
 
 /// Step 3: all ranks applied the same gradients in the first step.
 pub fn gradients(group: &Group) -> Finding {
@@ -27,11 +29,56 @@ pub fn gradients(group: &Group) -> Finding {
             because_strangers(group),
         ));
     }
+    averaged(group)?;
     let losses = group.all("its first step", |process| process.steps.first().map(|step| step.loss.to_bits()))?;
     if group.differing(&losses).is_empty() {
         return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
     }
-    Ok(format!("all {} ranks applied the same gradients in the first step ({})", group.np(), short(digests[root][0])))
+    Ok(format!(
+        "all {} ranks applied the same gradients in the first step, the mean of their own ({})",
+        group.np(),
+        short(digests[root][0])
+    ))
+}
+
+/// What all ranks applied is the mean of what each had of its own, wherever they were sampled. Older trainers tell nothing
+/// of their own gradients.
+fn averaged(group: &Group) -> Result<(), Objection> {
+    let of = |process: usize, moment| group.attempt.processes.get(&process).and_then(|process| process.first_sample(moment));
+    let own: Option<Vec<&[f32]>> = (0..group.np()).map(|process| of(process, DigestMoment::OwnGradients)).collect();
+    let (Some(own), Some(applied)) = (own, of(group.root(), DigestMoment::FirstGradients)) else { return Ok(()) };
+    let mean = |place: usize| own.iter().filter_map(|own| own.get(place)).map(|g| f64::from(*g)).sum::<f64>() / group.np() as f64;
+    let mean: Vec<f64> = (0..applied.len()).map(mean).collect();
+    let applied: Vec<f64> = applied.iter().copied().map(f64::from).collect();
+    let longest = own.iter().copied().flatten().fold(0.0, |longest, g| f64::max(longest, f64::from(g.abs())));
+    let is = |wanted: &dyn Fn(usize) -> f64, scale: f64| {
+        applied.iter().enumerate().all(|(place, g)| (g - wanted(place)).abs() <= SAMPLED * longest * scale)
+    };
+    if is(&|place| mean[place], 1.0) {
+        return Ok(());
+    }
+    if let Some(whose) =
+        (0..group.np()).find(|process| is(&|place| own[*process].get(place).copied().map_or(0.0, f64::from), 1.0))
+    {
+        return failed(format!(
+            "all ranks applied {}'s own gradients in the first step: average them, so that every rank's images count",
+            group.name(whose)
+        ));
+    }
+    let times =
+        applied.iter().zip(&mean).map(|(g, mean)| g * mean).sum::<f64>() / mean.iter().map(|mean| mean * mean).sum::<f64>();
+    if (times - group.np() as f64).abs() < 0.01 && is(&|place| times * mean[place], times.abs()) {
+        return failed(format!(
+            "all ranks applied the sum of their gradients in the first step, not the mean: divide by {}, the number of ranks",
+            group.np()
+        ));
+    }
+    match times.is_finite() && is(&|place| times * mean[place], times.abs()) {
+        true => {
+            failed(format!("all ranks applied {times:.3} times the mean of their gradients in the first step: apply the mean"))
+        }
+        false => failed("all ranks applied the same gradients in the first step, but not the mean of their own: average them"),
+    }
 }
 
 /// Step 4: all ranks start from the root's weights, and hold the same ones at the end of every epoch.
@@ -69,7 +116,7 @@ pub fn weights(group: &Group) -> Finding {
         }
         let who = group.names(&apart);
         return match gradients(group) {
-            Err(super::Objection::Failed(_)) => unclear(format!(
+            Err(Objection::Failed(_)) => unclear(format!(
                 "all ranks started from the same weights ({}), but gradients are not averaged (step 3): {who} drifted away \
                  by the end of epoch {epoch}",
                 short(start[root])

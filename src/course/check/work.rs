@@ -3,9 +3,9 @@
 //! Never opens a checkpoint: who wrote and read is in the events.
 
 use super::group::{Group, because_strangers};
-use super::{Finding, failed, unclear};
+use super::{Finding, Objection, failed, unclear};
 use crate::domain::event::CheckpointAction;
-use crate::domain::schedule::steps_per_epoch;
+use crate::domain::schedule::{steps_per_epoch, validation_steps};
 
 /// Step 5: the epoch is shared out, so that all ranks together see about as many images as there are.
 pub fn fewer_steps(group: &Group) -> Finding {
@@ -55,10 +55,38 @@ pub fn fewer_steps(group: &Group) -> Finding {
             group.names(&[root, twin])
         ));
     }
+    validated(group)?;
     let first = epochs.first().copied().unwrap_or(1);
     let reports = group.all("an epoch", |process| process.epoch(first))?;
     let together: usize = reports.iter().map(|report| report.images).sum();
     Ok(format!("every rank trained {whole} / {np} = {wanted} batches an epoch, together {together} of {images} images"))
+}
+
+/// The validation is shared out too, three times over. How many images there are is known once they are tested on.
+fn validated(group: &Group) -> Result<(), Objection> {
+    let configs = group.configs()?;
+    let np = group.np();
+    let tested = group.attempt.processes.values().filter_map(|process| process.test).map(|test| test.images).max();
+    let Some(tested) = tested else { return Ok(()) };
+    let images = group.spec.validation_images.map_or(tested, |limit| limit.min(tested));
+    let batch_size = configs[group.root()].local_batch_size;
+    let whole = validation_steps(images, batch_size, None);
+    let wanted = validation_steps(images, batch_size, Some(np));
+    let Some((process, config)) = configs.iter().enumerate().find(|(_, config)| config.validation_steps != wanted) else {
+        return Ok(());
+    };
+    let cause = match config.validation_steps {
+        steps if steps == whole => ", the whole set once",
+        steps if steps == (3 * whole).div_ceil(np) => ", rounded up",
+        steps if steps == whole / np => ", a third of them",
+        _ => "",
+    };
+    failed(format!(
+        "{} validates on {} batches after each epoch{cause}: {np} ranks share three times {whole}, and 3 * {whole} / {np} rounded \
+         down is {wanted}",
+        group.name(process),
+        config.validation_steps,
+    ))
 }
 
 /// Step 7: the root alone writes and looks for checkpoints, and all go on from the same epoch.
