@@ -8,7 +8,7 @@ use hvd_lab::cli::{self, Cli};
 fn main() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
-        Ok(Cli { verb: None, ascii }) => cli::screen(ascii),
+        Ok(Cli { verb: None, ascii, lessons }) => cli::screen(ascii, lessons),
         Err(error) => return cli::refuse(&error),
     };
     done.unwrap_or_else(|error| {

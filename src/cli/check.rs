@@ -38,7 +38,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open(&home)?;
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
-    let Judged { record, verdicts, new, note } = judge(&store, &home, id, args.step)?;
+    let Judged { record, verdicts, new, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.spec.steps;
     if args.json {
         let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
         super::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
     }
-    note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
     for step in new {
         eprintln!("hvd-lab: step {} is done", step.number());
     }

@@ -111,13 +111,18 @@ fn text(lesson: &Lesson, hints: usize) -> String {
     if hints > 0 && !lesson.hints.is_empty() {
         section("Hints", lesson.hints.iter().take(hints).map(|hint| format!("1. {hint}\n")).collect());
     }
-    let mut text: String = lay_out(&with_ticks(&markdown), COLUMNS).iter().map(|row| plain(row)).collect();
+    let mut text = plain_text(&markdown);
     if !lesson.links.is_empty() {
         text.push_str(&format!("\n{}", underlined("Links")));
         // An address is not wrapped: it would not be one any more.
         lesson.links.iter().for_each(|link| text.push_str(&format!("{}\n  {}\n", link.title, link.url)));
     }
     text
+}
+
+/// Markdown as one reads it in a terminal.
+pub(super) fn plain_text(markdown: &str) -> String {
+    lay_out(&with_ticks(markdown), COLUMNS).iter().map(|row| plain(row)).collect()
 }
 
 /// Without colours only its back-ticks tell code from words: `if` becomes code with back-ticks in it.

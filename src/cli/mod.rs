@@ -14,6 +14,7 @@ use crate::launch::{LaunchError, supervisor};
 use crate::runs::StoreError;
 use crate::tui;
 
+pub mod ablation;
 pub mod check;
 pub mod class;
 pub mod compare;
@@ -22,13 +23,16 @@ pub mod devices;
 pub mod doctor;
 pub mod exercise;
 mod follow;
+pub mod guided;
 pub mod lessons;
 pub mod progress;
 pub mod report;
 pub mod run;
 pub mod runs;
+mod settings;
 pub mod stop;
 mod table;
+mod turns;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +42,7 @@ Examples:
   hvd-lab compare 1 2                              what run 2 gained over run 1
   hvd-lab lessons                                  the ten steps, to read
   hvd-lab exercise diff --step 4                   what step 4 changes in the program
+  hvd-lab guided 4                                 run without and with step 4, and see what it changes
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab doctor                                   check everything that a run needs
@@ -46,11 +51,15 @@ Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on whe
 
 /// A terminal lab for distributed data-parallel training.
 #[derive(Debug, clap::Parser)]
-#[command(name = "hvd-lab", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "hvd-lab", version, after_help = EXAMPLES, disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true)]
 pub struct Cli {
     /// Draw the screen with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
+    /// The screen with lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
+    #[arg(long, value_name = "DIR")]
+    pub lessons: Option<PathBuf>,
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -63,6 +72,8 @@ pub enum Verb {
     Compare(compare::Args),
     Lessons(lessons::Args),
     Exercise(exercise::Args),
+    Guided(Box<guided::Args>),
+    Ablation(Box<ablation::Args>),
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
@@ -90,6 +101,8 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Compare(args) => compare::run(args),
         Verb::Lessons(args) => lessons::run(args),
         Verb::Exercise(args) => exercise::run(args),
+        Verb::Guided(args) => guided::run(*args),
+        Verb::Ablation(args) => ablation::run(*args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),
@@ -102,12 +115,12 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
 }
 
 /// The screen, or what to use where there is no terminal for it.
-pub fn screen(ascii: bool) -> anyhow::Result<ExitCode> {
+pub fn screen(ascii: bool, lessons: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         let advice = "the screen needs a terminal. Without one: `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
         return Err(Usage(advice.into()).into());
     }
-    tui::run(tui::Options { ascii })
+    tui::run(tui::Options { ascii, lessons })
 }
 
 /// Help and version as asked for; anything else that cannot be parsed as one line.

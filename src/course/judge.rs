@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{Evidence, ProgressError, ProgressFile, Verdict, check, check_all};
+use super::{Evidence, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
 use crate::domain::step::Step;
 use crate::runs::{RunId, RunRecord, RunStore};
 
@@ -15,8 +15,8 @@ pub struct Judged {
     pub verdicts: Vec<Verdict>,
     /// Steps that no run had shown before.
     pub new: Vec<Step>,
-    /// The progress file was damaged: where it is now.
-    pub note: Option<String>,
+    /// The progress as it is now.
+    pub reading: Reading,
 }
 
 /// Judge all steps, or one, by what a run left in its folder. Progress is kept under `home`.
@@ -28,5 +28,5 @@ pub fn judge(store: &RunStore, home: &Path, run: RunId, step: Option<Step>) -> R
     let evidence = Evidence::of(&store.folder(run), &record);
     let verdicts = step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
     let (new, reading) = ProgressFile::of(home).update(|progress| progress.note(&verdicts, record.spec.steps, run))?;
-    Ok(Judged { record, verdicts, new, note: reading.note })
+    Ok(Judged { record, verdicts, new, reading })
 }

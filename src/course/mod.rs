@@ -5,6 +5,7 @@
 mod catalog;
 mod check;
 mod class;
+mod contrast;
 mod evidence;
 mod judge;
 mod lesson;
@@ -13,12 +14,16 @@ mod progress;
 mod proofread;
 mod question;
 mod report;
+mod results;
+mod series;
 mod share;
+mod written;
 
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
 pub use check::{Outcome, Verdict, check, check_all};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
-pub use evidence::{Attempt, Evidence, Process};
+pub use contrast::{Contrast, Fact, contrast};
+pub use evidence::{Attempt, Evidence, Process, Test};
 pub use judge::{Judged, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use page::{Piece, Role, Row, lay_out};
@@ -26,4 +31,6 @@ pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Readin
 pub use proofread::{Proof, SECTIONS, problems, proofread};
 pub use question::{Answer, Judgement, Prediction, Question};
 pub use report::{Bar, Chart, MachineRow, PredictionRow, Private, Report, RunRow, Sources, StepRow};
+pub use results::{Results, SideBySide, Without, results, side_by_side};
+pub use series::{Next, Purpose, Series, SeriesFile, Turn};
 pub use share::{CLASS_VARIABLE, Share, file_name, login_name};

@@ -227,11 +227,11 @@ impl ProgressFile {
     /// # Errors
     /// As [`ProgressFile::read`], and a file that cannot be written.
     pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
+        let home = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
+        let _turn = runs::turn(home)?;
         let mut reading = self.read()?;
         let changed = change(&mut reading.progress);
-        if let Some(home) = self.path.parent() {
-            fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
-        }
         runs::write_json(&self.path, &reading.progress)?;
         // Nothing that is wrong with a folder of the class may stand in a learner's way.
         let not_shared = self.path.parent().and_then(Share::of).and_then(|share| share.copy(&reading.progress).err());

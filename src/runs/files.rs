@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
 
 use super::StoreError;
@@ -47,6 +48,15 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_all()
+}
+
+/// Wait until nobody else in any lab changes the small files of this folder; until the lock is dropped it is ours.
+///
+/// # Errors
+/// [`StoreError::Io`] where the folder cannot be opened or locked.
+pub fn turn(folder: &Path) -> Result<Flock<File>, StoreError> {
+    let file = File::open(folder).map_err(StoreError::io("cannot open the folder", folder))?;
+    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| StoreError::io("cannot lock", folder)(errno.into()))
 }
 
 /// Replace `path` by `value` as JSON, as a whole or not at all.

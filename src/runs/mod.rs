@@ -34,7 +34,7 @@ mod trash;
 pub use compare::{Difference, Row, differences, gained};
 pub use error::StoreError;
 pub use export::Report;
-pub use files::write_json;
+pub use files::{turn, write_json};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use record::{Attempt, RunId, RunRecord};

@@ -2,6 +2,7 @@
 //!
 //! Never done inside `update`: `runner` does it, off the thread that draws.
 
+use crate::course::{Prediction, Series};
 use crate::domain::run::RunSpec;
 use crate::runs::RunId;
 
@@ -24,6 +25,23 @@ pub enum Effect {
     ListRuns,
     /// What this run shows of each step.
     Judge(RunId),
+    /// Keep this series in the place of the one before, and begin it.
+    BeginSeries(Box<Series>),
+    ReadSeries,
+    /// Begin the next run of the series.
+    StartNext,
+    /// What has not begun never will.
+    CancelSeries,
+    /// What the runs of the series have shown.
+    ReadResults(Box<Series>),
+    /// How far the learner has come.
+    ReadProgress,
+    /// Keep an answer to a lesson's question.
+    Predict {
+        lesson: usize,
+        prediction: Prediction,
+        is_right: bool,
+    },
     /// Find out which images such a run would train on.
     LocateData(Box<RunSpec>),
     /// Ranks of the followed run with their pids on this host, for the devices pane.

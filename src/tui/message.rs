@@ -6,9 +6,8 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::looks::Background;
 use super::watched::Curves;
-use crate::course::Verdict;
+use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
-use crate::domain::step::Step;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 
 #[derive(Clone, Debug)]
@@ -28,7 +27,12 @@ pub enum Message {
     /// The curves of a run that is not followed.
     Curves(RunId, Curves),
     /// What a run shows of each step, and which steps are done for the first time.
-    Judged(RunId, Vec<Verdict>, Vec<Step>),
+    Judged(Box<Judged>),
+    /// The runs that take turns, as they are kept, and the one that was begun just now.
+    Series(Option<Series>, Option<RunId>),
+    Results(Option<Results>),
+    /// What the progress file holds.
+    Progress(Reading),
     Telemetry(TelemetrySample),
     /// Which images the next run would train on.
     Data(DataInfo),

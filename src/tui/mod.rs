@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 mod chart_view;
+mod course_view;
 mod effect;
 mod exercise_view;
 mod habits;
@@ -59,16 +61,19 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Messages that wait for the screen; senders wait when there are more, so memory stays bounded.
 const WAITING: usize = 64;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Only ASCII on the screen.
     pub ascii: bool,
+    /// Lessons over those of the program.
+    pub lessons: Option<PathBuf>,
 }
 
 /// Shows the screen until the user leaves it.
 ///
 /// # Errors
-/// The terminal refused, or no thread could be started. It is restored in any case.
+/// The terminal refused, or no thread could be started: it is restored in any case. A folder of lessons that was named and
+/// cannot be used.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     if !terminal::is_there() {
         eprintln!("hvd-lab: no terminal here. Use `hvd-lab run`, `hvd-lab runs` or `hvd-lab --help` instead.");
@@ -99,7 +104,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut continued = signal(SignalKind::from_raw(nix::libc::SIGCONT))?;
     let mut theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
     theme.background = std::env::var("COLORFGBG").map_or(Background::Unknown, |value| Background::from_variable(&value));
-    let mut state = runner::initial_state(theme);
+    let mut state = runner::initial_state(theme, options.lessons.as_deref())?;
     let (sender, mut messages) = mpsc::channel(WAITING);
     let mut screen = Screen::enter(state.habits.mouse).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());

@@ -46,6 +46,12 @@ pub enum Mode {
         step: Step,
         scroll: usize,
     },
+    /// Runs that take turns: how they stand, and what they show.
+    Series {
+        scroll: usize,
+    },
+    /// Run all steps but one, in turn?
+    ConfirmAblation,
     /// Train a run that is over, and has `done` epochs, for `more`?
     Continue {
         run: RunId,
@@ -76,6 +82,8 @@ pub enum ModeKind {
     Details,
     Lesson,
     Diff,
+    Series,
+    ConfirmAblation,
     Continue,
     ConfirmStop,
     ConfirmStart,
@@ -93,6 +101,8 @@ impl Mode {
             Mode::Details { .. } => ModeKind::Details,
             Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Diff { .. } => ModeKind::Diff,
+            Mode::Series { .. } => ModeKind::Series,
+            Mode::ConfirmAblation => ModeKind::ConfirmAblation,
             Mode::Continue { .. } => ModeKind::Continue,
             Mode::ConfirmStop { .. } => ModeKind::ConfirmStop,
             Mode::ConfirmStart { .. } => ModeKind::ConfirmStart,

@@ -2,6 +2,7 @@
 //!
 //! Never touches the state.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::message::{DataInfo, Message};
 use super::state::State;
 use super::theme::Theme;
 use super::watched::Curves;
-use crate::course::{Catalog, judge};
+use crate::course::{Catalog, CatalogError, ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::run::RunSpec;
 use crate::launch::{self, StartRequest};
@@ -32,22 +33,29 @@ const LOOK_AROUND: Duration = Duration::from_secs(1);
 const LAST_WISHES: Duration = Duration::from_secs(4);
 
 /// The state of the first frame: no file has been read, no device asked.
-pub fn initial_state(theme: Theme) -> State {
+///
+/// # Errors
+/// `lessons`, a folder that the user named, cannot be used.
+pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, CatalogError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
     let preset = launch::default_preset(false).fitted(cores, 0);
     let mut state = State::new(theme, presets, preset);
     state.habits.mouse = true;
-    match Catalog::open(None) {
-        Ok(lessons) => state.lessons = lessons,
-        Err(error) => state.error(error.to_string()),
-    }
-    state
+    state.course.lessons = match Catalog::open(lessons) {
+        // A folder that only the environment names must not keep the screen from coming up.
+        Err(error) if lessons.is_none() => {
+            state.error(format!("{error}; these are the program's own lessons"));
+            Catalog::embedded()?
+        }
+        opened => opened?,
+    };
+    Ok(state)
 }
 
 /// What there is to find out at the start.
 pub fn first_effects(state: &State) -> Vec<Effect> {
-    vec![Effect::ListRuns, Effect::LocateData(Box::new(state.spec.clone()))]
+    vec![Effect::ListRuns, Effect::ReadProgress, Effect::ReadSeries, Effect::LocateData(Box::new(state.spec.clone()))]
 }
 
 pub struct Runner {
@@ -124,15 +132,43 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         }
         Effect::ReadCurves(run) => Message::Curves(run, curves(&store.folder(run))),
         // What passes is noted as done, as `hvd-lab check` does.
-        Effect::Judge(run) => {
-            let judged = judge(store, &RunStore::default_home()?, run, None)?;
-            Message::Judged(run, judged.verdicts, judged.new)
+        Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
+        Effect::BeginSeries(series) => {
+            series_file()?.write(&series)?;
+            start_next(store)?
+        }
+        Effect::StartNext => start_next(store)?,
+        Effect::ReadSeries => Message::Series(series_file()?.read()?, None),
+        Effect::CancelSeries => Message::Series(series_file()?.cancel()?, None),
+        Effect::ReadResults(series) => Message::Results(results(store, &series)?),
+        Effect::ReadProgress => Message::Progress(progress_file()?.read()?),
+        Effect::Predict { lesson, prediction, is_right } => {
+            Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
         }
         Effect::LocateData(spec) => locate(&spec)?,
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) => {
             return Ok(None);
         }
     }))
+}
+
+fn series_file() -> anyhow::Result<SeriesFile> {
+    Ok(SeriesFile::of(&RunStore::default_home()?))
+}
+
+/// The next run of the series, unless one is going.
+fn start_next(store: &RunStore) -> anyhow::Result<Message> {
+    let state_of = |run| store.status(run).ok().map(|status| status.state);
+    let start = |series: &Series, turn: &Turn| -> anyhow::Result<RunId> {
+        let request = StartRequest::new(turn.spec.clone(), series.preset.clone());
+        Ok(launch::start(store, StartRequest { name: Some(series.name_of(turn)), ..request })?)
+    };
+    let (series, begun) = series_file()?.start_next(state_of, start)?;
+    Ok(Message::Series(series, begun))
+}
+
+fn progress_file() -> anyhow::Result<ProgressFile> {
+    Ok(ProgressFile::of(&RunStore::default_home()?))
 }
 
 /// Lists the runs again when one came or went. Costs one look at a folder's date a second.

@@ -2,9 +2,8 @@
 //!
 //! Never holds a handle, a channel or a clock.
 
-use std::collections::BTreeMap;
-
 use super::chart_view::ChartView;
+use super::course_view::CourseView;
 use super::exercise_view::ExerciseView;
 use super::habits::Habits;
 use super::log_buffer::Source;
@@ -13,7 +12,6 @@ use super::mode::Mode;
 use super::settings::Field;
 use super::theme::Theme;
 use super::watched::Watched;
-use crate::course::{Catalog, Prediction, Verdict};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::run::{RunSpec, RunState};
 use crate::domain::speedup::Comparison;
@@ -124,11 +122,7 @@ pub struct State {
     pub chart_view: ChartView,
     pub devices: Option<TelemetrySample>,
     pub devices_scroll: usize,
-    pub lessons: Catalog,
-    /// What the learner predicted, by lesson.
-    pub predictions: BTreeMap<usize, Prediction>,
-    /// What a run shows of each step, as far as it was asked for.
-    pub verdicts: Option<(RunId, Vec<Verdict>)>,
+    pub course: CourseView,
     pub exercise: ExerciseView,
     pub notice: Option<Notice>,
     pub now_s: f64,
@@ -162,9 +156,7 @@ impl State {
             chart_view: ChartView::default(),
             devices: None,
             devices_scroll: 0,
-            lessons: Catalog::default(),
-            predictions: BTreeMap::new(),
-            verdicts: None,
+            course: CourseView::default(),
             exercise: ExerciseView::default(),
             notice: None,
             now_s: 0.0,

@@ -7,6 +7,7 @@ mod exercise;
 mod lesson;
 mod mouse;
 mod palette;
+mod series;
 mod window;
 
 use crossterm::event::{KeyEvent, KeyEventKind};
@@ -42,12 +43,20 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             state.chart_view.receive(run, curves);
             Vec::new()
         }
-        Message::Judged(run, verdicts, new) => {
-            state.verdicts = Some((run, verdicts));
-            if !new.is_empty() {
-                let steps: Vec<String> = new.iter().map(|step| step.number().to_string()).collect();
-                let noun = if steps.len() == 1 { "step" } else { "steps" };
-                state.inform(format!("run {run} shows it: {noun} {} done", steps.join(", ")));
+        Message::Judged(judged) => {
+            if let Some(said) = state.course.judged(*judged) {
+                state.inform(said);
+            }
+            Vec::new()
+        }
+        Message::Series(series, started) => series::changed(state, series, started),
+        Message::Results(results) => {
+            series::shown(state, results);
+            Vec::new()
+        }
+        Message::Progress(reading) => {
+            if let Some(damaged) = state.course.read(reading) {
+                state.error(damaged);
             }
             Vec::new()
         }
@@ -77,6 +86,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Failed(text) => {
+            state.course.is_starting = false;
             state.error(text);
             vec![Effect::ListRuns]
         }
@@ -139,6 +149,7 @@ fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
         effects.extend(watch(state, run));
     }
     effects.extend(chart_view::refresh(state));
+    effects.extend(series::advance(state));
     effects
 }
 
@@ -155,7 +166,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
         watched.absorb(update);
     }
-    let mut effects = Vec::new();
+    let (mut effects, mut over) = (Vec::new(), false);
     if watched.topology.len() != processes && watched.is_going() {
         effects.push(Effect::WatchRanks(ranks(watched, state.devices.as_ref())));
     }
@@ -164,6 +175,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         relist = true;
         if now.is_some_and(RunState::is_over) {
             effects.extend([Effect::WatchRanks(Vec::new()), Effect::Judge(run)]);
+            over = true;
         }
         let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);
         if let Some(process) = failed.and_then(|status| status.failed_process) {
@@ -173,6 +185,9 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     }
     if relist {
         effects.push(Effect::ListRuns);
+    }
+    if over {
+        effects.extend(series::ended(state, run));
     }
     effects
 }

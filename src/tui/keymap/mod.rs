@@ -29,6 +29,12 @@ pub enum Command {
     /// Lesson: start the run that shows what goes wrong without the step, or the one with it.
     RunBefore,
     RunAfter,
+    /// Both of them, one after the other, side by side.
+    Guided,
+    /// All steps but one, in turn.
+    Ablation,
+    /// The last runs that took turns.
+    Results,
     Hint,
     /// What the step changes in the program.
     Diff,
@@ -145,6 +151,8 @@ static TABLES: &[&[Binding]] = &[
     windows::DETAILS,
     windows::LESSON,
     windows::DIFF,
+    windows::SERIES,
+    windows::CONFIRM_ABLATION,
     windows::CONTINUE,
     windows::CONFIRM_STOP,
     windows::CONFIRM_START,

@@ -17,6 +17,9 @@ pub static STEPS: &[Binding] = &[
     row(In(Pane::Steps), ENTER, C::Lesson, "Enter", "lesson", "read the lesson of the chosen step"),
     row(In(Pane::Steps), &[Char('a')], C::AllSteps, "a", "all", "all ten steps on"),
     row(In(Pane::Steps), &[Char('n')], C::NoSteps, "n", "none", "all ten steps off: the serial program"),
+    row(In(Pane::Steps), &[Char('g')], C::Guided, "g", "before/after", "run without and with the chosen step, side by side"),
+    row(In(Pane::Steps), &[Char('A')], C::Ablation, "A", "ablation", "run all steps but one, in turn (asks first)"),
+    row(In(Pane::Steps), &[Char('v')], C::Results, "v", "results", "what the last of these runs showed"),
     row(In(Pane::Steps), &[Code(K::Home)], C::First, "", "", ""),
     row(In(Pane::Steps), &[Code(K::End)], C::Last, "", "", ""),
 ];

@@ -70,6 +70,8 @@ pub static LESSON: &[Binding] = &[
     row(Window(ModeKind::Lesson), LEFT, C::Left, "←→", "lessons", ""),
     row(Window(ModeKind::Lesson), RIGHT, C::Right, "", "", ""),
     row(Window(ModeKind::Lesson), &[Char('?')], C::Hint, "?", "hint", ""),
+    row(Window(ModeKind::Lesson), &[Char('g')], C::Guided, "g", "before and after", ""),
+    row(Window(ModeKind::Lesson), &[Char('v')], C::Results, "", "", ""),
     row(Window(ModeKind::Lesson), &[Char('b')], C::RunBefore, "b", "run before", ""),
     row(Window(ModeKind::Lesson), &[Char('a')], C::RunAfter, "a", "run after", ""),
     row(Window(ModeKind::Lesson), &[Char('d')], C::Diff, "d", "diff", ""),
@@ -90,6 +92,27 @@ pub static DIFF: &[Binding] = &[
     row(Window(ModeKind::Diff), &[Char('s')], C::Columns, "s", "side by side", ""),
     row(Window(ModeKind::Diff), &[Char('w')], C::Lesson, "w", "lesson", ""),
     row(Window(ModeKind::Diff), &[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static SERIES: &[Binding] = &[
+    row(Window(ModeKind::Series), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Series), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Series), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Series), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Series), &[Char('x')], C::Stop, "x", "cancel what waits, stop what runs", ""),
+    row(Window(ModeKind::Series), &[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static CONFIRM_ABLATION: &[Binding] = &[
+    row(Window(ModeKind::ConfirmAblation), &[Char('y')], C::Accept, "y", "run them", ""),
+    row(
+        Window(ModeKind::ConfirmAblation),
+        &[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')],
+        C::Back,
+        "Esc",
+        "not now",
+        "",
+    ),
 ];
 
 pub static CONTINUE: &[Binding] = &[

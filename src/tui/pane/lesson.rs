@@ -5,6 +5,7 @@
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use super::super::course_view::Mark;
 use super::super::state::State;
 use super::super::theme::Theme;
 use super::wrap;
@@ -22,21 +23,34 @@ pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: u
     }
     if let Some(run) = lesson.run {
         page.title("Try it");
+        if lesson.step.is_some() {
+            let what = " runs both, one after the other, and puts them side by side";
+            page.lines.push(Line::from(vec![Span::styled("  g", theme.key()), Span::raw(what)]));
+        }
         for (key, steps) in [("b", run.before), ("a", run.after)] {
             let steps = if steps.is_empty() { "none".to_owned() } else { steps.to_string() };
             let what = format!(" runs steps {steps} on {} ranks for {} epochs", run.np, run.epochs);
             page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
         }
     }
-    if let (Some(step), Some((run, verdicts))) = (lesson.step, &state.verdicts) {
-        page.title(&format!("What run {run} shows"));
-        for verdict in verdicts.iter().filter(|verdict| verdict.step == step) {
+    if let Some(done) = lesson.step.and_then(|step| state.course.progress.done.get(&step.number())) {
+        page.title("Done");
+        page.text(&format!("{} run {} showed it: {}", Mark::Done.sign(), done.run, done.evidence), theme.accent());
+    }
+    if let (Some(step), Some(shown)) = (lesson.step, &state.course.shown) {
+        page.title(&format!("What run {} shows", shown.run));
+        for verdict in shown.verdicts.iter().filter(|verdict| verdict.step == step) {
             let style = match verdict.outcome {
                 Outcome::Passed => theme.accent(),
                 Outcome::Failed => theme.warn(),
                 Outcome::CannotTell => theme.text(),
             };
-            page.text(&format!("{}: {}", verdict.outcome.name(), verdict.evidence), style);
+            let sign = match verdict.outcome {
+                Outcome::Passed => Mark::Done.sign(),
+                Outcome::Failed => Mark::Failed.sign(),
+                Outcome::CannotTell => "·",
+            };
+            page.text(&format!("{sign} {}: {}", verdict.outcome.name(), verdict.evidence), style);
         }
     }
     if !lesson.hints.is_empty() {
@@ -62,7 +76,7 @@ fn prediction(page: &mut Page, state: &State, number: usize, question: &Question
     let theme = state.theme;
     page.title("Predict before you run");
     page.text(&question.text, theme.text());
-    let answered = state.predictions.get(&number);
+    let answered = state.course.answers.get(&number);
     match &question.answer {
         Answer::Choice { options, .. } => {
             for (index, option) in options.iter().enumerate() {
@@ -90,6 +104,11 @@ fn prediction(page: &mut Page, state: &State, number: usize, question: &Question
     }
 }
 
+/// A row of laid out Markdown.
+pub fn styled(theme: Theme, row: crate::course::Row) -> Line<'static> {
+    Line::from_iter(row.into_iter().map(|piece| Span::styled(piece.text, look(theme, piece.role))))
+}
+
 struct Page {
     lines: Vec<Line<'static>>,
     theme: Theme,
@@ -111,8 +130,7 @@ impl Page {
         if self.lines.len() == 1 {
             self.lines.push(Line::raw(""));
         }
-        let spans = row.into_iter().map(|piece| Span::styled(piece.text, look(self.theme, piece.role)));
-        self.lines.push(Line::from_iter(spans));
+        self.lines.push(styled(self.theme, row));
     }
 }
 

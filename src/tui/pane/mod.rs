@@ -25,6 +25,7 @@ pub mod log;
 pub mod notice;
 pub mod palette;
 pub mod runs;
+pub mod series;
 pub mod settings;
 pub mod steps;
 pub mod window;

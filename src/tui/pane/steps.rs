@@ -7,6 +7,7 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use super::super::course_view::Mark;
 use super::super::state::{Pane, State};
 use super::{Hit, cut, frame_of, wrap};
 use crate::domain::step::{Step, StepSet};
@@ -46,15 +47,22 @@ fn row(state: &State, step: Step, width: usize) -> Line<'static> {
         (false, _) => ("[ ]", theme.dim()),
     };
     let title = cut(step.title(), width.saturating_sub(8));
+    let done = state.course.mark(step);
     let text = format!("{:>2} {title}", step.number());
     let at_cursor = step == state.step;
     if at_cursor {
         let focused = state.focus == Pane::Steps;
-        let line = format!(" {mark} {text:<rest$}", rest = width.saturating_sub(5));
+        let line = format!("{}{mark} {text:<rest$}", done.sign(), rest = width.saturating_sub(5));
         return Line::styled(line, theme.cursor(focused));
     }
     let text_style = if on { theme.text() } else { theme.dim() };
-    Line::from(vec![Span::raw(" "), Span::styled(mark, style), Span::raw(" "), Span::styled(text, text_style)])
+    let done_style = if done == Mark::Failed { theme.warn() } else { theme.accent() };
+    Line::from(vec![
+        Span::styled(done.sign(), done_style),
+        Span::styled(mark, style),
+        Span::raw(" "),
+        Span::styled(text, text_style),
+    ])
 }
 
 fn explanation(state: &State, width: usize) -> Vec<Line<'static>> {

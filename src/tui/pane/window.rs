@@ -7,19 +7,26 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
+use super::super::course_view::Mark;
 use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, details, diff, help, lesson, palette, window_frame};
+use super::{centred, details, diff, help, lesson, palette, series, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
         return page.draw(frame, state);
     }
     match &state.mode {
-        Mode::Normal | Mode::Edit { .. } | Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } | Mode::Diff { .. } => {
-        }
+        Mode::Normal
+        | Mode::Edit { .. }
+        | Mode::Help { .. }
+        | Mode::Details { .. }
+        | Mode::Lesson { .. }
+        | Mode::Diff { .. }
+        | Mode::Series { .. } => {}
+        Mode::ConfirmAblation => question(frame, area, state, "Ablation", &series::ablation_question(state)),
         Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
         Mode::Continue { run, done, more } => {
             let text = [
@@ -90,10 +97,17 @@ fn page(state: &State, area: Rect) -> Option<Page> {
             (format!("Run {run}"), width, details::lines(state, *run, width.saturating_sub(4) as usize), *scroll)
         }
         Mode::Lesson { number, scroll, hints, typed } => {
-            let lesson = state.lessons.lesson(*number)?;
+            let lesson = state.course.lessons.lesson(*number)?;
             let width = width.min(96);
             let lines = lesson::lines(state, lesson, *hints, typed, width.saturating_sub(4) as usize);
-            let title = lesson.step.map_or("Lesson".to_owned(), |step| format!("Step {}/10", step.number()));
+            let title = match lesson.step {
+                None => "Lesson".to_owned(),
+                Some(step) => match state.course.mark(step) {
+                    Mark::Done => format!("Step {}/10 ✓ done", step.number()),
+                    Mark::Failed => format!("Step {}/10 ✗ failed", step.number()),
+                    Mark::NotYet => format!("Step {}/10 not done yet", step.number()),
+                },
+            };
             (format!("{title}  {}", lesson.title), width, lines, *scroll)
         }
         Mode::Diff { step, scroll } => {
@@ -101,10 +115,21 @@ fn page(state: &State, area: Rect) -> Option<Page> {
             let width = body.width;
             (diff::title(*step), width, diff::lines(state, *step, width.saturating_sub(4) as usize), *scroll)
         }
+        Mode::Series { scroll } => {
+            let width = width.min(110);
+            let title = state.course.series.as_ref().map_or(String::new(), |series| sentence(&series.name()));
+            (title, width, series::lines(state, width.saturating_sub(4) as usize), *scroll)
+        }
         _ => return None,
     };
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
     Some(Page { title, place: centred(body, width, height), lines, scroll })
+}
+
+/// With a capital.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 impl Page {

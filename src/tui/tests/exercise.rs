@@ -13,7 +13,7 @@ use crate::domain::step::Step;
 /// The diff of step 6 is open.
 fn diff(width: u16, height: u16) -> State {
     let mut state = samples::never_used();
-    state.lessons = samples::lessons();
+    state.course.lessons = samples::lessons();
     update(&mut state, Message::Resize(width, height));
     state.step = Step::AverageMetrics;
     type_text(&mut state, "d");

@@ -7,13 +7,14 @@ use super::super::mode::Mode;
 use super::super::samples;
 use super::super::state::State;
 use super::{press, text, type_text};
-use crate::course::{Outcome, Prediction, Verdict};
-use crate::domain::step::Step;
+use crate::course::{Answered, Outcome, Prediction, Progress, Reading};
+use crate::domain::step::{Step, StepSet};
+use crate::runs::RunId;
 
 /// The lesson of step 4 is open.
 fn open() -> State {
     let mut state = samples::never_used();
-    state.lessons = samples::lessons();
+    state.course.lessons = samples::lessons();
     state.step = Step::Broadcast;
     super::super::update::update(&mut state, super::Message::Resize(100, 40));
     press(&mut state, KeyCode::Enter);
@@ -36,12 +37,12 @@ fn the_answer_is_told_after_a_prediction_only() {
     let mut state = open();
     assert!(!text(&state, 120, 60).contains("look again"));
     type_text(&mut state, "9");
-    assert!(state.predictions.is_empty(), "there is no ninth option");
+    assert!(state.course.answers.is_empty(), "there is no ninth option");
     type_text(&mut state, "1");
     assert!(text(&state, 120, 60).contains("not so: no, look again"));
     type_text(&mut state, "2");
     assert!(text(&state, 120, 60).contains("right: yes, all"));
-    assert_eq!(state.predictions[&4], Prediction::Choice(1));
+    assert_eq!(state.course.answers[&4], Prediction::Choice(1));
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn a_number_is_typed_mended_and_judged() {
     press(&mut state, KeyCode::Backspace);
     press(&mut state, KeyCode::Backspace);
     press(&mut state, KeyCode::Enter);
-    assert_eq!(state.predictions[&5], Prediction::Number(1.0));
+    assert_eq!(state.course.answers[&5], Prediction::Number(1.0));
     assert!(text(&state, 120, 60).contains("not so: more"));
     type_text(&mut state, "29");
     press(&mut state, KeyCode::Enter);
@@ -101,21 +102,73 @@ fn a_step_without_a_lesson_says_so_and_escape_leads_back() {
 #[test]
 fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
     let mut state = samples::compared();
-    state.lessons = samples::lessons();
+    state.course.lessons = samples::lessons();
     state.step = Step::Broadcast;
     let watched = state.watched.as_ref().unwrap().id;
     assert_eq!(press(&mut state, KeyCode::Char('w')), [Effect::Judge(watched)]);
-    let verdict = |step, outcome, evidence: &str| Verdict { step, outcome, evidence: evidence.into() };
-    let verdicts = vec![
-        verdict(Step::Broadcast, Outcome::Failed, "rank 1 starts with other weights than rank 0"),
-        verdict(Step::FewerSteps, Outcome::Passed, "93 steps each"),
-    ];
-    samples::say(&mut state, super::Message::Judged(watched, verdicts, vec![Step::FewerSteps]));
+    let judged = samples::judged(watched, &[(Step::Broadcast, Outcome::Failed), (Step::FewerSteps, Outcome::Passed)]);
+    samples::say(&mut state, super::Message::Judged(Box::new(judged)));
     let shown = text(&state, 120, 60);
     assert!(
-        shown.contains("failed: rank 1 starts with other weights than rank 0") && !shown.contains("93 steps each"),
+        shown.contains("✗ failed: evidence of step 4") && shown.contains("Step 4/10 ✗ failed") && !shown.contains("of step 5"),
         "{shown}"
     );
     press(&mut state, KeyCode::Esc);
     assert!(state.notice.clone().unwrap().text.contains("step 5 done"));
+}
+
+#[test]
+fn an_answer_is_kept_and_shown_again() {
+    let mut state = open();
+    let effects = type_text(&mut state, "1");
+    assert_eq!(effects, [Effect::Predict { lesson: 4, prediction: Prediction::Choice(0), is_right: false }]);
+    press(&mut state, KeyCode::Right);
+    type_text(&mut state, "29");
+    let effects = press(&mut state, KeyCode::Enter);
+    assert_eq!(effects, [Effect::Predict { lesson: 5, prediction: Prediction::Number(29.0), is_right: true }]);
+
+    let mut kept = Progress::default();
+    let answered = |index| Answered { prediction: Prediction::Choice(index), is_right: index == 1, time_s: 1.0 };
+    kept.predictions.insert(4, vec![answered(0), answered(1)]);
+    let mut later = open();
+    samples::say(&mut later, super::Message::Progress(Reading { progress: kept.clone(), note: None }));
+    assert!(text(&later, 120, 60).contains("right: yes, all"), "the last answer counts");
+    // What the file tells late does not undo what was answered meanwhile.
+    type_text(&mut later, "1");
+    samples::say(&mut later, super::Message::Progress(Reading { progress: kept, note: None }));
+    assert_eq!(later.course.answers[&4], Prediction::Choice(0));
+}
+
+#[test]
+fn steps_are_marked_done_failed_or_not_yet() {
+    let mut state = samples::compared();
+    let watched = state.watched.as_ref().unwrap().id;
+    let mut judged = samples::judged(watched, &[(Step::Broadcast, Outcome::Failed), (Step::FewerSteps, Outcome::Failed)]);
+    judged.reading.progress.note(&samples::verdicts(&[(Step::FewerSteps, Outcome::Passed)]), StepSet::ALL, watched);
+    samples::say(&mut state, super::Message::Judged(Box::new(judged.clone())));
+    let row = |state: &State, title: &str| {
+        let screen = text(state, 80, 24);
+        screen.lines().find(|line| line.contains(title)).unwrap().to_owned()
+    };
+    assert!(row(&state, "4 Broadcast").contains("✗[x]"), "{}", row(&state, "4 Broadcast"));
+    assert!(row(&state, "5 Fewer").contains("✓[x]"), "done once is done");
+    assert!(row(&state, "6 Average").contains("│ [x]"));
+    // A step that was off fails its check by the way: nobody tried.
+    judged.record.spec.steps = StepSet::ALL.without(Step::Broadcast);
+    samples::say(&mut state, super::Message::Judged(Box::new(judged)));
+    assert!(row(&state, "4 Broadcast").contains("│ [x]"));
+}
+
+#[test]
+fn a_damaged_file_is_told() {
+    let mut state = samples::never_used();
+    let note = "progress.json was damaged and is kept as progress.damaged-1.json".to_owned();
+    samples::say(&mut state, super::Message::Progress(Reading { note: Some(note.clone()), ..Reading::default() }));
+    assert_eq!(state.notice.as_ref().unwrap().text, note);
+    let mut judged = samples::judged(RunId(1), &[]);
+    judged.reading.note = Some(note.clone());
+    (judged.new, state.notice) = (vec![Step::Broadcast], None);
+    samples::say(&mut state, super::Message::Judged(Box::new(judged)));
+    let said = state.notice.unwrap().text;
+    assert!(said.contains("step 4 done") && said.contains(&note), "{said}");
 }

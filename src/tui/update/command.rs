@@ -8,7 +8,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{ChartTab, Pane, State};
-use super::{exercise, lesson, mouse, watch, window};
+use super::{exercise, lesson, mouse, series, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -37,6 +37,9 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         },
         Command::Lesson => return lesson::open(state),
         Command::Diff => exercise::diff(state, state.step),
+        Command::Guided => return series::guided(state),
+        Command::Ablation => return series::ablation(state),
+        Command::Results => series::show(state),
         Command::MoreRanks => change(state, Field::Np, Direction::Up),
         Command::FewerRanks => change(state, Field::Np, Direction::Down),
         Command::NextPane => turn(state, 1),

@@ -6,12 +6,12 @@ use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::state::State;
-use super::{command, exercise};
+use super::{command, exercise, series};
 use crate::course::{Answer, Prediction};
 
 /// The lesson of the step under the cursor, with what the run on the screen shows of it.
 pub fn open(state: &mut State) -> Vec<Effect> {
-    match state.lessons.of_step(state.step).map(|lesson| lesson.number) {
+    match state.course.lessons.of_step(state.step).map(|lesson| lesson.number) {
         Some(number) => show(state, number),
         None => {
             state.error(format!("there is no lesson for step {}: `hvd-lab lessons` lists those there are", state.step.number()));
@@ -21,7 +21,7 @@ pub fn open(state: &mut State) -> Vec<Effect> {
 }
 
 fn show(state: &mut State, number: usize) {
-    if let Some(step) = state.lessons.lesson(number).and_then(|lesson| lesson.step) {
+    if let Some(step) = state.course.lessons.lesson(number).and_then(|lesson| lesson.step) {
         state.step = step;
     }
     state.mode = Mode::Lesson { number, scroll: 0, hints: 0, typed: String::new() };
@@ -31,16 +31,18 @@ fn show(state: &mut State, number: usize) {
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     let Mode::Lesson { number, hints, typed, .. } = &mut state.mode else { return Vec::new() };
     let number = *number;
-    let Some(lesson) = state.lessons.lesson(number) else { return Vec::new() };
+    let Some(lesson) = state.course.lessons.lesson(number) else { return Vec::new() };
     match command {
         Command::Back => state.mode = Mode::Normal,
         Command::Diff => match lesson.step {
             Some(step) => exercise::diff(state, step),
             None => state.inform("this lesson changes nothing in the program"),
         },
+        Command::Guided => return series::guided(state),
+        Command::Results => series::show(state),
         Command::Hint => *hints = (*hints + 1).min(lesson.hints.len()),
         Command::Left | Command::Right => {
-            let numbers: Vec<usize> = state.lessons.lessons().map(|lesson| lesson.number).collect();
+            let numbers: Vec<usize> = state.course.lessons.lessons().map(|lesson| lesson.number).collect();
             let place = numbers.iter().position(|other| *other == number).unwrap_or(0);
             let to = if command == Command::Left { place.saturating_sub(1) } else { (place + 1).min(numbers.len() - 1) };
             if to != place {
@@ -62,7 +64,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             Some(Answer::Choice { options, .. }) => {
                 let chosen = c.to_digit(10).map(|digit| digit as usize).filter(|digit| (1..=options.len()).contains(digit));
                 if let Some(digit) = chosen {
-                    state.predictions.insert(number, Prediction::Choice(digit - 1));
+                    return predict(state, number, Prediction::Choice(digit - 1));
                 }
             }
             Some(Answer::Number { .. }) if (c.is_ascii_digit() || "+-.e".contains(c)) && typed.len() < 16 => typed.push(c),
@@ -74,7 +76,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Accept => match typed.parse::<f64>() {
             Ok(value) => {
                 typed.clear();
-                state.predictions.insert(number, Prediction::Number(value));
+                return predict(state, number, Prediction::Number(value));
             }
             Err(_) if typed.is_empty() => {}
             Err(_) => {
@@ -85,4 +87,13 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
+}
+
+/// Shown at once, and kept.
+fn predict(state: &mut State, lesson: usize, prediction: Prediction) -> Vec<Effect> {
+    let question = state.course.lessons.lesson(lesson).and_then(|lesson| lesson.question.as_ref());
+    let Some(judged) = question.and_then(|question| question.judge(prediction)) else { return Vec::new() };
+    let is_right = judged.is_right;
+    state.course.answers.insert(lesson, prediction);
+    vec![Effect::Predict { lesson, prediction, is_right }]
 }

@@ -11,7 +11,7 @@ use super::super::pane::details;
 use super::super::pane::window::last_scroll;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, exercise, lesson, palette};
+use super::{command, exercise, lesson, palette, series};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -54,6 +54,21 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             lesson::obey(state, command)
         }
         Mode::Diff { step, scroll } => exercise::in_diff(state, step, scrolled(scroll, last, command), command),
+        Mode::Series { scroll } => match command {
+            Command::Back => Vec::new(),
+            Command::Stop => {
+                state.mode = Mode::Series { scroll };
+                series::cancel(state)
+            }
+            _ => {
+                state.mode = Mode::Series { scroll: scrolled(scroll, last, command) };
+                Vec::new()
+            }
+        },
+        Mode::ConfirmAblation => match command {
+            Command::Accept => series::begin_ablation(state),
+            _ => Vec::new(),
+        },
         Mode::Continue { run, done, more } => match command {
             Command::Back => Vec::new(),
             Command::Accept => {

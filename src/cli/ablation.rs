@@ -1,0 +1,45 @@
+//! `hvd-lab ablation`: all steps but one, in turn.
+//!
+//! Never draws a screen.
+
+use std::process::ExitCode;
+
+use super::settings::Settings;
+use super::{lessons, turns};
+use crate::course::{Results, Series, results};
+use crate::domain::run::RunState;
+use crate::runs::RunStore;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab ablation                                     12 runs with the preset for this machine
+  hvd-lab ablation --np 2 --epochs 1 --train-images 4000
+  hvd-lab ablation --json | jq -r '.[] | [.name, .test_accuracy] | @tsv'
+
+One run per row shows what it shows; repeat with other seeds before you believe a difference in accuracy.
+Ctrl-C stops the run that is going, and the others do not begin.
+Exit code: 0 done, 1 a run failed or was stopped, 2 bad input.";
+
+/// Run all steps, all but one in turn, and none; then compare.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A JSON array of rows.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    let base = args.settings.request()?;
+    let series = turns::run(&store, Series::ablation(&base.spec, &base.preset), &args.settings)?;
+    let Some(Results::Ablation(rows)) = results(&store, &series)? else { return Ok(ExitCode::FAILURE) };
+    match args.json {
+        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?,
+        false => super::print(&lessons::plain_text(&Results::Ablation(rows.clone()).to_markdown()))?,
+    };
+    let finished = rows.iter().all(|row| row.state == Some(RunState::Finished));
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,78 @@
+//! `hvd-lab guided`: run without and with a step, and put the two side by side.
+//!
+//! Never draws a screen.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::settings::Settings;
+use super::{Usage, lessons, turns};
+use crate::course::{Catalog, Results, Series, side_by_side};
+use crate::domain::run::RunState;
+use crate::domain::step::Step;
+use crate::runs::{RunId, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab guided 4                     run steps 1-3, then 1-4, and see what the broadcast changes
+  hvd-lab guided 4 7 8                 two runs that are there: 7 without step 4, 8 with it
+  hvd-lab guided 5 --train-images 4000 --json
+
+Ranks, epochs and steps come from the lesson of the step, unless flags say otherwise. Ctrl-C stops the run that is going,
+and the other does not begin.
+Exit code: 0 done, 1 a run failed or was stopped, 2 bad input.";
+
+/// Run without and with a step, and explain what differs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Number of the step.
+    #[arg(value_parser = lessons::step)]
+    step: Step,
+    /// Two runs that are there: the one without the step, and the one with it.
+    #[arg(num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    runs: Vec<RunId>,
+    /// Lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
+    #[arg(long, value_name = "DIR")]
+    lessons: Option<PathBuf>,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    let (runs, code) = match args.runs.as_slice() {
+        [before, after] => ([*before, *after], ExitCode::SUCCESS),
+        _ => {
+            let series = turns::run(&store, series(&args)?, &args.settings)?;
+            let began: Vec<RunId> = series.turns.iter().filter_map(|turn| turn.run).collect();
+            let [before, after] = began.as_slice() else { return Ok(ExitCode::FAILURE) };
+            let finished = began.iter().all(|run| store.status(*run).is_ok_and(|status| status.state == RunState::Finished));
+            ([*before, *after], if finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    };
+    let pair = side_by_side(&store, args.step, runs)?;
+    match args.json {
+        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&pair)?))?,
+        false => {
+            super::print(&lessons::plain_text(&format!("# {}\n\n{}", args.step, Results::Guided(Box::new(pair)).to_markdown())))?
+        }
+    };
+    Ok(code)
+}
+
+fn series(args: &Args) -> anyhow::Result<Series> {
+    let catalog = Catalog::open(args.lessons.as_deref())?;
+    let number = args.step.number();
+    let base = args.settings.request()?;
+    let series = catalog.of_step(args.step).and_then(|lesson| Series::guided(lesson, &base.spec, &base.preset));
+    let mut series = series.ok_or_else(|| Usage(format!("the lesson of step {number} has no two runs: give it a [run]")))?;
+    for turn in &mut series.turns {
+        turn.spec.np = args.settings.np.unwrap_or(turn.spec.np);
+        turn.spec.epochs = args.settings.epochs.unwrap_or(turn.spec.epochs);
+    }
+    Ok(series)
+}

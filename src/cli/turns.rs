@@ -1,0 +1,56 @@
+//! Runs one after the other, told in a line each on standard error.
+//!
+//! Never leaves one behind: Ctrl-C stops the one that is going, and no other begins.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::SIGINT;
+
+use super::settings::Settings;
+use crate::course::{Next, Series};
+use crate::domain::units;
+use crate::launch::{self, StartRequest};
+use crate::runs::{RunId, RunStore};
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Run all turns; gives back the series with the runs that they became.
+pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> anyhow::Result<Series> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    // In this order: the first Ctrl-C only sets the flag, the second finds it set and leaves.
+    signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
+    signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
+    let base = settings.request()?;
+    while let Next::Start(index) = series.next(|run| store.status(run).ok().map(|status| status.state)) {
+        let turn = &series.turns[index];
+        let name = series.name_of(turn);
+        let request = StartRequest { spec: turn.spec.clone(), name: Some(name.clone()), ..base.clone() };
+        let run = launch::start(store, request)?;
+        eprintln!("hvd-lab: {} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.steps);
+        series.turns[index].run = Some(run);
+        wait(store, run, &interrupted)?;
+        series.is_cancelled = interrupted.load(Ordering::Relaxed);
+    }
+    Ok(series)
+}
+
+fn wait(store: &RunStore, run: RunId, interrupted: &AtomicBool) -> anyhow::Result<()> {
+    let mut is_stopping = false;
+    loop {
+        let status = store.status(run)?;
+        if status.state.is_over() {
+            let took = store.summary(run)?.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
+            eprintln!("hvd-lab: run {run} {}: {}{}", status.state.name(), status.message, took.unwrap_or_default());
+            return Ok(());
+        }
+        if interrupted.load(Ordering::Relaxed) && !is_stopping {
+            is_stopping = true;
+            eprintln!("hvd-lab: stopping run {run}; Ctrl-C again leaves at once");
+            // It may be ending by itself at this moment.
+            let _ = launch::stop(store, run);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

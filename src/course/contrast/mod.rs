@@ -1,0 +1,86 @@
+//! Two runs of a lesson side by side: what differs, and why, in words, from the evidence of both.
+//!
+//! Never passes or fails anything: that is `check`. What a run did not report is left out, never guessed.
+
+mod identity;
+mod rate;
+mod side;
+mod together;
+mod work;
+
+use serde::Serialize;
+
+use super::evidence::Evidence;
+use crate::domain::step::Step;
+use crate::domain::units;
+use side::{Pair, Side};
+
+/// The difference that a step makes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Contrast {
+    pub facts: Vec<Fact>,
+    /// What the facts mean, a sentence or two each.
+    pub explained: Vec<String>,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    pub what: String,
+    pub before: String,
+    pub after: String,
+}
+
+impl Contrast {
+    fn fact(&mut self, what: &str, pair: [String; 2]) {
+        let [before, after] = pair;
+        self.facts.push(Fact { what: what.to_owned(), before, after });
+    }
+
+    fn say(&mut self, sentence: String) {
+        self.explained.push(sentence);
+    }
+}
+
+/// What `step` changed between two runs of which only the second has it on.
+pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {
+    let mut found = Contrast::default();
+    let (Some(before), Some(after)) = (Side::of(before), Side::of(after)) else {
+        found.say("One of the runs reported nothing, so there is nothing to put side by side.".into());
+        return found;
+    };
+    let pair = [before, after];
+    for (name, side) in ["before", "after"].into_iter().zip(&pair) {
+        if let Some(who) = side.not_finished() {
+            found.say(format!(
+                "The run {name} did not come to its end ({who} has not finished): what follows is of a part of it."
+            ));
+        }
+    }
+    let explain = match step {
+        Step::InitAndPin => identity::init_and_pin,
+        Step::VerboseOnRoot => identity::verbose_on_root,
+        Step::DistributedOptimizer => together::gradients,
+        Step::Broadcast => together::weights,
+        Step::FewerSteps => work::fewer_steps,
+        Step::AverageMetrics => together::metrics,
+        Step::CheckpointOnRoot => work::checkpoints,
+        Step::ScaleLearningRate => rate::scaled,
+        Step::Warmup => rate::warmed_up,
+        Step::NovoGrad => work::optimizer,
+    };
+    explain(&pair, &mut found);
+    results(&pair, &mut found);
+    found
+}
+
+/// What every pair of runs is compared by.
+fn results(pair: &[Side; 2], found: &mut Contrast) {
+    let seconds = pair.each(Side::training_seconds);
+    if let [Some(before), Some(after)] = seconds {
+        found.fact("training", [before, after].map(units::seconds));
+    }
+    if let [Some(before), Some(after)] = pair.each(Side::accuracies) {
+        found.fact("test accuracy", [before, after]);
+    }
+}

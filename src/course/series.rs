@@ -1,0 +1,203 @@
+//! Runs that take turns: the two of a lesson, or all steps but one. One list, kept as `series.json` in the lab's home.
+//!
+//! Never starts a run: a screen or a verb does, and the list remembers which run each turn became. So nothing waits in
+//! memory only, and the next screen goes on with it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Lesson;
+use crate::domain::run::{RunSpec, RunState};
+use crate::domain::step::{Step, StepSet};
+use crate::runs::{self, RunId, StoreError};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    pub purpose: Purpose,
+    /// Name of the preset that the settings began as.
+    pub preset: String,
+    pub turns: Vec<Turn>,
+    /// What has not begun never will.
+    #[serde(default)]
+    pub is_cancelled: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A lesson's runs without and with its step, by the step's number.
+    Guided(usize),
+    /// All steps but one.
+    Ablation,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// `before`, `without 4`.
+    pub name: String,
+    pub spec: RunSpec,
+    /// Once it has begun.
+    #[serde(default)]
+    pub run: Option<RunId>,
+}
+
+/// What there is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This turn, by index.
+    Start(usize),
+    /// This run is going.
+    Wait(RunId),
+    Over,
+}
+
+impl Series {
+    /// `None` where the lesson has no step or no runs.
+    pub fn guided(lesson: &Lesson, base: &RunSpec, preset: &str) -> Option<Series> {
+        let (step, run) = (lesson.step?, lesson.run?);
+        let turn = |(name, steps): (&str, StepSet)| {
+            let spec = RunSpec {
+                np: run.np,
+                epochs: run.epochs,
+                steps,
+                // Without any there would be nothing to tell apart.
+                checkpointing: base.checkpointing || step == Step::CheckpointOnRoot,
+                ..base.clone()
+            };
+            Turn { name: name.into(), spec, run: None }
+        };
+        let turns = [("before", run.before), ("after", run.after)].map(turn).into();
+        Some(Series { purpose: Purpose::Guided(step.number()), preset: preset.into(), turns, is_cancelled: false })
+    }
+
+    /// All steps, then all but one in turn, then none.
+    pub fn ablation(base: &RunSpec, preset: &str) -> Series {
+        let turn = |(name, steps): (String, StepSet)| Turn {
+            name,
+            spec: RunSpec { steps, checkpointing: true, ..base.clone() },
+            run: None,
+        };
+        let but_one = Step::ALL.into_iter().map(|step| (format!("without {}", step.number()), StepSet::ALL.without(step)));
+        let first = std::iter::once(("all".to_owned(), StepSet::ALL));
+        let turns = first.chain(but_one).chain([("none".to_owned(), StepSet::NONE)]).map(turn).collect();
+        Series { purpose: Purpose::Ablation, preset: preset.into(), turns, is_cancelled: false }
+    }
+
+    /// `state_of` is `None` for a run that is not there any more: its turn is past.
+    pub fn next(&self, state_of: impl Fn(RunId) -> Option<RunState>) -> Next {
+        for (index, turn) in self.turns.iter().enumerate() {
+            match turn.run.map(|run| (run, state_of(run))) {
+                None if self.is_cancelled => {}
+                None => return Next::Start(index),
+                Some((run, Some(state))) if !state.is_over() => return Next::Wait(run),
+                // Whoever stops one wants no more of them.
+                Some((_, Some(RunState::Stopped))) => return Next::Over,
+                Some(_) => {}
+            }
+        }
+        Next::Over
+    }
+
+    /// Runs that have begun.
+    pub fn begun(&self) -> usize {
+        self.turns.iter().filter(|turn| turn.run.is_some()).count()
+    }
+
+    /// As the list of runs calls it: `step 4 before`, `ablation without 4`.
+    pub fn name_of(&self, turn: &Turn) -> String {
+        match self.purpose {
+            Purpose::Guided(step) => format!("step {step} {}", turn.name),
+            Purpose::Ablation => format!("ablation {}", turn.name),
+        }
+    }
+
+    pub fn contains(&self, run: RunId) -> bool {
+        self.turns.iter().any(|turn| turn.run == Some(run))
+    }
+
+    /// `the two runs of step 4`.
+    pub fn name(&self) -> String {
+        match self.purpose {
+            Purpose::Guided(step) => format!("the two runs of step {step}"),
+            Purpose::Ablation => format!("the ablation of {} runs", self.turns.len()),
+        }
+    }
+}
+
+/// `series.json` in a home folder: the last series there was.
+#[derive(Clone, Debug)]
+pub struct SeriesFile {
+    path: PathBuf,
+    home: PathBuf,
+}
+
+impl SeriesFile {
+    pub fn of(home: &Path) -> SeriesFile {
+        SeriesFile { path: home.join("series.json"), home: home.to_owned() }
+    }
+
+    /// `None` where there was none yet.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is none of ours.
+    pub fn read(&self) -> Result<Option<Series>, StoreError> {
+        match fs::read(&self.path) {
+            Ok(text) => match serde_json::from_slice(&text) {
+                Ok(series) => Ok(Some(series)),
+                Err(cause) => Err(StoreError::Damaged { path: self.path.clone(), cause: cause.to_string() }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::io("cannot read", &self.path)(error)),
+        }
+    }
+
+    /// In the place of the one before.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, series: &Series) -> Result<(), StoreError> {
+        fs::create_dir_all(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
+        let _turn = runs::turn(&self.home)?;
+        runs::write_json(&self.path, series)
+    }
+
+    /// Begin the next turn, unless another lab was faster or one is going; gives back the series as it is now, and the run
+    /// that was begun.
+    ///
+    /// # Errors
+    /// As [`SeriesFile::read`] and [`SeriesFile::write`], and what `start` fails with; the series is cancelled then.
+    pub fn start_next<E: From<StoreError>>(
+        &self,
+        state_of: impl Fn(RunId) -> Option<RunState>,
+        start: impl FnOnce(&Series, &Turn) -> Result<RunId, E>,
+    ) -> Result<(Option<Series>, Option<RunId>), E> {
+        let _turn = runs::turn(&self.home)?;
+        let Some(mut series) = self.read()? else { return Ok((None, None)) };
+        let mut begun = None;
+        if let Next::Start(index) = series.next(state_of) {
+            let started = start(&series, &series.turns[index]);
+            match &started {
+                Ok(run) => series.turns[index].run = Some(*run),
+                Err(_) => series.is_cancelled = true,
+            }
+            runs::write_json(&self.path, &series)?;
+            begun = Some(started?);
+        }
+        Ok((Some(series), begun))
+    }
+
+    /// What has not begun never will.
+    ///
+    /// # Errors
+    /// As [`SeriesFile::read`] and [`SeriesFile::write`].
+    pub fn cancel(&self) -> Result<Option<Series>, StoreError> {
+        let _turn = runs::turn(&self.home)?;
+        let Some(mut series) = self.read()? else { return Ok(None) };
+        series.is_cancelled = true;
+        runs::write_json(&self.path, &series)?;
+        Ok(Some(series))
+    }
+}
