@@ -11,7 +11,7 @@ use super::output::Line;
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::{Event, EventLine, MARKER};
 use crate::host;
-use crate::runs::RunFolder;
+use crate::runs::{Arrival, Arrivals, LogSource, RunFolder};
 
 /// Last lines of each process that are kept for a verdict.
 const TAIL_LINES: usize = 10;
@@ -70,6 +70,9 @@ pub struct Journal {
     launcher: Output,
     telemetry: Output,
     logs: BTreeMap<usize, Output>,
+    arrivals: Output,
+    /// Not written down yet.
+    arrived: Arrivals,
     pub evidence: Evidence,
 }
 
@@ -77,6 +80,8 @@ pub struct Journal {
 struct Output {
     path: PathBuf,
     writer: BufWriter<File>,
+    /// Bytes in the file and on their way to it.
+    length: u64,
 }
 
 /// A file of the run could not be written.
@@ -90,13 +95,17 @@ pub struct JournalError {
 impl Output {
     fn open(path: PathBuf) -> Result<Output, JournalError> {
         match OpenOptions::new().create(true).append(true).open(&path) {
-            Ok(file) => Ok(Output { path, writer: BufWriter::with_capacity(1 << 16, file) }),
+            Ok(file) => {
+                let length = file.metadata().map_or(0, |metadata| metadata.len());
+                Ok(Output { path, writer: BufWriter::with_capacity(1 << 16, file), length })
+            }
             Err(source) => Err(JournalError { path, source }),
         }
     }
 
     fn line(&mut self, text: &str) -> Result<(), JournalError> {
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.write_all(b"\n"));
+        self.length += text.len() as u64 + 1;
         written.map_err(|source| JournalError { path: self.path.clone(), source })
     }
 
@@ -113,6 +122,8 @@ impl Journal {
             launcher: Output::open(folder.launcher_log())?,
             telemetry: Output::open(folder.telemetry_file())?,
             logs: BTreeMap::new(),
+            arrivals: Output::open(folder.arrivals_file())?,
+            arrived: Arrivals::default(),
             evidence: Evidence::default(),
             folder,
             host: host::name(),
@@ -120,7 +131,23 @@ impl Journal {
         for process in 0..np {
             journal.log(process)?;
         }
+        if journal.arrivals.length == 0 {
+            // What an older lab wrote came at times that nobody knows.
+            let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.length));
+            let all: Vec<_> = logs.chain([(LogSource::Launcher, journal.launcher.length)]).collect();
+            for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
+                journal.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
+            }
+        }
         Ok(journal)
+    }
+
+    fn arrived(&mut self, source: LogSource, end: u64) -> Result<(), JournalError> {
+        let arrival = Arrival { time_ms: (host::now_s() * 1e3) as u64, source, end };
+        match self.arrived.take(arrival) {
+            Some(complete) => self.arrivals.line(&complete.to_string()),
+            None => Ok(()),
+        }
     }
 
     fn log(&mut self, process: usize) -> Result<&mut Output, JournalError> {
@@ -145,7 +172,10 @@ impl Journal {
                     Ok(event.map(|line| line.event))
                 }
                 _ => {
-                    self.log(process)?.line(&text)?;
+                    let log = self.log(process)?;
+                    log.line(&text)?;
+                    let end = log.length;
+                    self.arrived(LogSource::Process(process), end)?;
                     self.evidence.remember(process, text);
                     Ok(None)
                 }
@@ -156,6 +186,7 @@ impl Journal {
     /// A line of the launcher or of the supervisor itself.
     pub fn say(&mut self, text: &str) -> Result<(), JournalError> {
         self.launcher.line(text)?;
+        self.arrived(LogSource::Launcher, self.launcher.length)?;
         keep(&mut self.evidence.launcher, text.to_owned(), LAUNCHER_LINES);
         Ok(())
     }
@@ -197,6 +228,10 @@ impl Journal {
             log.flush()?;
         }
         self.launcher.flush()?;
+        if let Some(last) = self.arrived.finish() {
+            self.arrivals.line(&last.to_string())?;
+        }
+        self.arrivals.flush()?;
         self.telemetry.flush()?;
         self.events.flush()
     }

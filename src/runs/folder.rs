@@ -57,6 +57,11 @@ impl RunFolder {
         self.path.join("launcher.log")
     }
 
+    /// When the lines of the logs came: see [`super::Arrival`].
+    pub fn arrivals_file(&self) -> PathBuf {
+        self.path.join("arrivals.txt")
+    }
+
     /// The trainer's `--log-dir`: checkpoints and TensorBoard files.
     pub fn log_dir(&self) -> PathBuf {
         self.path.join("logs")

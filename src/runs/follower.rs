@@ -40,6 +40,8 @@ pub struct Follower {
     telemetry: Tail,
     launcher: Tail,
     logs: Vec<Tail>,
+    /// The lines of the logs are told too.
+    tells_lines: bool,
     /// Modification time and size of the status file when it was last read.
     seen_status: Option<(SystemTime, u64, u64)>,
     /// Ended, but not told yet: first comes everything that was written before.
@@ -53,6 +55,7 @@ impl Follower {
             telemetry: Tail::new(folder.telemetry_file()),
             launcher: Tail::new(folder.launcher_log()),
             logs: Vec::new(),
+            tells_lines: true,
             seen_status: None,
             ended: None,
             folder,
@@ -66,6 +69,11 @@ impl Follower {
         let tails = [&mut follower.events, &mut follower.telemetry, &mut follower.launcher];
         tails.into_iter().chain(&mut follower.logs).for_each(Tail::skip);
         follower
+    }
+
+    /// Follow all but the lines of the logs, which [`super::LogReader`] reads where they are wanted.
+    pub fn without_lines(folder: RunFolder) -> Follower {
+        Follower { tells_lines: false, ..Follower::new(folder) }
     }
 
     fn find_logs(&mut self) {
@@ -87,11 +95,13 @@ impl Follower {
                 }
             }
         }
-        self.find_logs();
         let mut more = self.events.read(&mut |line| updates.extend(EventLine::parse_line(line).map(RunUpdate::Event)));
-        more |= self.launcher.read(&mut |line| updates.push(RunUpdate::Launcher { text: line.to_owned() }));
-        for (process, log) in self.logs.iter_mut().enumerate() {
-            more |= log.read(&mut |line| updates.push(RunUpdate::Log { process, text: line.to_owned() }));
+        if self.tells_lines {
+            self.find_logs();
+            more |= self.launcher.read(&mut |line| updates.push(RunUpdate::Launcher { text: line.to_owned() }));
+            for (process, log) in self.logs.iter_mut().enumerate() {
+                more |= log.read(&mut |line| updates.push(RunUpdate::Log { process, text: line.to_owned() }));
+            }
         }
         more |= self.telemetry.read(&mut |line| {
             updates.extend(serde_json::from_str(line).ok().map(RunUpdate::Telemetry));

@@ -10,6 +10,7 @@
 //!   telemetry.jsonl  domain::device::TelemetrySample, one a line
 //!   rank-0.log ...   what each process printed, standard output and error
 //!   launcher.log     what mpirun and the supervisor said themselves
+//!   arrivals.txt     when the lines of these logs came, and in which order
 //!   summary.json     RunSummary of a run that is over: a cache, made again when it is missing
 //!   logs/            checkpoints and TensorBoard files of the trainer
 //! HVD_LAB_HOME/trash/0007-1700000000123/    a run that was deleted, as it was
@@ -21,6 +22,7 @@ pub mod export;
 mod files;
 mod folder;
 mod follower;
+mod logs;
 mod orphans;
 pub mod process;
 mod record;
@@ -37,6 +39,9 @@ pub use export::Report;
 pub use files::{turn, write_json};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
+pub use logs::{
+    Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
+};
 pub use record::{Attempt, RunId, RunRecord};
 pub use references::{Published, Source, references};
 pub use select::{FIELDS, Filter, SortKey, select};

@@ -4,7 +4,7 @@
 
 use crate::course::{Prediction, Series};
 use crate::domain::run::RunSpec;
-use crate::runs::RunId;
+use crate::runs::{LogQuery, LogRequest, RunId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
@@ -22,6 +22,14 @@ pub enum Effect {
     Watch(RunId),
     /// Read the curves of a run that the chart shows and that is not followed.
     ReadCurves(RunId),
+    /// Read lines of the followed run.
+    ReadLog(RunId, LogRequest),
+    /// Write what a query shows of the followed run into a new file.
+    SaveLog {
+        run: RunId,
+        query: LogQuery,
+        name: String,
+    },
     ListRuns,
     /// What this run shows of each step.
     Judge(RunId),

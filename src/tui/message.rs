@@ -8,7 +8,7 @@ use super::looks::Background;
 use super::watched::Curves;
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
-use crate::runs::{RunId, RunSummary, RunUpdate};
+use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
 
 #[derive(Clone, Debug)]
 pub enum Message {
@@ -26,6 +26,8 @@ pub enum Message {
     Updates(RunId, Vec<RunUpdate>),
     /// The curves of a run that is not followed.
     Curves(RunId, Curves),
+    /// Lines of the log of a run.
+    Log(RunId, Box<LogPage>),
     /// What a run shows of each step, and which steps are done for the first time.
     Judged(Box<Judged>),
     /// The runs that take turns, as they are kept, and the one that was begun just now.

@@ -26,12 +26,15 @@ mod exercise_view;
 mod habits;
 mod keymap;
 mod layout;
-mod log_buffer;
+mod log_thread;
+mod log_view;
 mod looks;
 mod message;
 mod mode;
 mod palette;
 mod pane;
+#[cfg(test)]
+mod printed;
 mod reply;
 mod runner;
 #[cfg(test)]

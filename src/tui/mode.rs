@@ -2,6 +2,7 @@
 //!
 //! Never more than one window at a time.
 
+use super::log_view::Prompt;
 use super::settings::Field;
 use crate::domain::step::Step;
 use crate::runs::RunId;
@@ -15,6 +16,11 @@ pub enum Mode {
         text: String,
         /// Why the text is no value, if it is none.
         error: Option<String>,
+    },
+    /// What the log is searched for or filtered by is being typed.
+    LogPrompt {
+        prompt: Prompt,
+        text: String,
     },
     Help {
         scroll: usize,
@@ -76,6 +82,7 @@ pub enum Mode {
 pub enum ModeKind {
     Normal,
     Edit,
+    LogPrompt,
     Help,
     HelpSearch,
     Palette,
@@ -96,6 +103,7 @@ impl Mode {
             Mode::Normal => ModeKind::Normal,
             Mode::Edit { .. } => ModeKind::Edit,
             Mode::Help { typing: true, .. } => ModeKind::HelpSearch,
+            Mode::LogPrompt { .. } => ModeKind::LogPrompt,
             Mode::Help { .. } => ModeKind::Help,
             Mode::Palette { .. } => ModeKind::Palette,
             Mode::Details { .. } => ModeKind::Details,

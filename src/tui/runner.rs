@@ -12,6 +12,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use super::effect::Effect;
+use super::log_thread::{LogOrder, LogThread};
 use super::message::{DataInfo, Message};
 use super::state::State;
 use super::theme::Theme;
@@ -64,6 +65,8 @@ pub struct Runner {
     tasks: JoinSet<()>,
     /// Set to end the thread that follows a run.
     follower: Arc<AtomicBool>,
+    /// Reads the log of the followed run.
+    logs: Option<LogThread>,
     sampler: Sampler,
 }
 
@@ -78,7 +81,7 @@ impl Runner {
         let (listener, folder) = (messages.clone(), Arc::clone(&store));
         // Without this thread runs started elsewhere show up later; nothing else is lost.
         let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
-        Runner { messages, store, tasks: JoinSet::new(), follower: Arc::default(), sampler }
+        Runner { messages, store, tasks: JoinSet::new(), follower: Arc::default(), logs: None, sampler }
     }
 
     pub fn perform(&mut self, effect: Effect) {
@@ -87,6 +90,8 @@ impl Runner {
         let effect = match effect {
             Effect::Watch(run) => return self.follow(run),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
+            Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
+            Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
             effect => effect,
         };
         self.tasks.spawn_blocking(move || {
@@ -102,11 +107,25 @@ impl Runner {
         self.follower.store(true, Ordering::Relaxed);
         self.follower = Arc::default();
         let (messages, folder, stop) = (self.messages.clone(), self.store.folder(run), Arc::clone(&self.follower));
+        // The thread of the run before ends with its orders.
+        self.logs = match LogThread::start(run, folder.clone(), messages.clone()) {
+            Ok(thread) => Some(thread),
+            Err(error) => return self.tell(format!("the log of run {run} cannot be read: {error}")),
+        };
         let follower = std::thread::Builder::new().name("follow".into());
         if let Err(error) = follower.spawn(move || follow(run, folder, &messages, &stop)) {
-            let text = format!("run {run} cannot be followed: {error}");
-            let _ = self.messages.try_send(Message::Failed(text));
+            self.tell(format!("run {run} cannot be followed: {error}"));
         }
+    }
+
+    fn log(&self, run: RunId, order: LogOrder) {
+        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
+            thread.order(order);
+        }
+    }
+
+    fn tell(&self, problem: String) {
+        let _ = self.messages.try_send(Message::Failed(problem));
     }
 
     /// Waits a little for what was asked last: a stop before quitting must reach the run.
@@ -146,9 +165,9 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
         }
         Effect::LocateData(spec) => locate(&spec)?,
-        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) => {
-            return Ok(None);
-        }
+        // Done before: here, or by whoever owns the terminal.
+        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
+        Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) => return Ok(None),
     }))
 }
 
@@ -189,7 +208,7 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
 
 /// Tells what a run writes, until it is over and all is told, or until the screen follows another.
 fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
-    let mut follower = Follower::new(folder);
+    let mut follower = Follower::without_lines(folder);
     loop {
         let updates = follower.poll();
         if stop.load(Ordering::Relaxed) {

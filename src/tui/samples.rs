@@ -3,6 +3,7 @@
 //! Never used outside tests; every figure in it is made up.
 
 use super::message::{DataInfo, Message};
+use super::printed::Printed;
 use super::state::State;
 use super::theme::Theme;
 use super::update::update;
@@ -58,6 +59,7 @@ pub fn running() -> State {
     say(&mut state, Message::Updates(RunId(2), updates(2, 2, 60)));
     say(&mut state, Message::Telemetry(cpu_sample(&[(0, 412), (1, 413)])));
     say(&mut state, Message::Curves(RunId(1), curves(1)));
+    printed(2, 1).show(&mut state);
     state
 }
 
@@ -76,6 +78,7 @@ pub fn compared() -> State {
     updates.push(RunUpdate::Status(status(RunState::Finished, "finished")));
     say(&mut state, Message::Updates(RunId(5), updates));
     say(&mut state, Message::Curves(RunId(1), curves(1)));
+    printed(5, 3).show(&mut state);
     state
 }
 
@@ -87,7 +90,8 @@ pub fn failed() -> State {
     status.exit_code = Some(137);
     status.ended_s = Some(START + 13.0);
     status.last_lines = vec!["Epoch 2/3: step 40/93".into(), "out of memory: 812 MiB asked".into()];
-    say(&mut state, Message::Updates(RunId(2), vec![log(1, "out of memory: 812 MiB asked"), RunUpdate::Status(status)]));
+    say(&mut state, Message::Updates(RunId(2), vec![RunUpdate::Status(status)]));
+    printed(2, 1).lines([(1, "out of memory: 812 MiB asked")]).show(&mut state);
     state
 }
 
@@ -175,8 +179,12 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
     }
 }
 
-fn log(process: usize, text: &str) -> RunUpdate {
-    RunUpdate::Log { process, text: text.into() }
+/// What the ranks of run `id` printed in so many epochs, for a screen that shows it.
+fn printed(id: u32, epochs: usize) -> Printed {
+    let line = |epoch| format!("Epoch {epoch}/3  loss 0.49  Images/sec 1964  Cumulative training time {}.2 s", 6 * epoch);
+    let lines: Vec<String> = (1..=epochs).map(line).collect();
+    let root = lines.iter().map(|line| (0, line.as_str()));
+    Printed::new(id).lines(root.chain([(1, "\x1b[31mwarning\x1b[0m: rank 1 speaks")]))
 }
 
 fn event(process: usize, event: Event) -> RunUpdate {
@@ -211,14 +219,9 @@ pub fn updates(np: usize, epochs: usize, batches: usize) -> Vec<RunUpdate> {
         steps(&mut all, epoch, 93);
         let accuracy = 0.5 + 0.1 * epoch as f64;
         let report = epoch_report(epoch + 1, accuracy);
-        all.push(log(
-            0,
-            &format!("Epoch {}/3  loss 0.49  Images/sec 1964  Cumulative training time {}.2 s", epoch + 1, 6 * (epoch + 1)),
-        ));
         all.push(event(0, Event::Epoch(report)));
     }
     steps(&mut all, whole, batches);
-    all.push(log(1, "\x1b[31mwarning\x1b[0m: rank 1 speaks"));
     all
 }
 

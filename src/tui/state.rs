@@ -6,7 +6,7 @@ use super::chart_view::ChartView;
 use super::course_view::CourseView;
 use super::exercise_view::ExerciseView;
 use super::habits::Habits;
-use super::log_buffer::Source;
+use super::log_view::LogView;
 use super::message::DataInfo;
 use super::mode::Mode;
 use super::settings::Field;
@@ -47,30 +47,6 @@ impl Pane {
     /// One of the three that share a place on a small screen.
     pub fn shares_slot(self) -> bool {
         matches!(self, Pane::Devices | Pane::Chart | Pane::Log)
-    }
-}
-
-/// Which lines the log shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogTab {
-    /// Process 0, which speaks for all.
-    #[default]
-    Root,
-    Process(usize),
-    /// mpirun and the supervisor.
-    Launcher,
-    All,
-}
-
-impl LogTab {
-    /// `None` for all.
-    pub fn source(self) -> Option<Source> {
-        match self {
-            LogTab::Root => Some(Source::Process(0)),
-            LogTab::Process(process) => Some(Source::Process(process)),
-            LogTab::Launcher => Some(Source::Launcher),
-            LogTab::All => None,
-        }
     }
 }
 
@@ -116,9 +92,7 @@ pub struct State {
     pub watched: Option<Watched>,
     /// The user's choice; see [`State::baseline`].
     pub baseline: Option<RunId>,
-    pub log: LogTab,
-    /// One past the last line shown; `None` follows new lines.
-    pub log_end: Option<usize>,
+    pub log: LogView,
     pub chart_view: ChartView,
     pub devices: Option<TelemetrySample>,
     pub devices_scroll: usize,
@@ -151,8 +125,7 @@ impl State {
             listed: false,
             watched: None,
             baseline: None,
-            log: LogTab::Root,
-            log_end: None,
+            log: LogView::default(),
             chart_view: ChartView::default(),
             devices: None,
             devices_scroll: 0,
@@ -196,20 +169,6 @@ impl State {
     pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
         let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
         gained(run, baseline)
-    }
-
-    /// Tabs of the log: root, the other processes, the launcher, all.
-    pub fn log_tabs(&self) -> Vec<LogTab> {
-        let watched = self.watched.as_ref();
-        let np = watched
-            .and_then(|watched| self.summary(watched.id))
-            .and_then(|run| run.record.as_ref())
-            .map_or(1, |record| record.spec.np);
-        let seen = watched.and_then(|watched| watched.topology.keys().last().copied()).map_or(1, |last| last + 1);
-        let mut tabs = vec![LogTab::Root];
-        tabs.extend((1..np.max(seen)).map(LogTab::Process));
-        tabs.extend([LogTab::Launcher, LogTab::All]);
-        tabs
     }
 
     /// What the chosen settings mean together, in one line; `Err` where one should look twice.

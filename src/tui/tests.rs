@@ -5,6 +5,7 @@
 mod exercise;
 mod keys;
 mod lessons;
+mod log;
 mod looks;
 mod mouse;
 mod palette;

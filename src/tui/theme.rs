@@ -75,6 +75,11 @@ impl Theme {
         self.coloured(self.colours().run(slot))
     }
 
+    /// The colour of a rank in the log, beside its sign and number.
+    pub fn rank(self, process: usize) -> Style {
+        self.run(process)
+    }
+
     pub fn marker(self) -> Marker {
         if self.ascii { Marker::Dot } else { Marker::Braille }
     }
@@ -137,6 +142,10 @@ fn ascii_for(c: char) -> &'static str {
         '↓' => "v",
         '✓' => "+",
         '✗' | '×' => "x",
+        '●' => "o",
+        '▲' => "^",
+        '■' => "#",
+        '“' | '”' => "\"",
         '◼' => "=",
         '◆' => "*",
         '°' => " ",

@@ -5,6 +5,7 @@
 mod command;
 mod exercise;
 mod lesson;
+mod log;
 mod mouse;
 mod palette;
 mod series;
@@ -15,8 +16,9 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 use super::chart_view;
 use super::effect::Effect;
 use super::keymap;
+use super::log_view::LogTab;
 use super::message::Message;
-use super::state::{LogTab, State};
+use super::state::State;
 use super::watched::Watched;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::{Event, TopologyReport};
@@ -34,11 +36,15 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Resize(columns, rows) => {
             state.size = (columns, rows);
-            Vec::new()
+            log::read(state, None)
         }
         Message::Tick(now_s) => tick(state, now_s),
         Message::Runs(runs) => list(state, runs),
         Message::Updates(run, updates) => follow(state, run, updates),
+        Message::Log(run, page) => {
+            log::take(state, run, *page);
+            Vec::new()
+        }
         Message::Curves(run, curves) => {
             state.chart_view.receive(run, curves);
             Vec::new()
@@ -179,8 +185,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         }
         let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);
         if let Some(process) = failed.and_then(|status| status.failed_process) {
-            state.log = if process == 0 { LogTab::Root } else { LogTab::Process(process) };
-            state.log_end = None;
+            effects.extend(log::turn_to(state, LogTab::of(process)));
         }
     }
     if relist {
@@ -202,9 +207,9 @@ fn ranks(watched: &Watched, here: Option<&TelemetrySample>) -> Vec<(usize, u32)>
 /// Puts a run on the screen.
 fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
     state.watched = Some(Watched::new(run));
-    state.log = LogTab::Root;
-    state.log_end = None;
+    state.log = state.log.of_another_run();
     let mut effects = vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)];
+    effects.extend(log::read(state, None));
     effects.extend(chart_view::refresh(state));
     effects
 }

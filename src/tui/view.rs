@@ -41,6 +41,13 @@ pub fn draw(frame: &mut Frame, state: &State) {
     }
 }
 
+/// Where a pane is drawn, if it is on the screen.
+pub fn place_of(state: &State, pane: Pane) -> Option<Rect> {
+    let area = Rect::new(0, 0, state.size.0, state.size.1);
+    let places = places(area, state.zoom.then_some(state.focus), state.slot, pane::devices::rows(state), &state.habits.shares)?;
+    places.panes.into_iter().find(|(placed, _)| *placed == pane).map(|(_, rect)| rect)
+}
+
 fn too_small(frame: &mut Frame, area: Rect) {
     let lines = vec![
         Line::from(format!("hvd-lab needs {}x{}", LEAST.0, LEAST.1)).centered(),

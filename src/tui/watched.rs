@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use super::log_buffer::{Logs, Source};
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics, TopologyReport};
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{RunId, RunUpdate};
@@ -64,7 +63,6 @@ pub struct Watched {
     pub id: RunId,
     pub status: Option<RunStatus>,
     pub curves: Curves,
-    pub logs: Logs,
     pub topology: BTreeMap<usize, TopologyReport>,
     pub config: Option<ConfigReport>,
     /// Epoch reports of process 0.
@@ -84,7 +82,6 @@ impl Watched {
             id,
             status: None,
             curves: Curves::default(),
-            logs: Logs::default(),
             topology: BTreeMap::new(),
             config: None,
             epochs: Vec::new(),
@@ -107,11 +104,9 @@ impl Watched {
     pub fn absorb(&mut self, update: RunUpdate) {
         match update {
             RunUpdate::Status(status) => self.status = Some(status),
-            RunUpdate::Log { process, text } => self.logs.push(Source::Process(process), &text),
-            RunUpdate::Launcher { text } => self.logs.push(Source::Launcher, &text),
             RunUpdate::Event(line) => self.event(line),
-            // The devices pane shows what is measured now, not what was recorded.
-            RunUpdate::Telemetry(_) => {}
+            // Lines are read where they are shown; the devices pane shows what is measured now, not what was recorded.
+            RunUpdate::Log { .. } | RunUpdate::Launcher { .. } | RunUpdate::Telemetry(_) => {}
         }
     }
 

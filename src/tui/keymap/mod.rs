@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 mod panes;
 mod windows;
 
+use super::log_view::LogCommand;
 use super::mode::ModeKind;
 use super::state::Pane;
 use crate::domain::step::Step;
@@ -73,6 +74,7 @@ pub enum Command {
     Erase,
     Clear,
     Copy,
+    Log(LogCommand),
     /// Quit window: the run goes on.
     LeaveRunning,
     /// Quit window: the run is stopped first.
@@ -145,6 +147,7 @@ static TABLES: &[&[Binding]] = &[
     panes::ALL,
     windows::EVERYWHERE,
     windows::EDIT,
+    windows::LOG_PROMPT,
     windows::HELP,
     windows::HELP_SEARCH,
     windows::PALETTE,

@@ -4,6 +4,7 @@
 
 use crossterm::event::KeyCode as K;
 
+use super::super::log_view::{LogCommand as L, Prompt};
 use super::super::state::Pane;
 use super::On::{self, Char, Code, Ctrl};
 use super::Scope::{Pane as In, Panes};
@@ -47,10 +48,20 @@ pub static LOG: &[Binding] = &[
     row(In(Pane::Log), DOWN, C::Down, "", "", ""),
     row(In(Pane::Log), LEFT, C::Left, "←→", "process", "root, each process, all"),
     row(In(Pane::Log), RIGHT, C::Right, "", "", ""),
-    row(In(Pane::Log), &[Code(K::PageUp)], C::PageUp, "PgUp", "", "ten lines at a time"),
+    row(In(Pane::Log), &[Code(K::PageUp)], C::PageUp, "PgUp", "", "a screen at a time; PgDn forwards"),
     row(In(Pane::Log), &[Code(K::PageDown)], C::PageDown, "", "", ""),
-    row(In(Pane::Log), &[Code(K::Home), Char('g')], C::First, "Home", "", "the oldest line kept"),
+    row(In(Pane::Log), &[Code(K::Home), Char('g')], C::First, "Home", "", "the first line"),
     row(In(Pane::Log), &[Code(K::End), Char('G'), Code(K::Enter)], C::Last, "End", "follow", "follow new lines again"),
+    row(In(Pane::Log), &[Char('/')], C::Log(L::Prompt(Prompt::Search)), "/", "search", "search; the other lines stay"),
+    row(In(Pane::Log), &[Char('n')], C::Log(L::NextMatch), "n N", "", "next match; N the one before"),
+    row(In(Pane::Log), &[Char('N')], C::Log(L::PreviousMatch), "", "", ""),
+    row(In(Pane::Log), &[Char('f')], C::Log(L::Prompt(Prompt::Filter)), "f", "filter", "only lines with a text; empty shows all"),
+    row(In(Pane::Log), &[Char('F')], C::Log(L::Prompt(Prompt::InverseFilter)), "F", "", "only lines without a text"),
+    row(In(Pane::Log), &[Char('W')], C::Log(L::Wrap), "W", "", "wrap long lines, or cut them"),
+    row(In(Pane::Log), &[Char('t')], C::Log(L::Times), "t", "", "when each line came, since the launch"),
+    row(In(Pane::Log), &[Char('v')], C::Log(L::Mark), "v", "", "mark lines with ↑↓, for y to copy"),
+    row(In(Pane::Log), &[Char('y')], C::Log(L::Copy), "y", "copy", "copy the marked lines, or those on the screen"),
+    row(In(Pane::Log), &[Char('o')], C::Log(L::Save), "o", "", "write all lines that the log shows into a file"),
 ];
 
 pub static CHART: &[Binding] = &[

@@ -22,6 +22,14 @@ pub static EDIT: &[Binding] = &[
     row(Window(ModeKind::Edit), &[On::Text], C::Insert(' '), "", "", ""),
 ];
 
+pub static LOG_PROMPT: &[Binding] = &[
+    row(Window(ModeKind::LogPrompt), ENTER, C::Accept, "Enter", "go", ""),
+    row(Window(ModeKind::LogPrompt), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "leave as it was", ""),
+    row(Window(ModeKind::LogPrompt), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::LogPrompt), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
+    row(Window(ModeKind::LogPrompt), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
 pub static HELP: &[Binding] = &[
     row(Window(ModeKind::Help), UP, C::Up, "↑↓", "scroll", ""),
     row(Window(ModeKind::Help), DOWN, C::Down, "", "", ""),

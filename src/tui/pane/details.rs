@@ -39,7 +39,7 @@ pub fn lines(state: &State, id: RunId, width: usize) -> Vec<Line<'static>> {
     if !status.last_lines.is_empty() {
         page.title("Last lines");
         for line in &status.last_lines {
-            page.text(&super::super::log_buffer::safe(line), theme.warn());
+            page.text(&crate::runs::safe(line), theme.warn());
         }
     }
     if let Some(record) = &run.record {

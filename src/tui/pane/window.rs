@@ -19,13 +19,8 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         return page.draw(frame, state);
     }
     match &state.mode {
-        Mode::Normal
-        | Mode::Edit { .. }
-        | Mode::Help { .. }
-        | Mode::Details { .. }
-        | Mode::Lesson { .. }
-        | Mode::Diff { .. }
-        | Mode::Series { .. } => {}
+        Mode::Normal | Mode::Edit { .. } | Mode::LogPrompt { .. } => {}
+        Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } | Mode::Diff { .. } | Mode::Series { .. } => {}
         Mode::ConfirmAblation => question(frame, area, state, "Ablation", &series::ablation_question(state)),
         Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
         Mode::Continue { run, done, more } => {

@@ -3,11 +3,12 @@
 use crossterm::event::KeyCode;
 
 use super::super::effect::Effect;
+use super::super::log_view::LogTab;
 use super::super::message::Message;
 use super::super::mode::Mode;
 use super::super::samples;
 use super::super::settings::Field;
-use super::super::state::{LogTab, Pane};
+use super::super::state::Pane;
 use super::super::update::update;
 use super::{press, text, type_text};
 use crate::domain::run::RunState;
@@ -178,35 +179,11 @@ fn hardware_picks_the_preset_unless_the_user_did() {
 }
 
 #[test]
-fn the_log_stays_where_one_scrolled_to() {
-    let mut state = samples::running();
-    state.focus = Pane::Log;
-    let lines = |state: &mut super::super::state::State, from: usize, to: usize| {
-        let log = |line| crate::runs::RunUpdate::Log { process: 0, text: format!("line {line}") };
-        update(state, Message::Updates(RunId(2), (from..to).map(log).collect()));
-    };
-    lines(&mut state, 0, 100);
-    assert!(text(&state, 80, 24).contains("line 99"));
-    press(&mut state, KeyCode::PageUp);
-    assert!(text(&state, 80, 24).contains("line 89") && !text(&state, 80, 24).contains("line 90"));
-    lines(&mut state, 100, 200);
-    assert!(text(&state, 80, 24).contains("line 89") && text(&state, 80, 24).contains("End follows"));
-    press(&mut state, KeyCode::End);
-    assert!(text(&state, 80, 24).contains("line 199"));
-    assert_eq!(state.log, LogTab::Root);
-    press(&mut state, KeyCode::Right);
-    assert_eq!(state.log, LogTab::Process(1));
-    assert!(text(&state, 80, 24).contains("warning: rank 1 speaks"));
-    press(&mut state, KeyCode::Right);
-    assert_eq!(state.log, LogTab::Launcher);
-}
-
-#[test]
 fn a_failed_run_names_the_rank_the_cause_and_its_last_lines() {
     let mut state = samples::failed();
     let screen = text(&state, 120, 40);
     assert!(screen.contains("failed") && screen.contains("rank 1 was ended by signal 9"), "{screen}");
-    assert_eq!(state.log, LogTab::Process(1));
+    assert_eq!(state.log.tab, LogTab::Process(1));
     assert!(screen.contains("out of memory: 812 MiB asked"));
     type_text(&mut state, "i");
     let details = text(&state, 80, 24);

@@ -8,7 +8,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{ChartTab, Pane, State};
-use super::{exercise, lesson, mouse, series, watch, window};
+use super::{exercise, lesson, log, mouse, series, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -60,10 +60,14 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             Some(going) => state.mode = Mode::Quit { going },
             None => state.done = true,
         },
-        Command::Back => match state.notice.take() {
-            Some(_) => {}
-            None => state.zoom = false,
-        },
+        Command::Back => {
+            if state.notice.take().is_none() {
+                match log::back(state) {
+                    Some(effects) => return effects,
+                    None => state.zoom = false,
+                }
+            }
+        }
         _ => return in_pane(state, command),
     }
     Vec::new()
@@ -86,7 +90,7 @@ fn in_pane(state: &mut State, command: Command) -> Vec<Effect> {
                 ChartTab::Accuracy => ChartTab::Loss,
             }
         }
-        Pane::Log => log(state, command),
+        Pane::Log => return log::obey(state, command),
         Pane::Runs => {
             let Some(watched) = &state.watched else { return Vec::new() };
             let place = state.runs.iter().position(|run| run.id == watched.id).unwrap_or(0);
@@ -124,37 +128,6 @@ fn settings(state: &mut State, command: Command) -> Vec<Effect> {
 /// Asks again which images would be used, after a change of the data source.
 pub fn data_changed(state: &State, before: &crate::domain::run::RunSpec) -> Vec<Effect> {
     if before.data == state.spec.data { Vec::new() } else { vec![Effect::LocateData(Box::new(state.spec.clone()))] }
-}
-
-fn log(state: &mut State, command: Command) {
-    let ring = |state: &State| {
-        let watched = state.watched.as_ref()?;
-        let ring = watched.logs.ring(state.log.source())?;
-        Some((ring.start(), ring.end()))
-    };
-    match command {
-        Command::Left | Command::Right => {
-            let tabs = state.log_tabs();
-            let place = tabs.iter().position(|tab| *tab == state.log).unwrap_or(0);
-            let step = if command == Command::Right { 1 } else { tabs.len() - 1 };
-            state.log = tabs[(place + step) % tabs.len()];
-            state.log_end = None;
-        }
-        Command::Last => state.log_end = None,
-        _ => {
-            let Some((start, end)) = ring(state) else { return };
-            let at = state.log_end.unwrap_or(end);
-            let to = match command {
-                Command::Up => at.saturating_sub(1),
-                Command::PageUp => at.saturating_sub(PAGE),
-                Command::First => start,
-                Command::Down => at + 1,
-                Command::PageDown => at + PAGE,
-                _ => at,
-            };
-            state.log_end = (to < end).then_some(to.max(start + 1));
-        }
-    }
 }
 
 /// The place after a movement in a list of `len`, which ends at both ends.

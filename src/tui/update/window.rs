@@ -11,7 +11,7 @@ use super::super::pane::details;
 use super::super::pane::window::last_scroll;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, exercise, lesson, palette, series};
+use super::{command, exercise, lesson, log, palette, series};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -20,6 +20,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     match std::mem::take(&mut state.mode) {
         Mode::Normal => Vec::new(),
         Mode::Edit { field, text, .. } => edit(state, field, text, command),
+        Mode::LogPrompt { prompt, text } => log::prompt(state, prompt, text, command),
         Mode::Help { mut words, typing: true, .. } => {
             let typing = palette::search(&mut words, command);
             state.mode = Mode::Help { scroll: 0, words, typing };

@@ -1,0 +1,86 @@
+//! When the lines of the logs came: one small line for several, beside the logs.
+//!
+//! Never repeats what the logs say. `1700000000123 0 4096` means: by then, in milliseconds of Unix time, `rank-0.log`
+//! had 4096 bytes. Time 0 is an unknown time, for lines that were there before anybody wrote times down.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Who wrote a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogSource {
+    Process(usize),
+    /// mpirun and the supervisor.
+    Launcher,
+}
+
+impl fmt::Display for LogSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogSource::Process(process) => process.fmt(f),
+            LogSource::Launcher => f.write_str("launcher"),
+        }
+    }
+}
+
+impl FromStr for LogSource {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<LogSource, Self::Err> {
+        match text {
+            "launcher" => Ok(LogSource::Launcher),
+            process => process.parse().map(LogSource::Process),
+        }
+    }
+}
+
+/// One entry of `arrivals.txt`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    pub time_ms: u64,
+    pub source: LogSource,
+    /// Bytes of the source's log with what came.
+    pub end: u64,
+}
+
+impl fmt::Display for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.time_ms, self.source, self.end)
+    }
+}
+
+impl Arrival {
+    pub fn parse(line: &[u8]) -> Option<Arrival> {
+        let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+        let mut word = || words.next();
+        let (time_ms, source, end) = (word()?.parse().ok()?, word()?.parse().ok()?, word()?.parse().ok()?);
+        Some(Arrival { time_ms, source, end })
+    }
+}
+
+/// Lines of one source within so many milliseconds share an entry.
+const TOGETHER_MS: u64 = 10;
+
+/// Puts arrivals together for whoever writes them down.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrivals {
+    open: Option<Arrival>,
+}
+
+impl Arrivals {
+    /// Takes one; returns the entry before it once that is complete.
+    pub fn take(&mut self, arrival: Arrival) -> Option<Arrival> {
+        match &mut self.open {
+            Some(open) if open.source == arrival.source && arrival.time_ms < open.time_ms + TOGETHER_MS => {
+                open.end = arrival.end;
+                None
+            }
+            open => open.replace(arrival),
+        }
+    }
+
+    /// The entry that is still open.
+    pub fn finish(&mut self) -> Option<Arrival> {
+        self.open.take()
+    }
+}

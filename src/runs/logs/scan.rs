@@ -1,0 +1,216 @@
+//! What a query finds in each block of lines: counted once, so that the n-th found line is a short walk away.
+//!
+//! Never keeps the lines: two small numbers a block.
+
+use super::files::RawLine;
+use super::index::{BLOCK, LogIndex};
+use super::{LogSource, Pattern, safe};
+
+/// Which lines are shown, and which of them are found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LogQuery {
+    /// `None` for all.
+    pub source: Option<LogSource>,
+    pub filter: Option<LogFilter>,
+    pub search: Option<Pattern>,
+}
+
+/// Shows the lines with a text, or those without.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogFilter {
+    pub pattern: Pattern,
+    pub inverse: bool,
+}
+
+/// A line, safe to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogLine {
+    /// Its place among all lines, from 0.
+    pub number: usize,
+    pub source: LogSource,
+    /// Unix time in seconds, where it was written down.
+    pub time_s: Option<f64>,
+    pub text: String,
+}
+
+impl LogQuery {
+    fn shows(&self, line: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.pattern.is_in(line) != filter.inverse)
+    }
+
+    fn finds(&self, line: &str) -> bool {
+        self.search.as_ref().is_some_and(|pattern| pattern.is_in(line))
+    }
+
+    fn needs_text(&self) -> bool {
+        self.filter.is_some() || self.search.is_some()
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Scan {
+    pub query: LogQuery,
+    /// Lines of each block that are shown, and how many of those are found.
+    blocks: Vec<(u16, u16)>,
+    /// Lines looked at: less than a block more than `blocks` of them.
+    looked_at: usize,
+    shown: usize,
+    found: usize,
+}
+
+impl Scan {
+    pub fn new(query: LogQuery) -> Scan {
+        Scan { query, ..Scan::default() }
+    }
+
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.blocks.capacity() * size_of::<(u16, u16)>()
+    }
+
+    /// Lines that are shown, of those looked at.
+    pub fn shown(&self) -> usize {
+        self.shown
+    }
+
+    /// Shown lines that are found, of those looked at.
+    pub fn found(&self) -> usize {
+        self.found
+    }
+
+    pub fn looked_at(&self) -> usize {
+        self.looked_at
+    }
+
+    /// Look at so many blocks more; whether all there are have been looked at.
+    pub fn advance(&mut self, index: &mut LogIndex, most: usize) -> bool {
+        for _ in 0..most {
+            let lines = index.lines();
+            if self.looked_at >= lines {
+                return true;
+            }
+            // A block that has grown is looked at again.
+            let block = self.looked_at / BLOCK;
+            if let Some((shown, found)) = self.blocks.get(block) {
+                self.shown -= usize::from(*shown);
+                self.found -= usize::from(*found);
+                self.blocks.truncate(block);
+            }
+            let (mut shown, mut found) = (0, 0);
+            let query = &self.query;
+            let needs_text = query.needs_text();
+            match (query.source, needs_text) {
+                (None, false) => shown = BLOCK.min(lines - block * BLOCK) as u16,
+                _ => index.read(block, &mut |line| {
+                    if query.source.is_some_and(|source| source != line.source) {
+                        return;
+                    }
+                    let text = if needs_text { text_of(line) } else { String::new() };
+                    if query.shows(&text) {
+                        shown += 1;
+                        found += u16::from(query.finds(&text));
+                    }
+                }),
+            }
+            self.blocks.push((shown, found));
+            self.shown += usize::from(shown);
+            self.found += usize::from(found);
+            self.looked_at = ((block + 1) * BLOCK).min(lines);
+        }
+        self.looked_at >= index.lines()
+    }
+
+    /// Shown lines from the `first`-th on, at most so many, with whether each is found.
+    pub fn lines(&self, index: &mut LogIndex, first: usize, most: usize) -> Vec<(LogLine, bool)> {
+        let (mut block, mut before) = self.block_of(first, |block| block.0);
+        let mut lines = Vec::new();
+        while lines.len() < most && block < self.blocks.len() {
+            for (place, line) in self.block(index, block).into_iter().enumerate() {
+                if before + place >= first && lines.len() < most {
+                    lines.push(line);
+                }
+            }
+            before += usize::from(self.blocks[block].0);
+            block += 1;
+        }
+        lines
+    }
+
+    /// The first found line at or behind `from`, a place among the shown, with how many are found before it.
+    pub fn next_found(&self, index: &mut LogIndex, from: usize) -> Option<(usize, usize)> {
+        self.found_places(index, from, true)
+    }
+
+    /// The last found line before `from`.
+    pub fn previous_found(&self, index: &mut LogIndex, from: usize) -> Option<(usize, usize)> {
+        self.found_places(index, from, false)
+    }
+
+    fn found_places(&self, index: &mut LogIndex, from: usize, forward: bool) -> Option<(usize, usize)> {
+        let (home, _) = self.block_of(from, |block| block.0);
+        let blocks: Vec<usize> = match forward {
+            true => (home..self.blocks.len()).collect(),
+            false => (0..=home.min(self.blocks.len().checked_sub(1)?)).rev().collect(),
+        };
+        for block in blocks.into_iter().filter(|block| self.blocks[*block].1 > 0) {
+            let before = &self.blocks[..block];
+            let shown: usize = before.iter().map(|block| usize::from(block.0)).sum();
+            let found: usize = before.iter().map(|block| usize::from(block.1)).sum();
+            let lines = self.block(index, block);
+            let places = lines.iter().enumerate().filter(|(_, (_, is_found))| *is_found).map(|(place, _)| shown + place);
+            let mut places = places.enumerate().map(|(nth, place)| (place, found + nth));
+            let hit = match forward {
+                true => places.find(|(place, _)| *place >= from),
+                false => places.filter(|(place, _)| *place < from).last(),
+            };
+            if hit.is_some() {
+                return hit;
+            }
+        }
+        None
+    }
+
+    /// How many shown lines are before the line of this number.
+    pub fn shown_before(&self, index: &mut LogIndex, number: usize) -> usize {
+        let block = (number / BLOCK).min(self.blocks.len());
+        let before: usize = self.blocks[..block].iter().map(|block| usize::from(block.0)).sum();
+        let within = self.block(index, block).iter().filter(|(line, _)| line.number < number).count();
+        before + within
+    }
+
+    /// The block with the `nth` line of a kind, and how many of that kind are before the block.
+    fn block_of(&self, nth: usize, count: impl Fn(&(u16, u16)) -> u16) -> (usize, usize) {
+        let mut before = 0;
+        for (index, block) in self.blocks.iter().enumerate() {
+            let lines = usize::from(count(block));
+            if before + lines > nth {
+                return (index, before);
+            }
+            before += lines;
+        }
+        (self.blocks.len(), before)
+    }
+
+    /// The shown lines of a block.
+    fn block(&self, index: &mut LogIndex, block: usize) -> Vec<(LogLine, bool)> {
+        let mut lines = Vec::new();
+        let mut number = block * BLOCK;
+        index.read(block, &mut |line| {
+            // Lines that came after the scan are not counted yet.
+            if number < self.looked_at && self.query.source.is_none_or(|source| source == line.source) {
+                let text = text_of(line);
+                if self.query.shows(&text) {
+                    let found = self.query.finds(&text);
+                    let time_s = line.time_ms.map(|time_ms| time_ms as f64 / 1e3);
+                    lines.push((LogLine { number, source: line.source, time_s, text }, found));
+                }
+            }
+            number += 1;
+        });
+        lines
+    }
+}
+
+fn text_of(line: RawLine) -> String {
+    safe(&String::from_utf8_lossy(line.bytes))
+}

@@ -1,0 +1,309 @@
+//! How the log is looked at: which lines, from where, wrapped or not, what is searched for, and the page that was read.
+//!
+//! Never reads a file: requests go out as effects, pages come in as messages.
+
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
+
+use super::state::State;
+use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place};
+
+/// Which lines the log shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogTab {
+    /// Process 0, which speaks for all.
+    #[default]
+    Root,
+    Process(usize),
+    /// mpirun and the supervisor.
+    Launcher,
+    All,
+}
+
+impl LogTab {
+    /// `None` for all.
+    pub fn source(self) -> Option<LogSource> {
+        match self {
+            LogTab::Root => Some(LogSource::Process(0)),
+            LogTab::Process(process) => Some(LogSource::Process(process)),
+            LogTab::Launcher => Some(LogSource::Launcher),
+            LogTab::All => None,
+        }
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            LogTab::Root => "root".to_owned(),
+            LogTab::Process(process) => process.to_string(),
+            LogTab::Launcher => "mpirun".to_owned(),
+            LogTab::All => "all".to_owned(),
+        }
+    }
+
+    pub fn of(process: usize) -> LogTab {
+        if process == 0 { LogTab::Root } else { LogTab::Process(process) }
+    }
+}
+
+/// Tabs of the log: root, the other processes, the launcher, all.
+pub fn tabs(state: &State) -> Vec<LogTab> {
+    let watched = state.watched.as_ref();
+    let record = watched.and_then(|watched| state.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let np = record.map_or(1, |record| record.spec.np);
+    let seen = watched.and_then(|watched| watched.topology.keys().last().copied()).map_or(1, |last| last + 1);
+    let mut tabs = vec![LogTab::Root];
+    tabs.extend((1..np.max(seen)).map(LogTab::Process));
+    tabs.extend([LogTab::Launcher, LogTab::All]);
+    tabs
+}
+
+/// What the keys of the log ask for, beside those that all panes know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogCommand {
+    Prompt(Prompt),
+    NextMatch,
+    PreviousMatch,
+    Wrap,
+    Times,
+    /// Begin or end to mark lines.
+    Mark,
+    Copy,
+    Save,
+}
+
+/// What is being typed below the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    Search,
+    /// Only lines with the text.
+    Filter,
+    /// Only lines without it.
+    InverseFilter,
+}
+
+#[derive(Clone, Debug)]
+pub struct LogView {
+    pub tab: LogTab,
+    /// The first row, or the end, where new lines come.
+    pub place: Place,
+    pub filter: Option<LogFilter>,
+    pub search: Option<Pattern>,
+    /// The match that one is at.
+    pub found: Option<Found>,
+    pub wraps: bool,
+    pub shows_times: bool,
+    /// Shown lines that are marked: where the marking began, and where it is.
+    pub marked: Option<(usize, usize)>,
+    /// What was read last.
+    pub page: LogPage,
+    asked: u64,
+}
+
+impl Default for LogView {
+    fn default() -> LogView {
+        LogView {
+            tab: LogTab::Root,
+            place: Place::End,
+            filter: None,
+            search: None,
+            found: None,
+            wraps: true,
+            shows_times: false,
+            marked: None,
+            page: LogPage { done: 0.0, ..LogPage::default() },
+            asked: 0,
+        }
+    }
+}
+
+/// A row of the pane: a piece of a line of the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Index in the page.
+    pub index: usize,
+    /// Bytes of its text.
+    pub piece: Range<usize>,
+    /// Text goes on to the right of the pane.
+    pub is_cut: bool,
+}
+
+impl LogView {
+    /// How lines are drawn is a habit and stays; what is looked for belongs to a run.
+    pub fn of_another_run(&self) -> LogView {
+        let LogView { wraps, shows_times, asked, .. } = *self;
+        LogView { wraps, shows_times, asked, ..LogView::default() }
+    }
+
+    pub fn query(&self) -> LogQuery {
+        LogQuery { source: self.tab.source(), filter: self.filter.clone(), search: self.search.clone() }
+    }
+
+    /// What to ask for next; its answer replaces the page.
+    pub fn request(&mut self, rows: usize, jump: Option<Jump>, until_ms: Option<u64>) -> LogRequest {
+        self.asked += 1;
+        LogRequest { number: self.asked, query: self.query(), place: self.place, jump, rows, until_ms }
+    }
+
+    /// The page was read for what the log shall show now.
+    pub fn is_current(&self) -> bool {
+        self.page.query == self.query()
+    }
+
+    /// Takes a page, unless something else was asked for since.
+    pub fn take(&mut self, page: LogPage) -> bool {
+        let is_wanted = page.number == self.asked;
+        if is_wanted {
+            if let (Place::Number(_), Some(top)) = (self.place, page.top) {
+                self.place = Place::Line(top);
+            }
+            if let Some(found) = page.jumped {
+                self.found = Some(found);
+            }
+            self.page = page;
+        }
+        is_wanted
+    }
+
+    /// The marked lines, the lower first.
+    pub fn marked_lines(&self) -> Option<Range<usize>> {
+        self.marked.map(|(from, to)| from.min(to)..from.max(to) + 1)
+    }
+
+    /// What is on the screen, with `width` columns for text.
+    pub fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let lines = &self.page.lines;
+        let pieces = |index: usize| -> Vec<Row> {
+            let text = lines[index].text.as_str();
+            let (pieces, is_cut) = match self.wraps {
+                true => (wrapped(text, width), false),
+                false => {
+                    let is_cut = fitting(text, width) < text.len();
+                    let end = fitting(text, width.saturating_sub(usize::from(is_cut)));
+                    (std::iter::once(0..end).collect(), is_cut)
+                }
+            };
+            pieces.into_iter().map(|piece| Row { index, piece, is_cut }).collect()
+        };
+        match self.place {
+            Place::Line(top) => {
+                let from = top.saturating_sub(self.page.first).min(lines.len());
+                let mut rows: Vec<Row> = (from..lines.len()).flat_map(pieces).take(height).collect();
+                rows.truncate(height);
+                rows
+            }
+            Place::End | Place::Number(_) => {
+                let mut rows: Vec<Row> =
+                    (0..lines.len()).rev().flat_map(|index| pieces(index).into_iter().rev()).take(height).collect();
+                rows.reverse();
+                rows
+            }
+        }
+    }
+
+    /// Shown lines that are on the screen, wholly or in part.
+    pub fn visible(&self, width: usize, height: usize) -> Range<usize> {
+        let rows = self.rows(width, height);
+        match (rows.first(), rows.last()) {
+            (Some(first), Some(last)) => self.page.first + first.index..self.page.first + last.index + 1,
+            _ => 0..0,
+        }
+    }
+
+    /// The first line of the screen that shows the end.
+    pub fn last_top(&self, width: usize, height: usize) -> usize {
+        let at_end = self.page.first + self.page.lines.len() == self.page.shown;
+        match at_end {
+            true => {
+                let mut left = height;
+                let mut index = self.page.lines.len();
+                while index > 0 {
+                    let rows = if self.wraps { wrapped(&self.page.lines[index - 1].text, width).len() } else { 1 };
+                    if rows > left {
+                        break;
+                    }
+                    left -= rows;
+                    index -= 1;
+                }
+                self.page.first + index.min(self.page.lines.len().saturating_sub(1))
+            }
+            false => self.page.shown.saturating_sub(height),
+        }
+    }
+
+    pub fn line(&self, shown: usize) -> Option<&LogLine> {
+        self.page.lines.get(shown.checked_sub(self.page.first)?)
+    }
+}
+
+/// Pieces of at most `width` columns, broken behind spaces where there are any; nothing is left out.
+pub fn wrapped(text: &str, width: usize) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    loop {
+        let end = start + fitting(&text[start..], width.max(2));
+        if end == text.len() {
+            pieces.push(start..end);
+            return pieces;
+        }
+        // Not so early that most of the row stays empty.
+        let space = text[start..end].rfind(' ').map(|place| start + place + 1).filter(|place| place - start > (end - start) / 2);
+        let end = space.unwrap_or(end);
+        pieces.push(start..end);
+        start = end;
+    }
+}
+
+/// Bytes of the text that fit into so many columns.
+fn fitting(text: &str, width: usize) -> usize {
+    let mut columns = 0;
+    for (place, c) in text.char_indices() {
+        columns += c.width().unwrap_or(0);
+        if columns > width {
+            return place;
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(text: &str) -> usize {
+        text.chars().map(|c| c.width().unwrap_or(0)).sum()
+    }
+
+    #[test]
+    fn wrapped_pieces_fit_and_lose_nothing() {
+        for text in [
+            "",
+            "    indented   and spaced",
+            "日本語の長い行はどこでも折れる",
+            "mpirun -np 2 /a/path/that/does/not/fit",
+            "a\u{301}e\u{301}",
+        ] {
+            for width in 2..24 {
+                let pieces = wrapped(text, width);
+                let whole: String = pieces.iter().map(|piece| &text[piece.clone()]).collect();
+                assert_eq!(whole, text);
+                assert!(pieces.iter().all(|piece| columns(&text[piece.clone()]) <= width), "{width}: {pieces:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_to_something_else_is_not_taken() {
+        let mut view = LogView::default();
+        let first = view.request(10, None, None);
+        let page = |request: &LogRequest, shown| LogPage {
+            number: request.number,
+            query: request.query.clone(),
+            shown,
+            ..LogPage::default()
+        };
+        let second = view.request(10, None, None);
+        assert!(!view.take(page(&first, 1)) && view.page.shown == 0);
+        assert!(view.take(page(&second, 2)) && view.page.shown == 2);
+    }
+}
