@@ -6,7 +6,7 @@
 //! the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
 //! an older lab can follow a newer trainer.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::step::StepSet;
 use super::topology::Topology;
@@ -43,7 +43,14 @@ pub enum Event {
         sample: Vec<f32>,
     },
     /// One optimizer step. `epoch` and `batch` count from 0. The loss is this rank's own, of this batch.
-    Step { epoch: usize, batch: usize, lr: f64, loss: f64 },
+    Step {
+        epoch: usize,
+        batch: usize,
+        #[serde(deserialize_with = "number")]
+        lr: f64,
+        #[serde(deserialize_with = "number")]
+        loss: f64,
+    },
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.
     Epoch(EpochReport),
     /// A checkpoint was written, read, refused or checked.
@@ -51,7 +58,14 @@ pub enum Event {
     /// Training stops early after this epoch (counted from 1).
     EarlyStop { epoch: usize },
     /// Result on the test set.
-    Test { loss: f64, accuracy: f64, images: usize, seconds: f64 },
+    Test {
+        #[serde(deserialize_with = "number")]
+        loss: f64,
+        #[serde(deserialize_with = "number")]
+        accuracy: f64,
+        images: usize,
+        seconds: f64,
+    },
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
@@ -136,8 +150,15 @@ pub enum DigestMoment {
 /// Loss is mean cross entropy per image; accuracy a fraction, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
+    #[serde(deserialize_with = "number")]
     pub loss: f64,
+    #[serde(deserialize_with = "number")]
     pub accuracy: f64,
+}
+
+/// JSON has no NaN and no infinity and holds `null` instead: a run whose loss is no number is still one to be told of.
+fn number<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or(f64::NAN))
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -274,6 +295,19 @@ mod tests {
             let text = line.to_line();
             assert!(!text.contains('\n'));
             assert_eq!(EventLine::parse_line(&text), Some(line));
+        }
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_survives_the_line_as_one() {
+        let back = |event: Event| EventLine::parse_line(&EventLine { time_s: 1.0, process: 0, event }.to_line()).unwrap().event;
+        for loss in [f64::NAN, f64::INFINITY] {
+            let step = back(Event::Step { epoch: 0, batch: 3, lr: 0.1, loss });
+            assert!(matches!(step, Event::Step { batch: 3, loss, .. } if loss.is_nan()), "{step:?}");
+            let validation = Metrics { loss, accuracy: 0.1 };
+            let epoch = back(Event::Epoch(EpochReport { validation, ..EpochReport::sample() }));
+            assert!(matches!(&epoch, Event::Epoch(report) if report.validation.loss.is_nan() && report.epoch == 1), "{epoch:?}");
+            assert!(matches!(back(Event::Test { loss, accuracy: loss, images: 1, seconds: 1.0 }), Event::Test { .. }));
         }
     }
 

@@ -1,13 +1,16 @@
-//! Which runs the chart shows, each in a colour and under a letter of its own that it keeps.
+//! What the chart shows and what its keys do: runs, each in a colour and under a letter that it keeps, and which part of them.
 //!
 //! Never draws, and never reads a file: curves of runs that are not on the screen are asked for as effects.
 
 use std::collections::BTreeMap;
 
+use super::chart_range::{Range, Reach};
+use super::curves::Curves;
 use super::effect::Effect;
+use super::graph::{Graph, Tab};
+use super::keymap::Command;
 use super::looks::RUN_COLOURS;
-use super::state::{ChartTab, State};
-use super::watched::Curves;
+use super::state::State;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
 
@@ -16,7 +19,14 @@ pub const MOST_PINS: usize = RUN_COLOURS - 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct ChartView {
-    pub tab: ChartTab,
+    pub tab: Tab,
+    pub range: Range,
+    /// Which graphs have a logarithmic scale.
+    log: [bool; Graph::ALL.len()],
+    /// Timeline: the epoch that is shown; `None` for the newest.
+    pub epoch: Option<usize>,
+    /// Timeline: processes above the first one shown.
+    pub scroll: usize,
     /// In the order in which they were pinned.
     pins: Vec<RunId>,
     /// Which colour and letter each shown run has.
@@ -24,6 +34,9 @@ pub struct ChartView {
     /// Curves of shown runs that are not followed, and how far each run was when they were read.
     read: BTreeMap<RunId, (Option<Progress>, Curves)>,
 }
+
+/// Places that the cursor moves at a time with Page up and Page down.
+const PAGE: f64 = 10.0;
 
 /// What of a run must change before its curves are read again.
 type Progress = (RunState, usize);
@@ -41,6 +54,10 @@ impl ChartView {
     /// The letter that a shown run has beside its colour, which tells it apart without colours.
     pub fn letter(&self, run: RunId) -> Option<char> {
         self.slot(run).map(|slot| char::from(b'A' + slot as u8))
+    }
+
+    pub fn is_log(&self, graph: Graph) -> bool {
+        self.log[graph as usize]
     }
 
     pub fn receive(&mut self, run: RunId, curves: Curves) {
@@ -130,4 +147,60 @@ pub fn toggle_pin(state: &mut State) -> Vec<Effect> {
         state.inform(format!("run {run} is pinned: the chart keeps showing it beside others"));
     }
     refresh(state)
+}
+
+/// How far the shown curves reach.
+pub fn reach(state: &State) -> Reach {
+    let along = state.chart_view.range.along;
+    let most =
+        |end: &dyn Fn(&Curves) -> f64| shown(state).into_iter().filter_map(|run| curves(state, run)).map(end).fold(0.0, f64::max);
+    let (end, furthest) = (most(&|curves| curves.planned_end(along)), most(&|curves| curves.end(along)));
+    let own = state.watched.as_ref().map(|watched| watched.curves.end(along)).filter(|own| *own > 0.0);
+    Reach { end, furthest, newest: own.unwrap_or(furthest) }
+}
+
+/// What the keys of the chart do.
+pub fn obey(state: &mut State, command: Command) {
+    let reach = reach(state);
+    let view = &mut state.chart_view;
+    match (command, view.tab) {
+        (Command::Left, _) => view.tab = view.tab.turned(Tab::ALL.len() - 1),
+        (Command::Right, _) => view.tab = view.tab.turned(1),
+        (command, Tab::Timeline) => timeline(state, command),
+        (Command::LogScale, Tab::Graph(graph)) => view.log[graph as usize] ^= true,
+        (Command::Along, _) => {
+            let curve = state.watched.as_ref().map(|watched| &watched.curves.loss);
+            view.range.turn(curve);
+        }
+        (Command::ZoomIn | Command::Up, _) => view.range.zoom_in(),
+        (Command::ZoomOut | Command::Down, _) => view.range.zoom_out(),
+        (Command::CursorLeft, _) => view.range.move_cursor(-1.0, reach),
+        (Command::CursorRight, _) => view.range.move_cursor(1.0, reach),
+        (Command::PageUp, _) => view.range.move_cursor(-PAGE, reach),
+        (Command::PageDown, _) => view.range.move_cursor(PAGE, reach),
+        (Command::First, _) => view.range.put_cursor(0.0, reach),
+        (Command::Last, _) => view.range.put_cursor(reach.newest, reach),
+        (Command::Fit, _) => view.range.reset(),
+        _ => {}
+    }
+}
+
+fn timeline(state: &mut State, command: Command) {
+    let Some(watched) = &state.watched else { return };
+    let epochs = watched.phases.epochs();
+    let view = &mut state.chart_view;
+    let now = view.epoch.or(watched.phases.newest()).unwrap_or(0);
+    match command {
+        Command::CursorLeft => view.epoch = epochs.iter().rev().find(|epoch| **epoch < now).copied().or(view.epoch),
+        Command::CursorRight => view.epoch = epochs.iter().find(|epoch| **epoch > now).copied(),
+        Command::First => view.epoch = epochs.first().copied(),
+        Command::Last => view.epoch = None,
+        Command::ZoomIn | Command::Up => view.scroll = view.scroll.saturating_sub(1),
+        Command::ZoomOut | Command::Down => view.scroll = (view.scroll + 1).min(watched.phases.processes().saturating_sub(1)),
+        Command::Fit => (view.epoch, view.scroll) = (None, 0),
+        Command::LogScale | Command::Along => {
+            state.inform("the timeline has no scale to change: ← and → show curves, , and . other epochs");
+        }
+        _ => {}
+    }
 }

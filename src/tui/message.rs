@@ -4,8 +4,8 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
+use super::curves::Curves;
 use super::looks::Background;
-use super::watched::Curves;
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};

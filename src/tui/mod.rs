@@ -19,10 +19,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+mod chart_range;
 mod chart_view;
 mod course_view;
+mod curves;
 mod effect;
 mod exercise_view;
+mod graph;
 mod habits;
 mod keymap;
 mod layout;
@@ -33,6 +36,7 @@ mod message;
 mod mode;
 mod palette;
 mod pane;
+mod phases;
 #[cfg(test)]
 mod printed;
 mod reply;

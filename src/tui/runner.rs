@@ -11,12 +11,12 @@ use anyhow::Context;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
+use super::curves::Curves;
 use super::effect::Effect;
 use super::log_thread::{LogOrder, LogThread};
 use super::message::{DataInfo, Message};
 use super::state::State;
 use super::theme::Theme;
-use super::watched::Curves;
 use crate::course::{Catalog, CatalogError, ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::run::RunSpec;

@@ -195,23 +195,7 @@ fn event(process: usize, event: Event) -> RunUpdate {
 pub fn updates(np: usize, epochs: usize, batches: usize) -> Vec<RunUpdate> {
     let mut all = vec![RunUpdate::Status(status(RunState::Running, "training"))];
     for process in 0..np {
-        let place =
-            Topology { rank: Rank(process), size: WorldSize(np), local_rank: LocalRank(process), local_size: WorldSize(np) };
-        all.push(event(
-            process,
-            Event::Topology(TopologyReport {
-                topology: place,
-                host: "node".into(),
-                pid: 412 + process as u32,
-                communicator: "mpi".into(),
-                device: "cpu".into(),
-                device_uuid: None,
-                cores: vec![process],
-                devices_found: Some(np),
-                threads: 1,
-                versions: Vec::new(),
-            }),
-        ));
+        all.push(event(process, topology(process, np)));
     }
     all.push(event(0, Event::Config(config(3))));
     let whole = if batches > 0 { 1 } else { epochs.min(3) };
@@ -225,6 +209,22 @@ pub fn updates(np: usize, epochs: usize, batches: usize) -> Vec<RunUpdate> {
     all
 }
 
+pub fn topology(process: usize, np: usize) -> Event {
+    let place = Topology { rank: Rank(process), size: WorldSize(np), local_rank: LocalRank(process), local_size: WorldSize(np) };
+    Event::Topology(TopologyReport {
+        topology: place,
+        host: "node".into(),
+        pid: 412 + process as u32,
+        communicator: "mpi".into(),
+        device: "cpu".into(),
+        device_uuid: None,
+        cores: vec![process],
+        devices_found: Some(np),
+        threads: 1,
+        versions: Vec::new(),
+    })
+}
+
 fn steps(all: &mut Vec<RunUpdate>, epoch: usize, batches: usize) {
     for batch in 0..batches {
         let x = epoch as f64 + batch as f64 / 93.0;
@@ -233,7 +233,7 @@ fn steps(all: &mut Vec<RunUpdate>, epoch: usize, batches: usize) {
     }
 }
 
-fn config(epochs: usize) -> ConfigReport {
+pub fn config(epochs: usize) -> ConfigReport {
     ConfigReport {
         steps: StepSet::ALL,
         seed: 7,
@@ -256,7 +256,7 @@ fn config(epochs: usize) -> ConfigReport {
     }
 }
 
-fn epoch_report(epoch: usize, accuracy: f64) -> EpochReport {
+pub fn epoch_report(epoch: usize, accuracy: f64) -> EpochReport {
     EpochReport {
         epoch,
         train: Metrics { loss: 0.9, accuracy: 0.6 },
@@ -271,8 +271,8 @@ fn epoch_report(epoch: usize, accuracy: f64) -> EpochReport {
     }
 }
 
-pub fn curves(np: usize) -> super::watched::Curves {
-    let mut curves = super::watched::Curves::default();
+pub fn curves(np: usize) -> super::curves::Curves {
+    let mut curves = super::curves::Curves::default();
     for update in updates(np, 3, 0) {
         if let RunUpdate::Event(mut line) = update {
             if let Event::Step { loss, .. } = &mut line.event {

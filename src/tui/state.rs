@@ -50,13 +50,6 @@ impl Pane {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ChartTab {
-    #[default]
-    Loss,
-    Accuracy,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
     pub text: String,

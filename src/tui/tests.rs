@@ -2,6 +2,7 @@
 //!
 //! Never a terminal: `tests/screen.rs` has the real one.
 
+mod charts;
 mod exercise;
 mod keys;
 mod lessons;

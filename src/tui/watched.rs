@@ -4,58 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use super::curves::Curves;
+use super::phases::Phases;
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics, TopologyReport};
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{RunId, RunUpdate};
-
-/// Points kept per curve; a longer run keeps every second one.
-const POINTS: usize = 4_000;
-
-/// What the chart draws of a run: x in epochs, so that runs with different steps per epoch lie on one axis.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Curves {
-    /// Training loss of process 0 by step.
-    pub loss: Vec<(f64, f64)>,
-    /// Validation accuracy by epoch, averaged over ranks where the run did so.
-    pub accuracy: Vec<(f64, f64)>,
-    steps_per_epoch: usize,
-}
-
-impl Curves {
-    pub fn absorb(&mut self, line: &EventLine) {
-        if line.process != 0 {
-            return;
-        }
-        match &line.event {
-            Event::Config(config) => self.steps_per_epoch = config.steps_per_epoch,
-            Event::Step { epoch, batch, loss, .. } => {
-                let x = *epoch as f64 + (batch + 1) as f64 / self.steps_per_epoch.max(batch + 1) as f64;
-                push(&mut self.loss, (x, *loss));
-            }
-            Event::Epoch(report) => push(&mut self.accuracy, (report.epoch as f64, report.judged().accuracy)),
-            _ => {}
-        }
-    }
-
-    /// The epoch where the longest curve ends.
-    pub fn end(&self) -> f64 {
-        self.loss.iter().chain(&self.accuracy).map(|point| point.0).fold(0.0, f64::max)
-    }
-}
-
-fn push(curve: &mut Vec<(f64, f64)>, point: (f64, f64)) {
-    if !point.1.is_finite() {
-        return;
-    }
-    if curve.len() == POINTS {
-        let mut keep = false;
-        curve.retain(|_| {
-            keep = !keep;
-            keep
-        });
-    }
-    curve.push(point);
-}
 
 /// A run that is being followed, or was.
 #[derive(Clone, Debug)]
@@ -63,6 +16,8 @@ pub struct Watched {
     pub id: RunId,
     pub status: Option<RunStatus>,
     pub curves: Curves,
+    /// Where the time of every process went.
+    pub phases: Phases,
     pub topology: BTreeMap<usize, TopologyReport>,
     pub config: Option<ConfigReport>,
     /// Epoch reports of process 0.
@@ -82,6 +37,7 @@ impl Watched {
             id,
             status: None,
             curves: Curves::default(),
+            phases: Phases::default(),
             topology: BTreeMap::new(),
             config: None,
             epochs: Vec::new(),
@@ -112,6 +68,7 @@ impl Watched {
 
     fn event(&mut self, line: EventLine) {
         self.curves.absorb(&line);
+        self.phases.absorb(&line);
         match line.event {
             Event::Topology(report) => {
                 self.topology.insert(line.process, report);

@@ -24,6 +24,16 @@ pub enum Command {
     Baseline,
     /// Keeps the chosen run in the chart, or lets it go.
     Pin,
+    /// Chart: a logarithmic scale, or a linear one.
+    LogScale,
+    /// Chart: by epoch, step or time.
+    Along,
+    ZoomIn,
+    ZoomOut,
+    CursorLeft,
+    CursorRight,
+    /// Chart: all of it again, without a cursor.
+    Fit,
     Details,
     /// The lesson of the chosen step.
     Lesson,

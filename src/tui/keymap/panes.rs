@@ -65,8 +65,19 @@ pub static LOG: &[Binding] = &[
 ];
 
 pub static CHART: &[Binding] = &[
-    row(In(Pane::Chart), LEFT, C::Left, "←→", "loss/accuracy", "loss or accuracy, where only one fits"),
+    row(In(Pane::Chart), LEFT, C::Left, "←→", "graph", "loss, accuracy, learning rate, images/s, step timeline"),
     row(In(Pane::Chart), RIGHT, C::Right, "", "", ""),
+    row(In(Pane::Chart), &[Char('g')], C::LogScale, "g", "log", "logarithmic or linear scale"),
+    row(In(Pane::Chart), &[Char('t')], C::Along, "t", "x axis", "by epoch, by step or by time"),
+    row(In(Pane::Chart), &[Char(']'), Code(K::Up), Char('k')], C::ZoomIn, "[ ]", "zoom", "zoom out and in, also with ↓ and ↑"),
+    row(In(Pane::Chart), &[Char('['), Code(K::Down), Char('j')], C::ZoomOut, "", "", ""),
+    row(In(Pane::Chart), &[Char(',')], C::CursorLeft, ", .", "cursor", "cursor that reads values; in the timeline another epoch"),
+    row(In(Pane::Chart), &[Char('.')], C::CursorRight, "", "", ""),
+    row(In(Pane::Chart), &[Code(K::PageUp)], C::PageUp, "PgUp", "", "cursor ten places to the left; PgDn to the right"),
+    row(In(Pane::Chart), &[Code(K::PageDown)], C::PageDown, "", "", ""),
+    row(In(Pane::Chart), &[Code(K::Home)], C::First, "Home", "", "cursor to the start; End to the newest value"),
+    row(In(Pane::Chart), &[Code(K::End)], C::Last, "", "", ""),
+    row(In(Pane::Chart), &[Char('f')], C::Fit, "f", "whole", "all of it again, without the cursor"),
     row(In(Pane::Chart), &[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
 ];
 

@@ -7,7 +7,7 @@ use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
-use super::super::state::{ChartTab, Pane, State};
+use super::super::state::{Pane, State};
 use super::{exercise, lesson, log, mouse, series, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
@@ -84,12 +84,7 @@ fn in_pane(state: &mut State, command: Command) -> Vec<Effect> {
         },
         Pane::Settings => return settings(state, command),
         Pane::Devices => state.devices_scroll = moved(state.devices_scroll, device_rows(state), command),
-        Pane::Chart => {
-            state.chart_view.tab = match state.chart_view.tab {
-                ChartTab::Loss => ChartTab::Accuracy,
-                ChartTab::Accuracy => ChartTab::Loss,
-            }
-        }
+        Pane::Chart => chart_view::obey(state, command),
         Pane::Log => return log::obey(state, command),
         Pane::Runs => {
             let Some(watched) = &state.watched else { return Vec::new() };
