@@ -25,7 +25,7 @@ pub enum Message {
     /// What the followed run has written since the last time.
     Updates(RunId, Vec<RunUpdate>),
     /// The curves of a run that is not followed.
-    Curves(RunId, Curves),
+    Curves(RunId, Box<Curves>),
     /// Lines of the log of a run.
     Log(RunId, Box<LogPage>),
     /// What a run shows of each step, and which steps are done for the first time.

@@ -149,7 +149,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             launch::stop(store, run)?;
             return Ok(None);
         }
-        Effect::ReadCurves(run) => Message::Curves(run, curves(&store.folder(run))),
+        Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {

@@ -58,7 +58,7 @@ pub fn running() -> State {
     say(&mut state, Message::Tick(START + 12.0));
     say(&mut state, Message::Updates(RunId(2), updates(2, 2, 60)));
     say(&mut state, Message::Telemetry(cpu_sample(&[(0, 412), (1, 413)])));
-    say(&mut state, Message::Curves(RunId(1), curves(1)));
+    say(&mut state, Message::Curves(RunId(1), curves(1).into()));
     printed(2, 1).show(&mut state);
     state
 }
@@ -77,7 +77,7 @@ pub fn compared() -> State {
     let mut updates = updates(2, 4, 0);
     updates.push(RunUpdate::Status(status(RunState::Finished, "finished")));
     say(&mut state, Message::Updates(RunId(5), updates));
-    say(&mut state, Message::Curves(RunId(1), curves(1)));
+    say(&mut state, Message::Curves(RunId(1), curves(1).into()));
     printed(5, 3).show(&mut state);
     state
 }

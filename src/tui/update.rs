@@ -46,7 +46,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Curves(run, curves) => {
-            state.chart_view.receive(run, curves);
+            state.chart_view.receive(run, *curves);
             Vec::new()
         }
         Message::Judged(judged) => {

@@ -1,6 +1,6 @@
 //! The chart in its states, from made-up events, and what its keys do.
 //!
-//! Never a real run: `tests/end_to_end.rs` has those.
+//! Never a real run.
 
 use crossterm::event::KeyCode;
 use ratatui::Terminal;
@@ -73,7 +73,7 @@ fn with(updates: Vec<RunUpdate>) -> State {
     let going = samples::summary(2, 2, samples::status(RunState::Running, "training"), None);
     samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 640.0), going]));
     samples::say(&mut state, Message::Updates(RunId(2), updates));
-    samples::say(&mut state, Message::Curves(RunId(1), curves(|step| falling(step) + 0.25)));
+    samples::say(&mut state, Message::Curves(RunId(1), curves(|step| falling(step) + 0.25).into()));
     (state.focus, state.slot) = (Pane::Chart, Pane::Chart);
     state
 }
@@ -97,14 +97,18 @@ fn pinned() -> State {
     press(&mut state, KeyCode::Home);
     samples::say(&mut state, Message::Updates(RunId(6), written(2, 3, 0, 0.0, falling)));
     for (index, run) in [1, 3, 4, 5].into_iter().enumerate() {
-        samples::say(&mut state, Message::Curves(RunId(run), curves(move |step| falling(step) + 0.3 * (index + 1) as f64)));
+        samples::say(
+            &mut state,
+            Message::Curves(RunId(run), curves(move |step| falling(step) + 0.3 * (index + 1) as f64).into()),
+        );
     }
     (state.focus, state.slot) = (Pane::Chart, Pane::Chart);
     state
 }
 
 fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
-    let places = places(Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Pane::Chart, 6).unwrap();
+    let places =
+        places(Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Pane::Chart, 6, &Default::default()).unwrap();
     let (_, rect) = places.panes.into_iter().find(|(pane, _)| *pane == Pane::Chart).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(rect.width, rect.height)).unwrap();
     terminal.draw(|frame| chart::draw(frame, frame.area(), state)).unwrap();

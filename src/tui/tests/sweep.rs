@@ -75,7 +75,7 @@ fn message(pick: &mut impl FnMut(usize) -> usize) -> Message {
         3 => Message::Started(RunId(1 + pick(6) as u32)),
         4 => Message::Failed("something went wrong".into()),
         5 => Message::Tick(pick(1_000_000) as f64),
-        6 => Message::Curves(RunId(1 + pick(6) as u32), samples::curves(1)),
+        6 => Message::Curves(RunId(1 + pick(6) as u32), samples::curves(1).into()),
         _ => Message::Key(random_key(pick)),
     }
 }

@@ -86,7 +86,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     }
     let mut taken = Vec::new();
     for (run, trace) in common.runs.iter().zip(&traces) {
-        letters(buffer, plot, run, trace, &view, &mut taken, theme);
+        letters(buffer, plot, run, trace, &view, &mut taken);
     }
     if let Some(x) = common.cursor {
         cursor(buffer, plot, x, graph, &view, common);
@@ -116,13 +116,14 @@ fn curve(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &Vie
 }
 
 /// The run's letter at the end of its curve, and along it where there are no colours.
-fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, taken: &mut Vec<(u16, u16)>, theme: Theme) {
+fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, taken: &mut Vec<(u16, u16)>) {
     let rows = trace.rows(view);
     let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
     let style = run.style.add_modifier(Modifier::BOLD);
+    let colourless = run.style.fg.is_none_or(|colour| colour == Color::Reset);
     let end = cells().rev().take(12).find(|cell| !taken.contains(cell));
-    let along = cells()
-        .filter(|(column, _)| !theme.colour && (usize::from(*column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2);
+    let along =
+        cells().filter(|(column, _)| colourless && (usize::from(*column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2);
     for cell in along.chain(end) {
         if !taken.contains(&cell) {
             put(buffer, plot, Some(cell), run.letter, style);
@@ -187,26 +188,32 @@ fn heading(graph: Graph, log: bool, chosen: bool, common: &Common, width: u16) -
 
 fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {
     let theme = common.theme;
-    let mut write = |x: f64, label: &str, style: Style| {
-        let Some(column) = view.column(x) else { return };
-        let width = label.chars().count() as u16;
-        // In the middle below the tick, and never beyond the plot.
-        let at = (axis.x + column)
-            .saturating_sub(width / 2)
-            .clamp(axis.x.saturating_sub(1), axis.right().saturating_sub(width).max(axis.x));
-        buffer.set_string(axis.x + column, axis.y, "┬", theme.dim());
-        buffer.set_string(at, below, label, style);
+    // In the middle below its tick, and never beyond the plot.
+    let place = |x: f64, label: &str| {
+        let (column, width) = (view.column(x)?, label.chars().count() as u16);
+        let most = axis.right().saturating_sub(width).max(axis.x);
+        let at = (axis.x + column).saturating_sub(width / 2).clamp(axis.x.saturating_sub(1), most);
+        Some((axis.x + column, at, at + width))
     };
-    for (x, label) in x_ticks(view) {
-        write(x, &label, theme.dim());
-    }
-    if let Some(x) = common.cursor {
+    let here = common.cursor.and_then(|x| {
         let label = match view.along {
-            Along::Epoch => format!(" {x:.2} "),
-            Along::Step => format!(" {x:.0} "),
-            Along::Time => format!(" {} ", units::seconds(x)),
+            Along::Epoch => format!("{x:.2}"),
+            Along::Step => format!("{x:.0}"),
+            Along::Time => units::seconds(x),
         };
-        write(x, &label, theme.strong());
+        Some((place(x, &label)?, label))
+    });
+    for (x, label) in x_ticks(view) {
+        let Some((tick, from, to)) = place(x, &label) else { continue };
+        buffer.set_string(tick, axis.y, "┬", theme.dim());
+        // The cursor's own label comes first.
+        if here.as_ref().is_none_or(|((_, first, last), _)| to < *first || from > *last) {
+            buffer.set_string(from, below, label, theme.dim());
+        }
+    }
+    if let Some(((tick, from, _), label)) = here {
+        buffer.set_string(tick, axis.y, "┴", theme.strong());
+        buffer.set_string(from, below, label, theme.strong());
     }
 }
 

@@ -127,7 +127,7 @@ fn bars(frame: &mut Frame, area: Rect, state: &State, steps: &[MeanStep], slowes
     if visible < steps.len() {
         let text = format!(" {} to {} of {} processes, ↑↓", first + 1, first + visible, steps.len());
         lines.push(Line::styled(text, theme.dim()));
-    } else if height >= lines.len() + steps.len() + 1 && area.width >= TABLE_WIDTH {
+    } else if height > lines.len() + steps.len() && area.width >= TABLE_WIDTH {
         lines.extend(table(theme, steps));
     }
     frame.render_widget(Paragraph::new(lines), area);
