@@ -60,7 +60,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     // TODO: Step 1, second half: one device per rank.
     // Horovod: set_visible_devices(gpus[hvd.local_rank()], 'GPU')
     let placement = device::first();
-    report.event(startup::topology_report(comm, &placement));
+    startup::introduce(comm, &placement, report)?;
     timeline.begin(comm, report, &device::name(placement.device))?;
 
     let data = startup::load_data(config, process, placement.device)?;

@@ -64,7 +64,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     // On a CPU the device is one thread on an equal share of the cores.
     // Without: all processes crowd onto the first GPU, or get into each other's way on the same cores.
     let placement = device::pin(&topology);
-    report.event(startup::topology_report(comm, &placement));
+    startup::introduce(comm, &placement, report)?;
     timeline.begin(comm, report, &device::name(placement.device))?;
 
     let data = startup::load_data(config, process, placement.device)?;

@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DEPS = ROOT / ".deps"
 STAMP = DEPS / "ready.json"
-LAYOUT = 2  # raise it when what is unpacked, or where, changes
+LAYOUT = 3  # raise it when what is unpacked, or where, changes
 PYTHON = "3.12"  # picks one torch wheel, whichever Python runs this file
 FREE_MIB = {"base": 3500, "cuda": 12000}
 TORCH_CPU = ("libtorch_cpu.so", "libc10.so", "libgomp.so.1")
@@ -154,6 +154,12 @@ def finish(parts):
         # One binary for machines with and without CUDA: link against the CPU half alone; the CUDA half is opened at run time.
         (DEPS / "libtorch/lib/libtorch.so").write_text("INPUT(libtorch_cpu.so)\n")
         (DEPS / "libtorch/build-version").write_text("2.11.0\n")
+    nccl = sorted((DEPS / "nvidia").rglob("libnccl.so.2"))
+    if nccl:
+        # By this name, on the trainer's own search path, cudarc looks for it: the wheel has libnccl.so.2 alone.
+        link = DEPS / "libtorch/lib/libnccl.so"
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.relpath(nccl[0], link.parent))
 
 
 def main():

@@ -23,6 +23,7 @@
 mod call;
 mod local;
 mod mpi;
+mod nccl;
 mod observed;
 mod observer;
 mod region;
@@ -31,6 +32,7 @@ mod thread;
 
 pub use local::LocalComm;
 pub use mpi::{MpiComm, library_version, standard_version};
+pub use nccl::Gpu;
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
@@ -69,6 +71,15 @@ impl fmt::Display for Compression {
             Compression::Bf16 => " as bf16",
         })
     }
+}
+
+/// How numbers in GPUs' memory travel between ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// From GPU to GPU. Otherwise whoever wants them sent copies them to host memory, and back.
+    pub direct: bool,
+    /// For people: what carries them, and why not something faster.
+    pub text: String,
 }
 
 /// How long a rank waits for others in a collective. Zero stands for: never.
@@ -141,6 +152,8 @@ pub enum CommError {
     NoSuchRank { root: Rank, size: WorldSize },
     #[error("allgather of {bytes} bytes in all: MPI counts to 2147483647. Gather less at a time")]
     TooLarge { bytes: u64 },
+    #[error("{0}. The numbers in the GPU's memory cannot be trusted any more")]
+    Gpu(String),
     #[error("rank {0} left while others waited for it")]
     Left(Rank),
     #[error("rank {rank} aborted the job with code {code}")]
@@ -181,6 +194,21 @@ pub trait Communicator {
     /// All ranks, in the same order, with equal lengths and the same operation.
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError>;
 
+    /// Looks for a direct way between the ranks' GPUs, and takes it from now on for regions in their memory. `None` where
+    /// no rank has a GPU, and where there is nobody to send to.
+    ///
+    /// # Collective
+    /// All ranks, once, each with its GPU if it computes on one.
+    fn reach_gpu(&self, gpu: Option<Gpu>) -> Result<Option<Way>, CommError> {
+        drop(gpu);
+        Ok(None)
+    }
+
+    /// Whether regions may lie in the memory of this rank's GPU.
+    fn reaches_gpu(&self) -> bool {
+        false
+    }
+
     /// Begins to average `source` over the ranks into `target`, which may be the same region: a bucket of gradients,
     /// while backward computes the next one. What is started is over when [`Self::finish_allreduces`] returns.
     ///
@@ -209,6 +237,9 @@ pub trait Communicator {
 
     /// Waits until everything that was started is over.
     ///
+    /// For regions in a GPU's memory, "over" is meant in the order of the stream that computes: whatever it is given
+    /// afterwards sees the averages, and the host goes on. Compression is for host memory alone.
+    ///
     /// Over MPI, buckets that differ from those of the last time travel only now: the first step overlaps nothing.
     ///
     /// # Collective
@@ -225,6 +256,14 @@ pub trait Communicator {
     /// # Collective
     /// All ranks, in the same order, with equal lengths and the same root.
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError>;
+
+    /// [`Self::broadcast`] of a region, which may lie in the memory of this rank's GPU if [`Self::reaches_gpu`].
+    ///
+    /// # Collective
+    /// All ranks, in the same order, with equal lengths and the same root.
+    fn broadcast_region(&self, region: Region, root: Rank) -> Result<(), CommError> {
+        self.broadcast(region.numbers_mut(), root)
+    }
 
     /// Replaces each rank's bytes by the root's. The others need not know the length: it travels first.
     ///
@@ -279,6 +318,11 @@ pub fn connect(
 pub fn launched_index() -> usize {
     // Set by Open MPI, by any PMIx launcher (srun among them), and by MPICH's hydra, in this order.
     first_number(["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"], |name| std::env::var(name).ok()).unwrap_or(0)
+}
+
+/// `2.28.9`, or why there is no NCCL.
+pub fn nccl_version() -> Result<String, String> {
+    nccl::version().map(nccl::version_text)
 }
 
 fn first_number<const N: usize>(names: [&str; N], lookup: impl Fn(&str) -> Option<String>) -> Option<usize> {

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use super::{Activity, Collective, CommError, Communicator, Compression, Observer, ReduceOp, Region};
+use super::{Activity, Collective, CommError, Communicator, Compression, Gpu, Observer, ReduceOp, Region, Way};
 use crate::domain::topology::{Rank, Topology};
 
 /// Delegates to the communicator inside, and reports each collective that went well.
@@ -22,6 +22,7 @@ pub struct Observed<O> {
 struct Bucket {
     call: u64,
     bytes: usize,
+    name: &'static str,
     began: Instant,
     reported: bool,
 }
@@ -37,20 +38,32 @@ impl<O: Observer> Observed<O> {
 
     /// Carries out one collective that returns when it is over. `collective` gives its result, and its size in bytes.
     fn watch<T>(&self, kind: Collective, collective: impl FnOnce() -> Result<(T, usize), CommError>) -> Result<T, CommError> {
+        self.watch_over(kind.over(self.inner.name()), kind, collective)
+    }
+
+    fn watch_over<T>(
+        &self,
+        name: &'static str,
+        kind: Collective,
+        collective: impl FnOnce() -> Result<(T, usize), CommError>,
+    ) -> Result<T, CommError> {
         let (call, began) = (self.next_call(), Instant::now());
         let (result, bytes) = collective()?;
-        let name = kind.over(self.inner.name());
         self.observer.activity(Activity { kind, name, call, bucket: None, bytes, began, ended: Instant::now() });
         Ok(result)
+    }
+
+    fn carrier(&self, region: Region) -> &'static str {
+        if region.is_on_gpu() { "nccl" } else { self.inner.name() }
     }
 
     /// Reports the first `over` buckets, where that is news.
     fn report_buckets(&self, over: usize) {
         let ended = Instant::now();
-        let (kind, name) = (Collective::Allreduce, Collective::Allreduce.over(self.inner.name()));
+        let kind = Collective::Allreduce;
         for (index, bucket) in self.buckets.borrow_mut().iter_mut().take(over).enumerate().filter(|(_, bucket)| !bucket.reported)
         {
-            let Bucket { call, bytes, began, .. } = *bucket;
+            let Bucket { call, bytes, name, began, .. } = *bucket;
             self.observer.activity(Activity { kind, name, call, bucket: Some(index), bytes, began, ended });
             bucket.reported = true;
         }
@@ -76,9 +89,18 @@ impl<O: Observer> Communicator for Observed<O> {
         self.watch(Collective::Allreduce, || Ok((self.inner.allreduce_f64(buffer, op)?, bytes)))
     }
 
+    fn reach_gpu(&self, gpu: Option<Gpu>) -> Result<Option<Way>, CommError> {
+        self.inner.reach_gpu(gpu)
+    }
+
+    fn reaches_gpu(&self) -> bool {
+        self.inner.reaches_gpu()
+    }
+
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
         let bytes = target.len() * if compression == Compression::None { 4 } else { 2 };
-        self.buckets.borrow_mut().push(Bucket { call: self.next_call(), bytes, began: Instant::now(), reported: false });
+        let name = Collective::Allreduce.over(self.carrier(target));
+        self.buckets.borrow_mut().push(Bucket { call: self.next_call(), bytes, name, began: Instant::now(), reported: false });
         self.inner.start_allreduce(source, target, compression)?;
         self.report_buckets(self.inner.allreduces_over());
         Ok(())
@@ -105,6 +127,12 @@ impl<O: Observer> Communicator for Observed<O> {
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
         let bytes = size_of_val(buffer);
         self.watch(Collective::Broadcast, || Ok((self.inner.broadcast(buffer, root)?, bytes)))
+    }
+
+    fn broadcast_region(&self, region: Region, root: Rank) -> Result<(), CommError> {
+        let name = Collective::Broadcast.over(self.carrier(region));
+        let bytes = size_of::<f32>() * region.len();
+        self.watch_over(name, Collective::Broadcast, || Ok((self.inner.broadcast_region(region, root)?, bytes)))
     }
 
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {

@@ -9,6 +9,7 @@
 pub struct Region {
     start: *mut f32,
     len: usize,
+    on_gpu: bool,
 }
 
 impl Region {
@@ -21,7 +22,23 @@ impl Region {
     /// communicator is called for the last time, but to abort.
     // SAFETY: the promise above is the caller's; nothing is read or written here.
     pub unsafe fn new(start: *mut f32, len: usize) -> Region {
-        Region { start, len }
+        Region { start, len, on_gpu: false }
+    }
+
+    /// The same in memory of this rank's GPU, for a communicator that reaches it
+    /// ([`reaches_gpu`](super::Communicator::reaches_gpu)). Start and end of its use are then those of the streams: see
+    /// [`finish_allreduces`](super::Communicator::finish_allreduces).
+    ///
+    /// # Safety
+    /// As for [`Region::new`], by what is given to the stream that computes.
+    // SAFETY: the promise above is the caller's; nothing is read or written here.
+    pub unsafe fn new_on_gpu(start: *mut f32, len: usize) -> Region {
+        Region { start, len, on_gpu: true }
+    }
+
+    /// Whether it lies in a GPU's memory.
+    pub fn is_on_gpu(self) -> bool {
+        self.on_gpu
     }
 
     /// Number of float32 numbers.
@@ -41,20 +58,28 @@ impl Region {
 
     /// Regions of `length` numbers, and the rest, in order. None of an empty region.
     pub(super) fn chunks(self, length: usize) -> impl Iterator<Item = Region> {
-        let chunk = move |at| Region { start: self.start.wrapping_add(at), len: length.min(self.len - at) };
+        let chunk = move |at| Region { start: self.start.wrapping_add(at), len: length.min(self.len - at), ..self };
         (0..self.len).step_by(length).map(chunk)
     }
 
     /// The numbers, to read, in host memory.
     pub(super) fn numbers(self) -> &'static [f32] {
+        assert!(!self.on_gpu, "the host cannot read a GPU's memory");
         // SAFETY: `new` was promised live memory that nobody writes to until the collective is finished.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
     /// The numbers, to overwrite, in host memory.
     pub(super) fn numbers_mut(self) -> &'static mut [f32] {
+        assert!(!self.on_gpu, "the host cannot write to a GPU's memory");
         // SAFETY: as above, and nobody else reads the target of a collective that is on its way.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
+    }
+
+    /// Where it begins in a GPU's memory.
+    pub(super) fn on_gpu(self) -> *mut f32 {
+        assert!(self.on_gpu, "a GPU's collective on host memory");
+        self.start
     }
 }
 
@@ -63,6 +88,6 @@ impl Region {
     /// Memory that is never given back, for tests.
     pub(super) fn leaked(len: usize) -> Region {
         let numbers: &'static mut [f32] = vec![0.0; len].leak();
-        Region { start: numbers.as_mut_ptr(), len: numbers.len() }
+        Region { start: numbers.as_mut_ptr(), len: numbers.len(), on_gpu: false }
     }
 }

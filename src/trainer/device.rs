@@ -2,6 +2,7 @@
 //!
 //! Never trains. CUDA is looked for once, at the first question about it.
 
+use std::ffi::c_void;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use tch::{Cuda, Device, Kind};
 
+use crate::comm::Gpu;
 use crate::domain::topology::Topology;
 
 /// The device of one process, and what it may use of the CPU.
@@ -151,6 +153,17 @@ impl Precision {
 // SAFETY: as defined in src/trainer/libtorch.cpp.
 unsafe extern "C" {
     fn hvd_allow_tf32(allow: bool);
+    fn hvd_compute_stream(index: i32) -> *mut c_void;
+}
+
+impl Placement {
+    /// The GPU, for a communicator to reach.
+    pub fn gpu(&self) -> Option<Gpu> {
+        let (Device::Cuda(index), Some(uuid)) = (self.device, self.uuid.clone()) else { return None };
+        // SAFETY: libtorch's CUDA half is open, or there were no such device. The stream is libtorch's and stays.
+        let compute_stream = Box::new(move || unsafe { hvd_compute_stream(index as i32) });
+        Some(Gpu { index, uuid, compute_stream })
+    }
 }
 
 /// Set libtorch up for a precision, and let cuDNN try which of its algorithms is the fastest for each shape. Returns what

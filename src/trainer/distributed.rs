@@ -1,7 +1,7 @@
 //! Steps 3 and 4: gradients averaged over all ranks, and the root's state given to all.
 //!
 //! Never decides when: `src/bin/hvd-train.rs` does. Every function here is a collective: all ranks call it, in the same
-//! order. On a GPU the numbers travel through host memory.
+//! order. On a GPU the numbers travel from GPU to GPU where the communicator can, else through host memory.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -42,8 +42,10 @@ pub struct Traffic {
 pub struct DistributedOptimizer<'a> {
     inner: Box<dyn Optimizer + 'a>,
     exchange: Rc<Exchange<'a>>,
-    /// What is applied: on the device of the gradients, and the same tensor as the exchange's target on a CPU.
+    /// What is applied: on the device of the gradients, and the same tensor as the exchange's target unless staged.
     averaged: Tensor,
+    /// Gradients are copied to host memory to travel, and back.
+    staged: bool,
     _watch: Option<Watch<'a>>,
 }
 
@@ -54,7 +56,7 @@ struct Exchange<'a> {
     buckets: Vec<Bucket>,
     /// Bucket of every tensor, in flat order.
     bucket_of: Vec<usize>,
-    /// Both flat, in host memory.
+    /// Both flat, where the communicator reaches them.
     source: Tensor,
     target: Tensor,
     /// Tensors that backward reaches, as far as is known: all, until a pass has shown which. The others' gradients stay
@@ -79,10 +81,12 @@ impl<'a> DistributedOptimizer<'a> {
         params: &FlatTensors,
         traffic: Traffic,
     ) -> DistributedOptimizer<'a> {
-        let on_host = params.gradients.device() == Device::Cpu;
+        let on_gpu = params.gradients.device() != Device::Cpu;
+        let staged = on_gpu && !(comm.reaches_gpu() && traffic.compression == Compression::None);
         let averaged = params.gradients.zeros_like();
-        // Without a GPU these are the tensors themselves, not copies.
-        let (source, target) = (params.gradients.to_device(Device::Cpu), averaged.to_device(Device::Cpu));
+        // The tensors themselves, or copies in host memory.
+        let way = |tensor: &Tensor| if staged { tensor.to_device(Device::Cpu) } else { tensor.shallow_clone() };
+        let (source, target) = (way(&params.gradients), way(&averaged));
         let buckets = cut(&params.segments, traffic.fusion_threshold_bytes);
         let mut bucket_of: Vec<usize> =
             buckets.iter().enumerate().flat_map(|(index, bucket)| std::iter::repeat_n(index, bucket.tensors)).collect();
@@ -102,12 +106,12 @@ impl<'a> DistributedOptimizer<'a> {
             failed: RefCell::default(),
         });
         let listener = exchange.clone();
-        // On a GPU the gradients have to come to the host first, all at once.
-        let watch = (traffic.overlap && on_host).then(|| {
+        // Staged gradients have to come to the host first, all at once.
+        let watch = (traffic.overlap && !staged).then(|| {
             let leaves = params.views().iter().map(Tensor::shallow_clone).collect();
             Watch::new(leaves, move |tensor| listener.ready(tensor))
         });
-        DistributedOptimizer { inner, exchange, averaged, _watch: watch }
+        DistributedOptimizer { inner, exchange, averaged, staged, _watch: watch }
     }
 }
 
@@ -172,12 +176,11 @@ impl Optimizer for DistributedOptimizer<'_> {
     }
 
     fn synchronize(&mut self, params: &FlatTensors) -> Result<Tensor, CommError> {
-        let staged = params.gradients.device() != Device::Cpu;
-        if staged {
+        if self.staged {
             self.exchange.source.shallow_clone().copy_(&params.gradients);
         }
         self.exchange.finish()?;
-        if staged {
+        if self.staged {
             self.averaged.copy_(&self.exchange.target);
         }
         Ok(self.averaged.shallow_clone())
@@ -214,6 +217,9 @@ pub fn broadcast_state(comm: &dyn Communicator, model: &mut dyn Model, optimizer
 }
 
 fn broadcast_tensor(comm: &dyn Communicator, tensor: &mut Tensor) -> Result<(), CommError> {
+    if tensor.device() == Device::Cpu || comm.reaches_gpu() {
+        return comm.broadcast_region(region(tensor, 0, tensor.numel() as i64), ROOT_RANK);
+    }
     let mut numbers = to_vec(tensor);
     comm.broadcast(&mut numbers, ROOT_RANK)?;
     set(tensor, &numbers);

@@ -40,10 +40,12 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Call `listener` with the index of a leaf whenever a backward pass has completed its gradient.
     ///
-    /// On a CPU it is called on the thread that called backward, in backward's order, which is the same on every rank
-    /// that runs the same model. Only for leaves on a CPU: elsewhere another thread would call.
+    /// In backward's order, which is the same on every rank that runs the same model: on a CPU on the thread that called
+    /// backward, and for leaves on a GPU on libtorch's one thread for that GPU, while the caller waits in backward. So
+    /// the listener is never called twice at a time, nor while its owner uses what it shares with it, and libtorch's
+    /// queue orders what one thread wrote before what the other reads.
     pub fn new(leaves: Vec<Tensor>, listener: impl Fn(usize) + 'a) -> Watch<'a> {
-        assert!(leaves.iter().all(|leaf| leaf.device() == tch::Device::Cpu));
+        assert!(leaves.iter().all(|leaf| leaf.device() == leaves[0].device()), "one device, one thread");
         let listener: Box<Listener<'a>> = Box::new(Box::new(listener));
         let pointer = &raw const *listener as *mut c_void;
         for (index, leaf) in leaves.iter().enumerate() {
@@ -70,16 +72,17 @@ extern "C" fn tell(listener: *mut c_void, index: usize) {
     unsafe { (*(listener as *const Listener<'_>))(index) }
 }
 
-/// A stretch of a flat tensor on the host, for a collective.
+/// A stretch of a flat tensor where it lies, for a collective.
 ///
 /// # Panics
-/// If the tensor is not a line of float32 numbers in host memory.
+/// If the tensor is not a line of float32 numbers.
 pub fn region(flat: &Tensor, start: i64, len: i64) -> Region {
-    assert!(flat.is_contiguous() && flat.kind() == tch::Kind::Float && flat.device() == tch::Device::Cpu);
-    let piece = flat.narrow(0, start, len);
+    assert!(flat.is_contiguous() && flat.kind() == tch::Kind::Float);
+    let piece = flat.view(-1).narrow(0, start, len);
+    let (first, len) = (piece.data_ptr() as *mut f32, len as usize);
     // SAFETY: `narrow` has checked the bounds, and the one caller, the distributed optimizer, keeps the tensor and
     // leaves the piece alone until the collective is finished.
-    unsafe { Region::new(piece.data_ptr() as *mut f32, len as usize) }
+    unsafe { if flat.device() == tch::Device::Cpu { Region::new(first, len) } else { Region::new_on_gpu(first, len) } }
 }
 
 #[cfg(test)]

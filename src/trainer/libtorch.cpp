@@ -1,6 +1,8 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, tell
-// when a backward pass is done with it, and choose the precision of convolutions and matrix products on a GPU.
+// when a backward pass is done with it, choose the precision of convolutions and matrix products on a GPU, and name the
+// stream that a GPU computes on.
 #include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -35,6 +37,13 @@ void hvd_unwatch_gradient(const at::Tensor* leaf) { torch::autograd::impl::set_p
 void hvd_allow_tf32(bool allow) {
   at::globalContext().setAllowTF32CuDNN(allow);
   at::globalContext().setAllowTF32CuBLAS(allow);
+}
+
+// The CUDA stream that this thread's computations on the GPU are given to. Asked by way of the guard that libtorch_cuda.so
+// registers, as nothing of CUDA is linked.
+void* hvd_compute_stream(int index) {
+  const c10::impl::VirtualGuardImpl guard(c10::DeviceType::CUDA);
+  return guard.getStreamNativeHandle(guard.getStream(c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index))));
 }
 
 }  // extern "C"

@@ -133,12 +133,28 @@ fn locate_data(config: &Config) -> anyhow::Result<Located> {
     Ok(dataset::locate(choice, folder, true)?)
 }
 
-pub fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
+/// Tells who this rank is and where it computes, and how gradients on a GPU are going to travel.
+///
+/// # Collective
+/// Every rank calls it, once.
+pub fn introduce(comm: &dyn Communicator, placement: &Placement, report: &Reporter) -> Result<(), CommError> {
+    let way = comm.reach_gpu(placement.gpu())?;
+    report.event(topology_report(comm, placement));
+    if let Some(way) = way {
+        report.line(&format!("Gradients: {}", way.text));
+        if !way.direct {
+            report.event(Event::Warning { message: format!("gradients travel by {}", way.text) });
+        }
+    }
+    Ok(())
+}
+
+fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
     Event::Topology(TopologyReport {
         topology: comm.topology(),
         host: host::name(),
         pid: std::process::id(),
-        communicator: comm.name().to_owned(),
+        communicator: if comm.reaches_gpu() { "nccl" } else { comm.name() }.to_owned(),
         device: device::name(placement.device),
         device_uuid: placement.uuid.clone(),
         cores: placement.cores.clone(),

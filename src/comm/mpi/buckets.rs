@@ -10,8 +10,9 @@ use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::CommunicatorCollectives as _;
 
 use super::super::call::Call;
+use super::super::nccl::Nccl;
 use super::super::sixteen::Format;
-use super::super::{CHUNK, Compression, Region};
+use super::super::{CHUNK, CommError, Compression, Region};
 use super::SUM;
 use super::flight::{Flight, Memory};
 use super::operation::Sums;
@@ -70,16 +71,28 @@ impl Buckets {
     }
 
     /// A bucket more. It starts now if all ranks are known to start the same.
-    pub(super) fn start(&mut self, world: &SimpleCommunicator, source: Region, target: Region, compression: Compression) {
+    ///
+    /// # Errors
+    /// Of the GPU, if the bucket lies there.
+    pub(super) fn start(
+        &mut self,
+        world: &SimpleCommunicator,
+        gpu: Option<&Nccl>,
+        source: Region,
+        target: Region,
+        compression: Compression,
+    ) -> Result<(), CommError> {
         let bucket = (source.len(), compression);
         let place = self.started.len();
         let expected = self.agreed.get(place) == Some(&bucket);
         let last = place + 1 == self.agreed.len();
         self.started.push(bucket);
-        match expected && !last && self.held.is_empty() {
-            true => self.send(world, place, source, target, compression),
-            false => self.held.push((source, target, compression)),
+        match (expected && self.held.is_empty(), gpu) {
+            (true, Some(gpu)) if source.is_on_gpu() => return gpu.allreduce(source, target),
+            (true, _) if !last => self.send(world, place, source, target, compression),
+            _ => self.held.push((source, target, compression)),
         }
+        Ok(())
     }
 
     /// What this rank has started since it last finished, for all ranks to agree on.
@@ -94,16 +107,21 @@ impl Buckets {
     }
 
     /// All ranks have started the same: what was held back may go, and the next step's buckets may go at once.
-    pub(super) fn agree(&mut self, world: &SimpleCommunicator) {
+    ///
+    /// # Errors
+    /// Of the GPU, if buckets lie there.
+    pub(super) fn agree(&mut self, world: &SimpleCommunicator, gpu: Option<&Nccl>) -> Result<(), CommError> {
         std::mem::swap(&mut self.agreed, &mut self.started);
         self.started.clear();
         let first = self.agreed.len() - self.held.len();
         for (place, (source, target, compression)) in (first..).zip(std::mem::take(&mut self.held)) {
-            match compression {
-                Compression::None if !source.overlaps(target) => self.sum(world, source, target),
+            match (compression, gpu) {
+                (_, Some(gpu)) if source.is_on_gpu() => gpu.allreduce(source, target)?,
+                (Compression::None, _) if !source.overlaps(target) => self.sum(world, source, target),
                 _ => self.send(world, place, source, target, compression),
             }
         }
+        Ok(())
     }
 
     /// The ranks disagree: what travels will never arrive.

@@ -5,11 +5,12 @@
 
 mod buckets;
 mod flight;
+mod gpus;
 mod operation;
 mod wait;
 mod watch;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::time::Duration;
 
 use ::mpi::Threading;
@@ -23,7 +24,8 @@ use self::buckets::Buckets;
 use self::flight::{Flight, Memory};
 use self::watch::{Wait, Watch};
 use super::call::{Call, WORDS, mismatch};
-use super::{CHUNK, CommError, Communicator, Compression, Limits, ReduceOp, Region, check_root};
+use super::nccl::{Gpu, Nccl};
+use super::{CHUNK, CommError, Communicator, Compression, Limits, ReduceOp, Region, Way, check_root};
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
 /// All processes of one mpirun. Finalizes MPI when dropped, which waits for the other ranks to do so too.
@@ -50,6 +52,8 @@ pub struct MpiComm {
     scratch: RefCell<Scratch>,
     buckets: RefCell<Buckets>,
     watch: RefCell<Watch>,
+    /// The direct way between the ranks' GPUs, where there is one.
+    gpu: OnceCell<Nccl>,
     /// Number of agreements so far.
     number: Cell<u64>,
     /// Why no collective can be carried out any more: something is on its way that will never arrive.
@@ -110,6 +114,7 @@ impl MpiComm {
             topology,
             scratch: RefCell::default(),
             buckets: RefCell::new(Buckets::new(topology.size.0)),
+            gpu: OnceCell::new(),
             number: Cell::new(0),
             broken: RefCell::new(None),
             _universe: universe,
@@ -164,6 +169,9 @@ impl MpiComm {
 
     /// Something stays on its way for ever: MPI is not called again, but to abort.
     fn give_up(&self, cause: CommError) -> CommError {
+        if let Some(gpu) = self.gpu.get() {
+            gpu.abandon();
+        }
         *self.broken.borrow_mut() = Some(cause.clone());
         cause
     }
@@ -174,6 +182,22 @@ impl MpiComm {
             return Err(CommError::Mismatch(format!("rank {} {call} before finish_allreduces", self.topology.rank)));
         }
         self.agree(call).map(|_| ())
+    }
+
+    /// All ranks are there; waits for their data. What fails on the way is given up.
+    fn arrive(&self, wait: &mut Wait, mut has_arrived: impl FnMut() -> Result<bool, CommError>) -> Result<(), CommError> {
+        let failed = Cell::new(None);
+        let is_over = || {
+            has_arrived().unwrap_or_else(|error| {
+                failed.set(Some(error));
+                true
+            })
+        };
+        let waited = wait::until(PATIENCE_FOR_DATA, is_over, |waited| self.watch.borrow_mut().look(wait, waited));
+        match failed.take() {
+            Some(error) => Err(self.give_up(error)),
+            None => waited.map_err(|error| self.give_up(error)),
+        }
     }
 
     /// Copies the root's buffer to all ranks, in chunks for MPI's counts alone: nothing is copied on the way.
@@ -235,8 +259,15 @@ impl Communicator for MpiComm {
         if let Some(cause) = &*self.broken.borrow() {
             return Err(cause.clone());
         }
-        self.buckets.borrow_mut().start(&self.world, source, target, compression);
-        Ok(())
+        self.buckets.borrow_mut().start(&self.world, self.gpu.get(), source, target, compression)
+    }
+
+    fn reach_gpu(&self, gpu: Option<Gpu>) -> Result<Option<Way>, CommError> {
+        self.link(gpu)
+    }
+
+    fn reaches_gpu(&self) -> bool {
+        self.gpu.get().is_some()
     }
 
     fn progress(&self) -> Result<(), CommError> {
@@ -255,9 +286,14 @@ impl Communicator for MpiComm {
         let call = self.buckets.borrow().call();
         let mut wait = self.agree(call)?;
         let mut buckets = self.buckets.borrow_mut();
-        buckets.agree(&self.world);
-        let look = |waited| self.watch.borrow_mut().look(&mut wait, waited);
-        wait::until(PATIENCE_FOR_DATA, || buckets.have_arrived(), look).map_err(|error| self.give_up(error))
+        buckets.agree(&self.world, self.gpu.get()).map_err(|error| self.give_up(error))?;
+        if let Some(gpu) = self.gpu.get() {
+            gpu.hand_over().map_err(|error| self.give_up(error))?;
+        }
+        self.arrive(&mut wait, || match self.gpu.get() {
+            Some(gpu) => Ok(buckets.have_arrived() && gpu.is_in_step()?),
+            None => Ok(buckets.have_arrived()),
+        })
     }
 
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
@@ -265,6 +301,16 @@ impl Communicator for MpiComm {
         self.enter(Call::Broadcast { length: buffer.len(), root })?;
         self.spread(buffer, root);
         Ok(())
+    }
+
+    fn broadcast_region(&self, region: Region, root: Rank) -> Result<(), CommError> {
+        let (true, Some(gpu)) = (region.is_on_gpu(), self.gpu.get()) else {
+            return self.broadcast(region.numbers_mut(), root);
+        };
+        check_root(root, self.topology.size)?;
+        let mut wait = self.agree(Call::Broadcast { length: region.len(), root })?;
+        gpu.broadcast(region, root).and_then(|()| gpu.hand_over()).map_err(|error| self.give_up(error))?;
+        self.arrive(&mut wait, || gpu.is_idle())
     }
 
     /// Two broadcasts: first the length, so that the others can make room, then the bytes.
