@@ -6,6 +6,8 @@
 mod checks;
 #[path = "course/class.rs"]
 mod class;
+#[path = "course/contrast.rs"]
+mod contrast;
 #[path = "course/good.rs"]
 mod good;
 // Shared with tests/launch.rs, which uses the other half of it.
@@ -20,6 +22,10 @@ mod progress;
 mod real;
 #[path = "course/report.rs"]
 mod report;
+#[path = "course/seen.rs"]
+mod seen;
+#[path = "course/series.rs"]
+mod series;
 #[path = "support/trainer.rs"]
 mod trainer;
 #[path = "course/verbs.rs"]

@@ -11,6 +11,7 @@ mod looks;
 mod mouse;
 mod palette;
 mod panic;
+mod series;
 mod sweep;
 mod themes;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::lab::{Lab, stderr, stdout};
 use super::trainer::{self, turn};
 
-const SMALL: [&str; 16] = [
+pub const SMALL: [&str; 16] = [
     "run",
     "--np",
     "2",
@@ -27,11 +27,11 @@ const SMALL: [&str; 16] = [
 ];
 
 /// Away from lessons of the user's own.
-fn with_trainer() -> Option<Lab> {
+pub fn with_trainer() -> Option<Lab> {
     Some(trainer::with_trainer()?.env("HVD_LAB_LESSONS", ""))
 }
 
-fn train(lab: &Lab, flags: &[&str]) {
+pub fn train(lab: &Lab, flags: &[&str]) {
     let output = lab.run(&[&SMALL, flags].concat());
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
 }

@@ -59,21 +59,19 @@ pub fn verbose_on_root(pair: &[Side; 2], found: &mut Contrast) {
     found.fact("lines `Epoch`", pair.each(|side| lines(side).to_string()));
     found.fact("printed by", pair.each(|side| named(side.noun(), &speakers(side))));
     let (before, after) = (lines(&pair[0]), lines(&pair[1]));
-    if before > 0 && after > 0 {
+    let each = [before / epochs(&pair[0]).max(1), after / epochs(&pair[1]).max(1)];
+    if each[0] > each[1] && each[1] > 0 {
         found.say(format!(
-            "{} of the log against {}: for {} epochs there were {before} lines `Epoch`, one from each rank, and there are {after} \
-             when {} alone prints.",
-            copies(before / epochs(&pair[0]).max(1)),
-            after / epochs(&pair[1]).max(1),
+            "{} copies of the log against {}: for {} epochs there were {before} lines `Epoch`, printed by {}. Now {} prints, and \
+             there are {after}.",
+            each[0],
+            each[1],
             epochs(&pair[0]),
+            named(pair[0].noun(), &speakers(&pair[0])),
             named(pair[1].noun(), &speakers(&pair[1])),
         ));
     }
     same_training(pair, found, "Printing less changes nothing else");
-}
-
-fn copies(number: usize) -> String {
-    if number == 1 { "1 copy".into() } else { format!("{number} copies") }
 }
 
 /// The weights of each process at the end are those of the other run.

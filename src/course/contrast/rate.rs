@@ -34,7 +34,9 @@ fn constant(side: &Side) -> Option<f64> {
 pub fn scaled(pair: &[Side; 2], found: &mut Contrast) {
     facts(pair, found);
     let np = pair[1].np();
-    if let [Some(before), Some(after)] = pair.each(constant) {
+    if let [Some(before), Some(after)] = pair.each(constant)
+        && before != after
+    {
         let times = after / before;
         found.say(format!(
             "Learning rate {} in every batch against {}: {}.",

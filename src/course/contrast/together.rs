@@ -121,7 +121,10 @@ pub fn metrics(pair: &[Side; 2], found: &mut Contrast) {
     let spread = |accuracies: &[f64]| {
         accuracies.iter().copied().fold(f64::MIN, f64::max) - accuracies.iter().copied().fold(f64::MAX, f64::min)
     };
-    if let ([_, _, ..], [mean, ..]) = (judged[0].as_slice(), judged[1].as_slice()) {
+    let averaged = pair.each(|side| side.reports(epoch).iter().filter(|report| report.averaged.is_some()).count());
+    if let ([_, _, ..], [mean, ..]) = (judged[0].as_slice(), judged[1].as_slice())
+        && averaged == [0, pair[1].np()]
+    {
         let apart = spread(&judged[0]);
         found.say(format!(
             "Before, each rank decides on its own result of epoch {epoch} ({}){}. After, all decide on {mean:.4}, the mean over the \

@@ -28,7 +28,7 @@ pub fn fewer_steps(pair: &[Side; 2], found: &mut Contrast) {
     if together[0] > 0 && together[1] > 0 {
         let images = pair[1].config().map_or(0, |config| config.train_images);
         found.say(format!(
-            "{} images per epoch against {}, of {} that there are: {} the work.",
+            "{} images per epoch against {}, of {} that there are: {}.",
             units::count(together[0]),
             units::count(together[1]),
             units::count(images),
@@ -51,15 +51,15 @@ pub fn fewer_steps(pair: &[Side; 2], found: &mut Contrast) {
     }
 }
 
-/// `half`, `a third of`, `0.40 times`.
+/// `half the work`, `0.40 times the work`.
 fn part(ratio: f64) -> String {
     let near = |whole: f64| (ratio * whole - 1.0).abs() < 0.05;
     match () {
-        () if near(1.0) => "the same as".into(),
-        () if near(2.0) => "half".into(),
-        () if near(3.0) => "a third of".into(),
-        () if near(4.0) => "a quarter of".into(),
-        () => format!("{ratio:.2} times"),
+        () if near(1.0) => "the same work".into(),
+        () if near(2.0) => "half the work".into(),
+        () if near(3.0) => "a third of the work".into(),
+        () if near(4.0) => "a quarter of the work".into(),
+        () => format!("{ratio:.2} times the work"),
     }
 }
 
