@@ -2,37 +2,21 @@
 //!
 //! Never needs a GPU or a driver. Without `cc` it is skipped, unless HVD_LAB_REQUIRE names `cc`.
 
-use std::path::{Path, PathBuf};
+#[path = "telemetry/faults.rs"]
+mod faults;
+#[path = "telemetry/stand_in.rs"]
+mod stand_in;
+
 use std::process::Command;
-use std::sync::OnceLock;
 
 use assert_cmd::Command as Lab;
-use hvd_lab::domain::device::{DeviceKind, Reading, TelemetrySample};
+use hvd_lab::domain::device::{DeviceKind, RankPlace, Reading, TelemetrySample};
 use hvd_lab::domain::event::{Event, EventLine, TopologyReport};
 use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::domain::topology::Topology;
 use hvd_lab::runs::{RunId, RunStore};
 use hvd_lab::telemetry::{DeviceProbe, NvmlProbe};
-
-/// The stand-in, built once for all tests of this program.
-fn stand_in() -> Option<&'static Path> {
-    static LIBRARY: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let build = || {
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libnvml-stand-in-{}.so", std::process::id()));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/nvml_stand_in.c");
-        match Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status() {
-            Ok(status) => assert!(status.success(), "cc refused the stand-in"),
-            Err(error) => {
-                let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-                assert!(!required.split(',').any(|word| word == "cc"), "HVD_LAB_REQUIRE=cc, and cc does not start: {error}");
-                eprintln!("skipped: cc does not start ({error})");
-                return None;
-            }
-        }
-        Some(library)
-    };
-    LIBRARY.get_or_init(build).as_deref()
-}
+use stand_in::stand_in;
 
 fn devices(arguments: &[&str], variables: &[(&str, &str)]) -> Option<(TelemetrySample, String)> {
     let library = stand_in()?;
@@ -65,6 +49,8 @@ fn every_field_is_a_figure_or_a_reason() {
     assert_eq!(full.sm_clock_mhz, Reading::Value(1980));
     assert_eq!(full.memory_clock_mhz, Reading::Value(3201));
     assert_eq!(full.performance_state, Reading::Value("P0".into()));
+    assert_eq!((full.compute_mode.clone(), full.mig_enabled.clone()), (Reading::Value("default".into()), Reading::Value(false)));
+    assert_eq!(full.ecc_enabled, Reading::Value(true));
     assert_eq!(full.ecc_errors, Reading::Value(0), "no errors counted is a figure");
     assert_eq!(full.pcie_tx_bytes_per_sec, Reading::Value(1000 * 1024));
     assert_eq!(full.pcie_rx_bytes_per_sec, Reading::Value(2000 * 1024));
@@ -72,8 +58,14 @@ fn every_field_is_a_figure_or_a_reason() {
 
     assert_eq!(bare.utilization_percent.reason(), Some("not supported by this device"));
     assert!(bare.power_watts.reason().is_some_and(|reason| reason.contains("no permission")));
+    assert!(bare.compute_mode.reason().is_some_and(|reason| reason.contains("no permission")));
+    assert_eq!(bare.ecc_enabled.reason(), Some("no ECC built in"));
     assert!(bare.ecc_errors.reason().is_some_and(|reason| reason.contains("ECC")));
     assert_eq!(bare.nvlink_bytes_per_sec.reason(), Some("no active NVLink"));
+}
+
+fn place(rank: usize, pid: u32, device_uuid: Option<&str>) -> RankPlace {
+    RankPlace { rank, pid, device_uuid: device_uuid.map(String::from) }
 }
 
 #[test]
@@ -81,12 +73,12 @@ fn processes_are_matched_to_ranks_by_pid() {
     let Some(library) = stand_in() else { return };
     let mut probe = NvmlProbe::open_library(library.as_os_str()).unwrap();
     let own = std::process::id();
-    let sample = probe.sample(&[(0, 1), (3, own)]);
+    let sample = probe.sample(&[place(0, 1, None), place(3, own, None)]);
     // Rank 0 is on no GPU: the CPU is shown as well, with it.
     assert_eq!(sample.devices.len(), 3);
     assert_eq!((sample.devices[2].kind, sample.devices[2].processes[0].rank), (DeviceKind::Cpu, Some(0)));
     assert_eq!(sample.devices[2].processes.len(), 1);
-    assert_eq!(probe.sample(&[(3, own)]).devices.len(), 2, "all ranks are on GPUs");
+    assert_eq!(probe.sample(&[place(3, own, None)]).devices.len(), 2, "all ranks are on GPUs");
     let processes = &sample.devices[0].processes;
     assert_eq!(processes.len(), 2);
     assert_eq!((processes[0].pid, processes[0].rank), (own, Some(3)));
@@ -109,6 +101,8 @@ fn mig_devices_are_rows_of_their_own_and_say_why_they_give_no_use() {
     let names: Vec<&str> = sample.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["Stand-in GPU", "Stand-in GPU", "Stand-in MIG 1g.10gb"], "{text}");
     assert_eq!((sample.devices[2].index, sample.devices[2].uuid.as_str()), (1, "MIG-0000"));
+    assert_eq!(sample.devices[1].mig_enabled, Reading::Value(true));
+    assert!(sample.devices[2].mig_enabled.reason().is_some_and(|reason| reason.contains("MIG device itself")));
     for device in &sample.devices[1..] {
         assert_eq!(device.utilization_percent.reason(), Some("NVML gives no utilisation in MIG mode"));
     }

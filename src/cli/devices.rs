@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::units;
 use crate::host;
@@ -65,12 +65,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// The ranks of all runs that are going on this host, from the runs' own events.
 #[derive(Default)]
 struct RunningRanks {
-    runs: HashMap<RunId, (Follower, BTreeMap<usize, u32>)>,
+    runs: HashMap<RunId, (Follower, BTreeMap<usize, RankPlace>)>,
 }
 
 impl RunningRanks {
-    /// Process ids by rank; none where there are no runs, or none can be read.
-    fn look(&mut self) -> Vec<(usize, u32)> {
+    /// None where there are no runs, or none can be read.
+    fn look(&mut self) -> Vec<RankPlace> {
         let Ok(home) = RunStore::default_home() else { return Vec::new() };
         // To look is no reason to make the folder.
         let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
@@ -79,7 +79,7 @@ impl RunningRanks {
         self.runs.retain(|id, _| going.contains(id));
         let host = host::name();
         for id in going {
-            let (follower, pids) = self.runs.entry(id).or_insert_with(|| (Follower::new(store.folder(id)), BTreeMap::new()));
+            let (follower, places) = self.runs.entry(id).or_insert_with(|| (Follower::new(store.folder(id)), BTreeMap::new()));
             loop {
                 let updates = follower.poll();
                 if updates.is_empty() {
@@ -89,12 +89,12 @@ impl RunningRanks {
                     if let RunUpdate::Event(EventLine { process, event: Event::Topology(report), .. }) = update
                         && report.host == host
                     {
-                        pids.insert(process, report.pid);
+                        places.insert(process, RankPlace::new(process, &report));
                     }
                 }
             }
         }
-        self.runs.values().flat_map(|(_, pids)| pids.iter().map(|(process, pid)| (*process, *pid))).collect()
+        self.runs.values().flat_map(|(_, places)| places.values().cloned()).collect()
     }
 }
 
@@ -140,43 +140,19 @@ fn describe(sample: &TelemetrySample) -> String {
 }
 
 fn describe_device(device: &DeviceSample) -> Vec<String> {
-    let use_of = shown(&device.utilization_percent, |value| format!("{value:.0} %"));
-    let memory = match (device.memory_used_bytes.value(), device.memory_total_bytes.value()) {
-        (Some(&used), Some(&total)) => format!("{} of {}", units::bytes(used), units::bytes(total)),
-        _ => shown(&device.memory_used_bytes, |&used| units::bytes(used)),
-    };
+    let facts = device.facts();
+    let fact = |name: &str| facts.iter().find(|(known, _)| *known == name).map_or(String::new(), |(_, text)| or_reason(text));
     let mut lines = Vec::new();
     match device.kind {
         DeviceKind::Cpu => {
             lines.push(format!("CPU  {}", device.name));
-            lines.push(format!("  use {use_of}, memory {memory}"));
+            lines.push(format!("  use {}, memory {}", fact("use"), fact("memory")));
             let cores: Vec<String> = device.core_percent.iter().map(|percent| format!("{percent:.0}")).collect();
             lines.push(format!("  cores in %: {}", cores.join(" ")));
         }
         DeviceKind::Gpu => {
             lines.push(format!("GPU {}  {}  {}", device.index, device.name, device.uuid));
-            let traffic = |reading| shown(reading, |&rate: &u64| format!("{}/s", units::bytes(rate)));
-            let clock = |reading| shown(reading, |mhz: &u64| format!("{mhz} MHz"));
-            let power = match (device.power_watts.value(), device.power_limit_watts.value()) {
-                (Some(used), Some(limit)) => format!("{used:.0} of {limit:.0} W"),
-                _ => shown(&device.power_watts, |used| format!("{used:.0} W")),
-            };
-            let rows: [(&str, String); 12] = [
-                ("use", use_of),
-                ("memory", memory),
-                ("temperature", shown(&device.temperature_celsius, |value| format!("{value:.0} C"))),
-                ("power", power),
-                ("fan", shown(&device.fan_percent, |value| format!("{value:.0} %"))),
-                ("SM clock", clock(&device.sm_clock_mhz)),
-                ("memory clock", clock(&device.memory_clock_mhz)),
-                ("state", shown(&device.performance_state, String::clone)),
-                ("ECC errors", shown(&device.ecc_errors, u64::to_string)),
-                ("PCIe out", traffic(&device.pcie_tx_bytes_per_sec)),
-                ("PCIe in", traffic(&device.pcie_rx_bytes_per_sec)),
-                ("NVLink", traffic(&device.nvlink_bytes_per_sec)),
-            ];
-            lines.extend(rows.into_iter().map(|(name, value)| format!("  {name:<13}{value}")));
-            lines.push(format!("  {:<13}{}", "bus", shown(&device.bus_id, String::clone)));
+            lines.extend(facts.iter().map(|(name, text)| format!("  {name:<13}{}", or_reason(text))));
         }
     }
     lines.extend(device.processes.iter().map(describe_process));
@@ -185,14 +161,14 @@ fn describe_device(device: &DeviceSample) -> Vec<String> {
 
 fn describe_process(process: &DeviceProcess) -> String {
     let rank = process.rank.map(|rank| format!("  rank {rank}")).unwrap_or_default();
-    let memory = shown(&process.memory_bytes, |&bytes| units::bytes(bytes));
-    let use_of = shown(&process.utilization_percent, |value| format!("{value:.0} %"));
+    let memory = or_reason(&process.memory_bytes.map(|&bytes| units::bytes(bytes)));
+    let use_of = or_reason(&process.utilization_percent.map(|value| format!("{value:.0} %")));
     format!("  pid {}  {}{rank}  memory {memory}  use {use_of}", process.pid, process.command)
 }
 
-fn shown<T>(reading: &Reading<T>, show: impl FnOnce(&T) -> String) -> String {
+fn or_reason(reading: &Reading<String>) -> String {
     match reading {
-        Reading::Value(value) => show(value),
+        Reading::Value(text) => text.clone(),
         Reading::Missing { missing } => format!("N/A ({missing})"),
     }
 }

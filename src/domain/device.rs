@@ -4,6 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::event::TopologyReport;
+use super::units;
+
 /// A measured figure, or why there is none. Shown as the figure or `N/A`, never as 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -30,6 +33,19 @@ impl<T> Reading<T> {
             Reading::Missing { missing } => Some(missing),
         }
     }
+
+    /// The figure as something else; a reason stays.
+    pub fn map<U>(&self, show: impl FnOnce(&T) -> U) -> Reading<U> {
+        match self {
+            Reading::Value(value) => Reading::Value(show(value)),
+            Reading::Missing { missing } => Reading::missing(missing.clone()),
+        }
+    }
+}
+
+/// For fields that samples of older versions do not have.
+fn not_recorded<T>() -> Reading<T> {
+    Reading::missing("not recorded at the time")
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,12 +77,138 @@ pub struct DeviceSample {
     pub sm_clock_mhz: Reading<u64>,
     pub memory_clock_mhz: Reading<u64>,
     pub performance_state: Reading<String>,
+    /// Who may compute on it: `default`, `exclusive` or `prohibited`.
+    #[serde(default = "not_recorded")]
+    pub compute_mode: Reading<String>,
+    /// Whether it can be cut into MIG devices.
+    #[serde(default = "not_recorded")]
+    pub mig_enabled: Reading<bool>,
+    #[serde(default = "not_recorded")]
+    pub ecc_enabled: Reading<bool>,
+    /// Errors since the driver was loaded that ECC could not correct.
     pub ecc_errors: Reading<u64>,
     pub pcie_tx_bytes_per_sec: Reading<u64>,
     pub pcie_rx_bytes_per_sec: Reading<u64>,
     /// Sum over the active links, both directions.
     pub nvlink_bytes_per_sec: Reading<u64>,
     pub processes: Vec<DeviceProcess>,
+}
+
+impl DeviceSample {
+    /// A device that is listed and tells nothing else, for one and the same reason.
+    pub fn silent(kind: DeviceKind, index: usize, name: impl Into<String>, why: &str) -> DeviceSample {
+        fn missing<T>(why: &str) -> Reading<T> {
+            Reading::missing(why)
+        }
+        DeviceSample {
+            kind,
+            index,
+            name: name.into(),
+            uuid: String::new(),
+            bus_id: missing(why),
+            utilization_percent: missing(why),
+            core_percent: Vec::new(),
+            memory_used_bytes: missing(why),
+            memory_total_bytes: missing(why),
+            temperature_celsius: missing(why),
+            power_watts: missing(why),
+            power_limit_watts: missing(why),
+            fan_percent: missing(why),
+            sm_clock_mhz: missing(why),
+            memory_clock_mhz: missing(why),
+            performance_state: missing(why),
+            compute_mode: missing(why),
+            mig_enabled: missing(why),
+            ecc_enabled: missing(why),
+            ecc_errors: missing(why),
+            pcie_tx_bytes_per_sec: missing(why),
+            pcie_rx_bytes_per_sec: missing(why),
+            nvlink_bytes_per_sec: missing(why),
+            processes: Vec::new(),
+        }
+    }
+
+    /// Why a GPU answers nothing at all, if it does not: it has fallen off the bus, or needs a reset.
+    pub fn lost(&self) -> Option<&str> {
+        let why = self.temperature_celsius.reason()?;
+        let others = [self.memory_used_bytes.reason(), self.power_watts.reason(), self.performance_state.reason()];
+        (self.kind == DeviceKind::Gpu && others.iter().all(|other| *other == Some(why))).then_some(why)
+    }
+
+    /// A part of a GPU: a MIG device.
+    pub fn is_slice(&self) -> bool {
+        self.uuid.starts_with("MIG-")
+    }
+
+    /// Used memory in percent of all.
+    pub fn memory_percent(&self) -> Reading<f64> {
+        match (&self.memory_used_bytes, &self.memory_total_bytes) {
+            (Reading::Value(used), Reading::Value(total)) if *total > 0 => Reading::Value(*used as f64 / *total as f64 * 100.0),
+            (Reading::Value(_), total) => total.map(|_| 0.0),
+            (used, _) => used.map(|_| 0.0),
+        }
+    }
+
+    /// All that is known of the device, as text by name; the reason where something is not.
+    pub fn facts(&self) -> Vec<(&'static str, Reading<String>)> {
+        let percent = |reading: &Reading<f64>| reading.map(|value| format!("{value:.0} %"));
+        let clock = |reading: &Reading<u64>| reading.map(|mhz| format!("{mhz} MHz"));
+        let traffic = |reading: &Reading<u64>| reading.map(|rate| format!("{}/s", units::bytes(*rate)));
+        let switch = |reading: &Reading<bool>| reading.map(|on| if *on { "on" } else { "off" }.to_owned());
+        let memory = match (&self.memory_used_bytes, &self.memory_total_bytes) {
+            (Reading::Value(used), Reading::Value(total)) => {
+                Reading::Value(format!("{} of {}", units::bytes(*used), units::bytes(*total)))
+            }
+            (used, _) => used.map(|bytes| units::bytes(*bytes)),
+        };
+        let power = match (&self.power_watts, &self.power_limit_watts) {
+            (Reading::Value(used), Reading::Value(limit)) => Reading::Value(format!("{used:.0} of {limit:.0} W")),
+            (used, _) => used.map(|watts| format!("{watts:.0} W")),
+        };
+        vec![
+            ("use", percent(&self.utilization_percent)),
+            ("memory", memory),
+            ("temperature", self.temperature_celsius.map(|value| format!("{value:.0} C"))),
+            ("power", power),
+            ("fan", percent(&self.fan_percent)),
+            ("SM clock", clock(&self.sm_clock_mhz)),
+            ("memory clock", clock(&self.memory_clock_mhz)),
+            ("state", self.performance_state.clone()),
+            ("compute mode", self.compute_mode.clone()),
+            ("MIG", switch(&self.mig_enabled)),
+            ("ECC", switch(&self.ecc_enabled)),
+            ("ECC errors", self.ecc_errors.map(u64::to_string)),
+            ("PCIe out", traffic(&self.pcie_tx_bytes_per_sec)),
+            ("PCIe in", traffic(&self.pcie_rx_bytes_per_sec)),
+            ("NVLink", traffic(&self.nvlink_bytes_per_sec)),
+            ("bus", self.bus_id.clone()),
+        ]
+    }
+}
+
+/// A rank of a run as it reports itself: processes on a device are matched to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankPlace {
+    pub rank: usize,
+    pub pid: u32,
+    /// Of the GPU that it computes on.
+    pub device_uuid: Option<String>,
+}
+
+impl RankPlace {
+    /// `process` is the index as it was launched: with step 1 off several call themselves rank 0.
+    pub fn new(process: usize, report: &TopologyReport) -> RankPlace {
+        RankPlace { rank: process, pid: report.pid, device_uuid: report.device_uuid.clone() }
+    }
+
+    /// CUDA gives the same digits as NVML, whatever CUDA_VISIBLE_DEVICES makes of the order; for a MIG device with another
+    /// prefix.
+    pub fn is_on(&self, device_uuid: &str) -> bool {
+        fn digits(uuid: &str) -> &str {
+            uuid.trim_start_matches("GPU-").trim_start_matches("MIG-")
+        }
+        self.device_uuid.as_deref().is_some_and(|uuid| !uuid.is_empty() && digits(uuid).eq_ignore_ascii_case(digits(device_uuid)))
+    }
 }
 
 /// A process on a device. For the CPU: a rank of the run, with its share of one core in percent (may exceed 100).

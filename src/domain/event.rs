@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::device::TelemetrySample;
 use super::step::StepSet;
 use super::topology::Topology;
 
@@ -66,6 +67,8 @@ pub enum Event {
         images: usize,
         seconds: f64,
     },
+    /// What the devices of a host that the lab cannot look at are doing, by its local rank 0.
+    Devices(TelemetrySample),
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.

@@ -20,7 +20,7 @@ use super::journal::{Evidence, Journal, JournalError};
 use super::output::{Line, Sorter};
 use super::verdict::{Verdict, judge};
 use super::{CommandLine, Flavour};
-use crate::domain::device::TelemetrySample;
+use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::Event;
 use crate::domain::run::RunState;
 use crate::runs::{RunFolder, process};
@@ -183,7 +183,8 @@ impl Job {
     /// A rank has reported: look for its process on the devices, and say so when all are there.
     fn welcome(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
         let evidence = &self.journal.evidence;
-        self.sampler.watch(here(evidence).collect());
+        let place = |(rank, pid)| RankPlace { rank, pid, device_uuid: evidence.device_uuids.get(&rank).cloned() };
+        self.sampler.watch(here(evidence).map(place).collect());
         if evidence.pids.len() == self.np && self.kill_at.is_none() {
             tell(RunState::Running, "training");
         }

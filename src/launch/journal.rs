@@ -22,6 +22,8 @@ const LAUNCHER_LINES: usize = 60;
 pub struct Evidence {
     /// Process to pid, as their topology events say.
     pub pids: BTreeMap<usize, u32>,
+    /// Process to the GPU that it computes on, if it does.
+    pub device_uuids: BTreeMap<usize, String>,
     /// Processes on other hosts, whose pids mean nothing here.
     pub remote: BTreeSet<usize>,
     pub finished: BTreeSet<usize>,
@@ -203,6 +205,9 @@ impl Journal {
         match &line.event {
             Event::Topology(report) => {
                 self.evidence.pids.insert(process, report.pid);
+                if let Some(uuid) = &report.device_uuid {
+                    self.evidence.device_uuids.insert(process, uuid.clone());
+                }
                 if report.host != self.host {
                     self.evidence.remote.insert(process);
                 }

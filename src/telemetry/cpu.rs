@@ -8,7 +8,7 @@ use std::time::Instant;
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::{DeviceProbe, process};
-use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::host;
 
 /// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
@@ -70,13 +70,13 @@ impl CpuProbe {
         self.core_percent = self.system.cpus().iter().map(|core| percent(core.cpu_usage())).collect();
     }
 
-    fn processes(&mut self, ranks: &[(usize, u32)]) -> Vec<DeviceProcess> {
-        let pids: Vec<Pid> = ranks.iter().map(|(_, pid)| Pid::from_u32(*pid)).collect();
+    fn processes(&mut self, ranks: &[RankPlace]) -> Vec<DeviceProcess> {
+        let pids: Vec<Pid> = ranks.iter().map(|place| Pid::from_u32(place.pid)).collect();
         let what = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
         self.system.refresh_processes_specifics(ProcessesToUpdate::Some(&pids), true, what);
         let mut used = HashMap::new();
         let mut processes = Vec::new();
-        for &(rank, pid) in ranks {
+        for &RankPlace { rank, pid, .. } in ranks {
             // A rank that has ended is no process any more: it is left out rather than shown idle.
             let Some(found) = self.system.process(Pid::from_u32(pid)) else { continue };
             let now = CpuTime::since(self.used.get(&pid), found.accumulated_cpu_time());
@@ -109,7 +109,7 @@ impl CpuTime {
 }
 
 impl DeviceProbe for CpuProbe {
-    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample {
+    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         self.refresh();
         self.system.refresh_memory();
         let processes = self.processes(ranks);
@@ -123,27 +123,14 @@ impl DeviceProbe for CpuProbe {
             |bytes: u64| if total > 0 { Reading::Value(bytes) } else { Reading::missing("/proc/meminfo is not readable") };
         let name = self.system.cpus().first().map(|core| core.brand().trim().to_owned()).filter(|name| !name.is_empty());
         let device = DeviceSample {
-            kind: DeviceKind::Cpu,
-            index: 0,
-            name: name.unwrap_or_else(|| "CPU".into()),
-            uuid: String::new(),
             bus_id: Reading::missing("a CPU has none"),
             utilization_percent,
             core_percent: self.core_percent.clone(),
             memory_used_bytes: memory(self.system.used_memory()),
             memory_total_bytes: memory(total),
-            temperature_celsius: Reading::missing(NO_SENSOR),
-            power_watts: Reading::missing(NO_SENSOR),
-            power_limit_watts: Reading::missing(NO_SENSOR),
-            fan_percent: Reading::missing(NO_SENSOR),
-            sm_clock_mhz: Reading::missing(NO_SENSOR),
-            memory_clock_mhz: Reading::missing(NO_SENSOR),
-            performance_state: Reading::missing(NO_SENSOR),
-            ecc_errors: Reading::missing(NO_SENSOR),
-            pcie_tx_bytes_per_sec: Reading::missing(NO_SENSOR),
-            pcie_rx_bytes_per_sec: Reading::missing(NO_SENSOR),
             nvlink_bytes_per_sec: Reading::missing("a CPU has none"),
             processes,
+            ..DeviceSample::silent(DeviceKind::Cpu, 0, name.unwrap_or_else(|| "CPU".into()), NO_SENSOR)
         };
         let gpu_missing = Some(self.gpu_missing.clone());
         TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
@@ -161,7 +148,8 @@ mod tests {
     #[test]
     fn the_first_sample_claims_no_use_and_the_second_does() {
         let mut probe = CpuProbe::new("no driver");
-        let ranks = [(3, std::process::id()), (4, u32::MAX - 1)];
+        let place = |rank, pid| RankPlace { rank, pid, device_uuid: None };
+        let ranks = [place(3, std::process::id()), place(4, u32::MAX - 1)];
         let first = probe.sample(&ranks);
         assert_eq!(first.gpu_missing.as_deref(), Some("no driver"));
         assert_eq!(first.devices[0].kind, DeviceKind::Cpu);

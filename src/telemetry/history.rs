@@ -88,7 +88,30 @@ impl History {
     }
 }
 
+/// A figure stands until the next sample, but for no longer than this: then it is a gap.
+const HOLD_S: f64 = 2.0;
+
 impl DeviceHistory {
+    /// A figure over the `span_s` seconds before `end_s` in `columns` equal parts, oldest first: the highest of each part,
+    /// `None` where nothing was measured.
+    pub fn columns(&self, pick: impl Fn(&Point) -> Option<f64>, end_s: f64, span_s: f64, columns: usize) -> Vec<Option<f64>> {
+        let mut parts = vec![None; columns];
+        let part_of = |time_s: f64| ((time_s - end_s + span_s) / span_s * columns as f64).ceil() - 1.0;
+        for (index, point) in self.points.iter().enumerate() {
+            let Some(value) = pick(point) else { continue };
+            let next = self.points.get(index + 1).map(|next| next.time_s).filter(|next| next - point.time_s <= HOLD_S);
+            let first = part_of(point.time_s);
+            let last = next.map_or(first, |next| (part_of(next) - 1.0).max(first));
+            if last < 0.0 || first >= columns as f64 {
+                continue;
+            }
+            for part in &mut parts[first.max(0.0) as usize..=(last as usize).min(columns - 1)] {
+                *part = Some(part.map_or(value, |other: f64| other.max(value)));
+            }
+        }
+        parts
+    }
+
     fn is(&self, host: &str, device: &DeviceSample) -> bool {
         let same = if self.uuid.is_empty() { self.index == device.index } else { true };
         self.host == host && self.kind == device.kind && self.uuid == device.uuid && same
@@ -133,5 +156,22 @@ mod tests {
         assert_eq!(seen(0), [Some(3.0), Some(4.0), None], "a device that is gone leaves a gap");
         assert_eq!(seen(1), [None, None, Some(50.0)]);
         assert_eq!(history.devices[0].points.back().map(|point| point.time_s), Some(5.0));
+    }
+
+    #[test]
+    fn columns_hold_a_figure_until_the_next_but_never_over_a_gap() {
+        let mut history = History::new(100);
+        for (time_s, percent) in [(10.0, Some(10.0)), (11.0, Some(90.0)), (11.5, Some(20.0)), (12.0, None), (19.0, Some(50.0))] {
+            history.push(&sample(time_s, &[("GPU-a", percent)]));
+        }
+        let columns = |end_s, span_s, columns| {
+            let seen = history.devices[0].columns(|point| point.utilization_percent, end_s, span_s, columns);
+            seen.into_iter().map(|value| value.unwrap_or(-1.0)).collect::<Vec<f64>>()
+        };
+        assert_eq!(columns(19.0, 10.0, 10), [10.0, 90.0, 20.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0, 50.0]);
+        assert_eq!(columns(12.0, 2.0, 8), [10.0, 10.0, 10.0, 90.0, 90.0, 20.0, 20.0, -1.0], "finer than the samples");
+        assert_eq!(columns(19.0, 10.0, 2), [90.0, 50.0], "coarser: the highest");
+        assert_eq!(columns(5.0, 2.0, 3), [-1.0; 3]);
+        assert!(columns(19.0, 10.0, 0).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never draws, and never fails: a device, field or library that does not answer is a reading with its reason.
 
-use crate::domain::device::TelemetrySample;
+use crate::domain::device::{RankPlace, TelemetrySample};
 
 mod cpu;
 mod history;
@@ -20,7 +20,7 @@ pub use scripted::ScriptedProbe;
 /// Measures all devices of this host. `ranks` are this host's ranks with their process ids, as their topology events
 /// report them; processes on a device are matched to them.
 pub trait DeviceProbe: Send {
-    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample;
+    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample;
 }
 
 /// The probe for this machine: NVML where it finds a GPU, else the CPU with the reason why there is none. It is opened
@@ -32,7 +32,7 @@ pub fn probe() -> Box<dyn DeviceProbe> {
 struct LateProbe(Option<Box<dyn DeviceProbe>>);
 
 impl DeviceProbe for LateProbe {
-    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample {
+    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         let open = || -> Box<dyn DeviceProbe> {
             match NvmlProbe::open() {
                 Ok(probe) => Box::new(probe),

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
-use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, PcieUtilCounter, PerformanceState, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{
+    Clock, ComputeMode, EccCounter, MemoryError, PcieUtilCounter, PerformanceState, TemperatureSensor,
+};
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
@@ -14,7 +16,7 @@ use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 
 use super::{CpuProbe, DeviceProbe, process};
-use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::host;
 
 /// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
@@ -89,11 +91,11 @@ impl NvmlProbe {
 }
 
 impl DeviceProbe for NvmlProbe {
-    fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample {
+    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         let mut devices = Vec::new();
         for (index, device) in self.devices() {
             match device {
-                Err(error) => devices.push(lost_device(index as usize, &reason(&error))),
+                Err(error) => devices.push(lost(index as usize, &reason(&error))),
                 Ok(device) => {
                     let slices = slices_of(&device);
                     let mut whole = self.sample_device(index as usize, &device, ranks);
@@ -109,8 +111,9 @@ impl DeviceProbe for NvmlProbe {
             }
         }
         // Ranks that train on the CPU beside idle GPUs, or whose ids NVML tells in another container's numbers.
-        let is_placed = |rank: &usize| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(*rank));
-        let elsewhere: Vec<(usize, u32)> = ranks.iter().filter(|(rank, _)| !is_placed(rank)).copied().collect();
+        let is_placed =
+            |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
+        let elsewhere: Vec<RankPlace> = ranks.iter().filter(|place| !is_placed(place)).cloned().collect();
         if !elsewhere.is_empty() {
             let cpu = self.cpu.get_or_insert_with(|| CpuProbe::new(""));
             devices.extend(cpu.sample(&elsewhere).devices);
@@ -121,9 +124,10 @@ impl DeviceProbe for NvmlProbe {
 }
 
 impl NvmlProbe {
-    fn sample_device(&mut self, index: usize, device: &Device<'static>, ranks: &[(usize, u32)]) -> DeviceSample {
+    fn sample_device(&mut self, index: usize, device: &Device<'static>, ranks: &[RankPlace]) -> DeviceSample {
         let uuid = device.uuid().unwrap_or_default();
         let nvlink_bytes_per_sec = self.nvlink(device, &uuid);
+        let is_slice = device.mig_is_mig_device_handle().unwrap_or(false);
         let memory_info = device.memory_info();
         let memory_reason = memory_info.as_ref().err().map(reason);
         let bytes = |pick: fn(&nvml_wrapper::struct_wrappers::device::MemoryInfo) -> u64| match (&memory_info, &memory_reason) {
@@ -157,13 +161,19 @@ impl NvmlProbe {
                 Ok(PerformanceState::Unknown) => Reading::missing("NVML does not know it"),
                 other => read(other.map(state_name)),
             },
+            compute_mode: read(device.compute_mode().map(|mode| compute_mode_name(mode).to_owned())),
+            mig_enabled: match is_slice {
+                true => Reading::missing("it is a MIG device itself"),
+                false => read_or(device.mig_mode().map(|mode| mode.current == 1), || Some("this GPU cannot be cut".into())),
+            },
+            ecc_enabled: read_or(device.is_ecc_enabled().map(|mode| mode.currently_enabled), || Some("no ECC built in".into())),
             ecc_errors: read_or(device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile), || {
                 Some("ECC is off or not built in".into())
             }),
             pcie_tx_bytes_per_sec: pcie(PcieUtilCounter::Send),
             pcie_rx_bytes_per_sec: pcie(PcieUtilCounter::Receive),
             nvlink_bytes_per_sec,
-            processes: processes(device, ranks),
+            processes: processes(device, &uuid, ranks),
             uuid,
         }
     }
@@ -261,6 +271,14 @@ fn state_name(state: PerformanceState) -> String {
     states.iter().position(|known| *known == state).map_or_else(String::new, |number| format!("P{number}"))
 }
 
+fn compute_mode_name(mode: ComputeMode) -> &'static str {
+    match mode {
+        ComputeMode::Default => "default",
+        ComputeMode::ExclusiveThread | ComputeMode::ExclusiveProcess => "exclusive",
+        ComputeMode::Prohibited => "prohibited",
+    }
+}
+
 fn is_mig(device: &Device) -> bool {
     device.mig_is_mig_device_handle().unwrap_or(false) || device.mig_mode().is_ok_and(|mode| mode.current == 1)
 }
@@ -273,14 +291,17 @@ fn slices_of(device: &Device<'static>) -> Vec<Device<'static>> {
     (0..device.mig_device_count().unwrap_or(0)).filter_map(|index| device.mig_device_by_index(index).ok()).collect()
 }
 
-fn processes(device: &Device, ranks: &[(usize, u32)]) -> Vec<DeviceProcess> {
+fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProcess> {
     // Without permission or support there is nothing to list; the pane shows the device alone.
     let mut running = device.running_compute_processes().unwrap_or_default();
     running.extend(device.running_graphics_processes().unwrap_or_default());
     running.sort_by_key(|found| found.pid);
     running.dedup_by_key(|found| found.pid);
+    // In a container NVML may tell other process ids than the ranks have: then the GPU that a rank named tells.
+    let unseen = ranks.iter().filter(|place| place.is_on(uuid) && !running.iter().any(|found| found.pid == place.pid));
+    let unseen: Vec<DeviceProcess> = unseen.map(unseen_rank).collect();
     if running.is_empty() {
-        return Vec::new();
+        return unseen;
     }
     let since_us = ((host::now_s() - PROCESS_WINDOW_S) * 1e6) as u64;
     let samples = device.process_utilization_stats(since_us);
@@ -302,35 +323,22 @@ fn processes(device: &Device, ranks: &[(usize, u32)]) -> Vec<DeviceProcess> {
         },
         utilization_percent: utilization(found.pid),
     });
-    listed.collect()
+    listed.chain(unseen).collect()
+}
+
+/// A rank that says it is on this GPU, while NVML lists no process of its id.
+fn unseen_rank(place: &RankPlace) -> DeviceProcess {
+    const WHY: &str = "NVML lists no process of this id: a container may number its processes differently";
+    DeviceProcess {
+        pid: place.pid,
+        rank: Some(place.rank),
+        command: process::command(place.pid),
+        memory_bytes: Reading::missing(WHY),
+        utilization_percent: Reading::missing(WHY),
+    }
 }
 
 /// A GPU that NVML counts but does not open.
-fn lost_device(index: usize, why: &str) -> DeviceSample {
-    fn missing<T>(why: &str) -> Reading<T> {
-        Reading::missing(why)
-    }
-    DeviceSample {
-        kind: DeviceKind::Gpu,
-        index,
-        name: format!("GPU {index}: {why}"),
-        uuid: String::new(),
-        bus_id: missing(why),
-        utilization_percent: missing(why),
-        core_percent: Vec::new(),
-        memory_used_bytes: missing(why),
-        memory_total_bytes: missing(why),
-        temperature_celsius: missing(why),
-        power_watts: missing(why),
-        power_limit_watts: missing(why),
-        fan_percent: missing(why),
-        sm_clock_mhz: missing(why),
-        memory_clock_mhz: missing(why),
-        performance_state: missing(why),
-        ecc_errors: missing(why),
-        pcie_tx_bytes_per_sec: missing(why),
-        pcie_rx_bytes_per_sec: missing(why),
-        nvlink_bytes_per_sec: missing(why),
-        processes: Vec::new(),
-    }
+fn lost(index: usize, why: &str) -> DeviceSample {
+    DeviceSample::silent(DeviceKind::Gpu, index, format!("GPU {index}: {why}"), why)
 }

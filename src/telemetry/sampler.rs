@@ -8,14 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::DeviceProbe;
-use crate::domain::device::TelemetrySample;
+use crate::domain::device::{RankPlace, TelemetrySample};
 
 /// NVML averages over a sixth of a second to a second: sampling faster shows nothing new.
 pub const SAMPLE_PERIOD: Duration = Duration::from_millis(500);
 
 /// Samples until it is dropped; after that, `on_sample` is not called again.
 pub struct Sampler {
-    orders: Sender<Vec<(usize, u32)>>,
+    orders: Sender<Vec<RankPlace>>,
     stopped: Arc<Mutex<bool>>,
 }
 
@@ -34,7 +34,7 @@ impl Sampler {
         let stopped = Arc::new(Mutex::new(false));
         let flag = Arc::clone(&stopped);
         let work = move || {
-            let mut ranks: Vec<(usize, u32)> = Vec::new();
+            let mut ranks: Vec<RankPlace> = Vec::new();
             loop {
                 let due = Instant::now() + period;
                 let sample = probe.sample(&ranks);
@@ -60,7 +60,7 @@ impl Sampler {
     }
 
     /// The ranks (with their process ids on this host) to look for, from the next sample on.
-    pub fn watch(&self, ranks: Vec<(usize, u32)>) {
+    pub fn watch(&self, ranks: Vec<RankPlace>) {
         // A thread that is gone has nobody left to tell.
         let _ = self.orders.send(ranks);
     }
@@ -81,9 +81,14 @@ mod tests {
     struct EchoProbe(u32);
 
     impl DeviceProbe for EchoProbe {
-        fn sample(&mut self, ranks: &[(usize, u32)]) -> TelemetrySample {
+        fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
             self.0 += 1;
-            TelemetrySample { time_s: f64::from(self.0), host: format!("{ranks:?}"), devices: vec![], gpu_missing: None }
+            TelemetrySample {
+                time_s: f64::from(self.0),
+                host: format!("{:?}", ranks.iter().map(|place| place.rank).collect::<Vec<_>>()),
+                devices: vec![],
+                gpu_missing: None,
+            }
         }
     }
 
@@ -100,9 +105,9 @@ mod tests {
         let (sampler, samples) = start(Duration::from_millis(5));
         assert_eq!(samples.recv_timeout(PATIENCE).unwrap().time_s, 1.0);
         assert_eq!(samples.recv_timeout(PATIENCE).unwrap().time_s, 2.0);
-        sampler.watch(vec![(1, 42)]);
+        sampler.watch(vec![RankPlace { rank: 1, pid: 42, device_uuid: None }]);
         let start = Instant::now();
-        while samples.recv_timeout(PATIENCE).unwrap().host != "[(1, 42)]" {
+        while samples.recv_timeout(PATIENCE).unwrap().host != "[1]" {
             assert!(start.elapsed() < PATIENCE);
         }
     }

@@ -3,7 +3,7 @@
 //! Never measures anything. Its cheat: processes and ranks are as scripted, whatever ranks are watched.
 
 use super::DeviceProbe;
-use crate::domain::device::TelemetrySample;
+use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::host;
 
 pub struct ScriptedProbe {
@@ -18,7 +18,7 @@ impl ScriptedProbe {
 }
 
 impl DeviceProbe for ScriptedProbe {
-    fn sample(&mut self, _ranks: &[(usize, u32)]) -> TelemetrySample {
+    fn sample(&mut self, _ranks: &[RankPlace]) -> TelemetrySample {
         let sample = self.samples.get(self.next).or(self.samples.last()).cloned();
         self.next += 1;
         sample.unwrap_or_else(|| TelemetrySample {

@@ -3,6 +3,7 @@
 //! Never done inside `update`: `runner` does it, off the thread that draws.
 
 use crate::course::{Prediction, Series};
+use crate::domain::device::RankPlace;
 use crate::domain::run::RunSpec;
 use crate::runs::{LogQuery, LogRequest, RunId};
 
@@ -53,7 +54,7 @@ pub enum Effect {
     /// Find out which images such a run would train on.
     LocateData(Box<RunSpec>),
     /// Ranks of the followed run with their pids on this host, for the devices pane.
-    WatchRanks(Vec<(usize, u32)>),
+    WatchRanks(Vec<RankPlace>),
     /// To the clipboard of the terminal's owner.
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.

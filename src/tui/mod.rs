@@ -23,6 +23,7 @@ mod chart_range;
 mod chart_view;
 mod course_view;
 mod curves;
+mod devices_view;
 mod effect;
 mod exercise_view;
 mod graph;

@@ -38,6 +38,12 @@ pub enum Mode {
         run: RunId,
         scroll: usize,
     },
+    /// What the devices pane shows is typed.
+    FilterDevices,
+    /// All about the device under the cursor.
+    Device {
+        scroll: usize,
+    },
     /// A lesson is read, and its question answered.
     Lesson {
         number: usize,
@@ -87,6 +93,8 @@ pub enum ModeKind {
     HelpSearch,
     Palette,
     Details,
+    FilterDevices,
+    Device,
     Lesson,
     Diff,
     Series,
@@ -107,6 +115,8 @@ impl Mode {
             Mode::Help { .. } => ModeKind::Help,
             Mode::Palette { .. } => ModeKind::Palette,
             Mode::Details { .. } => ModeKind::Details,
+            Mode::FilterDevices => ModeKind::FilterDevices,
+            Mode::Device { .. } => ModeKind::Device,
             Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Diff { .. } => ModeKind::Diff,
             Mode::Series { .. } => ModeKind::Series,

@@ -285,29 +285,11 @@ pub fn curves(np: usize) -> super::curves::Curves {
 }
 
 fn device(kind: DeviceKind) -> DeviceSample {
-    let none = || Reading::missing("not supported");
     DeviceSample {
-        kind,
-        index: 0,
-        name: "AMD EPYC 9554 64-Core Processor".into(),
-        uuid: String::new(),
-        bus_id: Reading::missing("not a PCI device"),
         utilization_percent: Reading::Value(91.0),
-        core_percent: Vec::new(),
         memory_used_bytes: Reading::Value(3 << 30),
         memory_total_bytes: Reading::Value(8 << 30),
-        temperature_celsius: Reading::missing("not supported"),
-        power_watts: Reading::missing("not supported"),
-        power_limit_watts: Reading::missing("not supported"),
-        fan_percent: Reading::missing("not supported"),
-        sm_clock_mhz: none(),
-        memory_clock_mhz: none(),
-        performance_state: Reading::missing("not supported"),
-        ecc_errors: none(),
-        pcie_tx_bytes_per_sec: none(),
-        pcie_rx_bytes_per_sec: none(),
-        nvlink_bytes_per_sec: none(),
-        processes: Vec::new(),
+        ..DeviceSample::silent(kind, 0, "AMD EPYC 9554 64-Core Processor", "not supported")
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::chart_view::ChartView;
 use super::course_view::CourseView;
+use super::devices_view::DevicesView;
 use super::exercise_view::ExerciseView;
 use super::habits::Habits;
 use super::log_view::LogView;
@@ -12,7 +13,7 @@ use super::mode::Mode;
 use super::settings::Field;
 use super::theme::Theme;
 use super::watched::Watched;
-use crate::domain::device::{DeviceKind, TelemetrySample};
+use crate::domain::device::DeviceKind;
 use crate::domain::run::{RunSpec, RunState};
 use crate::domain::speedup::Comparison;
 use crate::domain::step::Step;
@@ -87,8 +88,7 @@ pub struct State {
     pub baseline: Option<RunId>,
     pub log: LogView,
     pub chart_view: ChartView,
-    pub devices: Option<TelemetrySample>,
-    pub devices_scroll: usize,
+    pub devices: DevicesView,
     pub course: CourseView,
     pub exercise: ExerciseView,
     pub notice: Option<Notice>,
@@ -120,8 +120,7 @@ impl State {
             baseline: None,
             log: LogView::default(),
             chart_view: ChartView::default(),
-            devices: None,
-            devices_scroll: 0,
+            devices: DevicesView::default(),
             course: CourseView::default(),
             exercise: ExerciseView::default(),
             notice: None,
@@ -173,7 +172,7 @@ impl State {
         if np == 1 {
             return Ok("one rank alone: steps 2 to 9 have nothing to do".into());
         }
-        let devices = self.devices.as_ref().map_or(&[][..], |sample| &sample.devices);
+        let devices = self.devices.here().map_or(&[][..], |sample| &sample.devices);
         let gpus = devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
         let cores: usize = devices.iter().map(|device| device.core_percent.len()).sum();
         match (gpus, cores) {

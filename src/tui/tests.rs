@@ -3,6 +3,7 @@
 //! Never a terminal: `tests/screen.rs` has the real one.
 
 mod charts;
+mod devices;
 mod exercise;
 mod keys;
 mod lessons;

@@ -3,6 +3,7 @@
 //! Never does I/O, reads a clock or waits.
 
 mod command;
+mod devices;
 mod exercise;
 mod lesson;
 mod log;
@@ -20,8 +21,8 @@ use super::log_view::LogTab;
 use super::message::Message;
 use super::state::State;
 use super::watched::Watched;
-use crate::domain::device::{DeviceKind, TelemetrySample};
-use crate::domain::event::{Event, TopologyReport};
+use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
+use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
 use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
@@ -68,7 +69,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Telemetry(sample) => {
             hardware(state, &sample);
-            state.devices = Some(sample);
+            state.devices.measured(sample);
             Vec::new()
         }
         Message::Data(data) => {
@@ -124,7 +125,7 @@ fn tick(state: &mut State, now_s: f64) -> Vec<Effect> {
 /// The first sample tells what hardware there is: it picks the preset, unless the user has chosen.
 fn hardware(state: &mut State, sample: &TelemetrySample) {
     let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
-    if state.devices.is_some() || gpus == 0 {
+    if state.devices.here().is_some() || gpus == 0 {
         return;
     }
     for preset in &mut state.presets {
@@ -170,11 +171,15 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     let mut relist = false;
     for update in updates {
         relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
+        if let RunUpdate::Event(EventLine { event: Event::Devices(sample), .. }) = update {
+            state.devices.reported(sample, &watched.topology);
+            continue;
+        }
         watched.absorb(update);
     }
     let (mut effects, mut over) = (Vec::new(), false);
     if watched.topology.len() != processes && watched.is_going() {
-        effects.push(Effect::WatchRanks(ranks(watched, state.devices.as_ref())));
+        effects.push(Effect::WatchRanks(ranks(watched, state.devices.here())));
     }
     let now = watched.state();
     if now != before {
@@ -198,15 +203,16 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
 }
 
 /// Processes on this host by launch index: with step 1 off several call themselves rank 0, and each must show.
-fn ranks(watched: &Watched, here: Option<&TelemetrySample>) -> Vec<(usize, u32)> {
+fn ranks(watched: &Watched, here: Option<&TelemetrySample>) -> Vec<RankPlace> {
     let is_here = |report: &&TopologyReport| here.is_none_or(|sample| sample.host == report.host);
     let reports = watched.topology.iter().filter(|(_, report)| is_here(report));
-    reports.map(|(process, report)| (*process, report.pid)).collect()
+    reports.map(|(process, report)| RankPlace::new(*process, report)).collect()
 }
 
 /// Puts a run on the screen.
 fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
     state.watched = Some(Watched::new(run));
+    state.devices.forget_others();
     state.log = state.log.of_another_run();
     let mut effects = vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)];
     effects.extend(log::read(state, None));

@@ -1,18 +1,24 @@
 /* A stand-in for libnvidia-ml.so, so that tests drive the real NVML path without a driver.
  *
  * Never claims to be complete: what is not here is a missing symbol, which the probe must survive.
- * Runs on GPU 0: the very process that loaded it, and one of another container.
- * HVD_STAND_IN_GPUS (default 2), HVD_STAND_IN_INIT (return code of nvmlInit),
- * HVD_STAND_IN_MIG=1 (GPU 1 is cut into one MIG device), HVD_STAND_IN_LOST=1 (GPU 1 does not open).
+ * Runs on GPU 0: the very process that loaded it, and one of another container. GPU 1 tells little; the others tell all.
+ * HVD_STAND_IN_GPUS (default 2, at most 16), HVD_STAND_IN_INIT (return code of nvmlInit),
+ * HVD_STAND_IN_INITS (a file that gets one byte for each nvmlInit),
+ * HVD_STAND_IN_MIG=1 (GPU 1 is cut into one MIG device), HVD_STAND_IN_LOST=1 (GPU 1 does not open),
+ * HVD_STAND_IN_FALLEN (GPU 2 falls off the bus, though its handle stays, as soon as this file is there),
+ * HVD_STAND_IN_WAVES=1 (use goes up and down with time, for the eye).
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OK = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, TOO_SMALL = 7, LOST = 15 };
 
 typedef struct { int index; int is_mig; } Device;
-static Device devices[2] = {{0, 0}, {1, 0}};
+static Device devices[16];
 static Device slice = {1, 1};
 
 static int number(const char *name, int otherwise) {
@@ -20,7 +26,22 @@ static int number(const char *name, int otherwise) {
     return text ? atoi(text) : otherwise;
 }
 
-int nvmlInit_v2(void) { return number("HVD_STAND_IN_INIT", OK); }
+/* A GPU that fell off the bus answers every question with this. */
+static int answers(const Device *device) {
+    const char *fallen = getenv("HVD_STAND_IN_FALLEN");
+    return device->index == 2 && fallen && access(fallen, F_OK) == 0 ? LOST : OK;
+}
+
+int nvmlInit_v2(void) {
+    const char *path = getenv("HVD_STAND_IN_INITS");
+    FILE *inits = path ? fopen(path, "a") : NULL;
+    if (inits) {
+        fputc('i', inits);
+        fclose(inits);
+    }
+    for (int index = 0; index < 16; index++) devices[index].index = index;
+    return number("HVD_STAND_IN_INIT", OK);
+}
 int nvmlShutdown(void) { return OK; }
 const char *nvmlErrorString(int code) { (void)code; return "stand-in"; }
 
@@ -30,30 +51,33 @@ int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return O
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = (unsigned)number("HVD_STAND_IN_GPUS", 2); return OK; }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device **device) {
-    if (index > 1) return INVALID_ARGUMENT;
+    if (index > 15) return INVALID_ARGUMENT;
     if (index == 1 && number("HVD_STAND_IN_LOST", 0)) return LOST;
     *device = &devices[index];
     return OK;
 }
 
 int nvmlDeviceGetName(Device *device, char *text, unsigned length) {
+    if (answers(device)) return LOST;
     strncpy(text, device->is_mig ? "Stand-in MIG 1g.10gb" : "Stand-in GPU", length);
     return OK;
 }
 
 int nvmlDeviceGetUUID(Device *device, char *text, unsigned length) {
-    strncpy(text, device->is_mig ? "MIG-0000" : device->index ? "GPU-1111" : "GPU-0000", length);
-    return OK;
+    const char digit = "0123456789abcdef"[device->index];
+    snprintf(text, length, device->is_mig ? "MIG-0000" : "GPU-%c%c%c%c", digit, digit, digit, digit);
+    return answers(device);
 }
 
 typedef struct { char legacy[16]; unsigned domain, bus, device, pci_device, sub_system; char bus_id[32]; } PciInfo;
 int nvmlDeviceGetPciInfo_v3(Device *device, PciInfo *info) {
     memset(info, 0, sizeof *info);
-    strcpy(info->bus_id, device->index ? "00000000:42:00.0" : "00000000:41:00.0");
-    return OK;
+    sprintf(info->bus_id, "00000000:%X:00.0", 0x41 + device->index);
+    return answers(device);
 }
 
 int nvmlDeviceGetMigMode(Device *device, unsigned *current, unsigned *pending) {
+    if (answers(device)) return LOST;
     *current = *pending = device->index == 1 && !device->is_mig && number("HVD_STAND_IN_MIG", 0);
     return OK;
 }
@@ -69,50 +93,66 @@ int nvmlDeviceIsMigDeviceHandle(Device *device, unsigned *is_mig) { *is_mig = (u
 /* GPU 1 is in MIG mode or too old: no utilisation. */
 int nvmlDeviceGetUtilizationRates(Device *device, unsigned rates[2]) {
     if (device->index == 1) return NOT_SUPPORTED;
-    rates[0] = 61;
+    static const unsigned use[16] = {61, 0, 87, 12, 99, 0, 45, 73, 30, 5, 100, 66, 50, 91, 8, 27};
+    rates[0] = use[device->index];
     rates[1] = 20;
-    return OK;
+    if (number("HVD_STAND_IN_WAVES", 0)) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        const double seconds = (double)(now.tv_sec % 100000) + now.tv_nsec / 1e9;
+        rates[0] = (unsigned)(50 + 45 * sin(seconds / (3 + device->index) + device->index) + (rand() % 5));
+    }
+    return answers(device);
 }
 
 typedef struct { unsigned version; unsigned long long total, reserved, free, used; } MemoryInfo;
 int nvmlDeviceGetMemoryInfo_v2(Device *device, MemoryInfo *info) {
-    (void)device;
     info->total = 100ULL << 30;
-    info->used = 41ULL << 30;
-    info->free = 59ULL << 30;
+    info->used = (41ULL - device->index) << 30;
+    info->free = info->total - info->used;
     info->reserved = 0;
-    return OK;
+    return answers(device);
 }
 
 int nvmlDeviceGetTemperature(Device *device, int sensor, unsigned *celsius) {
     (void)sensor;
-    *celsius = device->index ? 44 : 37;
-    return OK;
+    *celsius = device->index ? 43 + (unsigned)device->index : 37;
+    return answers(device);
 }
 int nvmlDeviceGetPowerUsage(Device *device, unsigned *milliwatts) {
     if (device->index == 1) return NO_PERMISSION;
-    *milliwatts = 120500;
-    return OK;
+    *milliwatts = 120500 + 30000 * (unsigned)device->index;
+    return answers(device);
 }
-int nvmlDeviceGetEnforcedPowerLimit(Device *device, unsigned *milliwatts) { (void)device; *milliwatts = 700000; return OK; }
-int nvmlDeviceGetNumFans(Device *device, unsigned *count) { (void)device; *count = 0; return OK; }
-int nvmlDeviceGetClockInfo(Device *device, int clock, unsigned *mhz) { (void)device; *mhz = clock == 2 ? 3201 : 1980; return OK; }
-int nvmlDeviceGetPerformanceState(Device *device, int *state) { (void)device; *state = 0; return OK; }
+int nvmlDeviceGetEnforcedPowerLimit(Device *device, unsigned *milliwatts) { *milliwatts = 700000; return answers(device); }
+int nvmlDeviceGetNumFans(Device *device, unsigned *count) { *count = device->index >= 3; return answers(device); }
+int nvmlDeviceGetFanSpeed_v2(Device *device, unsigned fan, unsigned *percent) { (void)fan; *percent = 30; return answers(device); }
+int nvmlDeviceGetClockInfo(Device *device, int clock, unsigned *mhz) { *mhz = clock == 2 ? 3201 : 1980; return answers(device); }
+int nvmlDeviceGetPerformanceState(Device *device, int *state) { *state = device->index == 3 ? 8 : 0; return answers(device); }
+int nvmlDeviceGetComputeMode(Device *device, int *mode) {
+    if (device->index == 1) return NO_PERMISSION;
+    *mode = device->index == 3 ? 3 : 0;
+    return answers(device);
+}
+int nvmlDeviceGetEccMode(Device *device, unsigned *current, unsigned *pending) {
+    if (device->index == 1) return NOT_SUPPORTED;
+    *current = *pending = device->index != 3;
+    return answers(device);
+}
 int nvmlDeviceGetTotalEccErrors(Device *device, int kind, int counter, unsigned long long *count) {
     (void)kind, (void)counter;
-    if (device->index == 1) return NOT_SUPPORTED;
+    if (device->index == 1 || device->index == 3) return NOT_SUPPORTED;
     *count = 0;
-    return OK;
+    return answers(device);
 }
 int nvmlDeviceGetPcieThroughput(Device *device, int counter, unsigned *kib_per_sec) {
-    (void)device;
     *kib_per_sec = counter == 0 ? 1000 : 2000;
-    return OK;
+    return answers(device);
 }
 
-/* GPU 0 has active links and GPM; GPU 1 has neither. */
+/* GPU 0 has active links and GPM; the others have neither. */
 int nvmlDeviceGetNvLinkState(Device *device, unsigned link, int *is_active) {
-    if (device->index == 1) return NOT_SUPPORTED;
+    if (device->index != 0) return NOT_SUPPORTED;
     *is_active = link < 4;
     return OK;
 }
@@ -136,7 +176,7 @@ typedef struct { unsigned pid; unsigned long long memory; unsigned gpu_instance,
 int nvmlDeviceGetComputeRunningProcesses_v3(Device *device, unsigned *count, Process *processes) {
     if (device->index != 0) {
         *count = 0;
-        return OK;
+        return answers(device);
     }
     if (*count < 2) {
         *count = 2;

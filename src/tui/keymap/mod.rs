@@ -85,6 +85,8 @@ pub enum Command {
     Clear,
     Copy,
     Log(LogCommand),
+    Sort,
+    Filter,
     /// Quit window: the run goes on.
     LeaveRunning,
     /// Quit window: the run is stopped first.
@@ -162,6 +164,8 @@ static TABLES: &[&[Binding]] = &[
     windows::HELP_SEARCH,
     windows::PALETTE,
     windows::DETAILS,
+    windows::FILTER_DEVICES,
+    windows::DEVICE,
     windows::LESSON,
     windows::DIFF,
     windows::SERIES,

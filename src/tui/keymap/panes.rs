@@ -81,8 +81,19 @@ pub static CHART: &[Binding] = &[
     row(In(Pane::Chart), &[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
 ];
 
-pub static DEVICES: &[Binding] =
-    &[row(In(Pane::Devices), UP, C::Up, "↑↓", "scroll", "scroll"), row(In(Pane::Devices), DOWN, C::Down, "", "", "")];
+pub static DEVICES: &[Binding] = &[
+    row(In(Pane::Devices), UP, C::Up, "↑↓", "choose", "choose a device"),
+    row(In(Pane::Devices), DOWN, C::Down, "", "", ""),
+    row(In(Pane::Devices), LEFT, C::Left, "←→", "field", "choose a figure: its value, or why there is none"),
+    row(In(Pane::Devices), RIGHT, C::Right, "", "", ""),
+    row(In(Pane::Devices), ENTER, C::Accept, "Enter", "details", "all figures of the device, or why they are missing"),
+    row(In(Pane::Devices), &[Char('s')], C::Sort, "s", "sort", "order by index, use, memory, power, temperature"),
+    row(In(Pane::Devices), &[Char('/')], C::Filter, "/", "filter", "show only devices, ranks or processes with this text"),
+    row(In(Pane::Devices), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(In(Pane::Devices), &[Code(K::PageDown)], C::PageDown, "", "", ""),
+    row(In(Pane::Devices), &[Code(K::Home), Char('g')], C::First, "", "", ""),
+    row(In(Pane::Devices), &[Code(K::End), Char('G')], C::Last, "", "", ""),
+];
 
 pub static RUNS: &[Binding] = &[
     row(In(Pane::Runs), UP, C::Up, "↑↓", "choose", "choose a run: log, chart and header show it"),

@@ -70,6 +70,22 @@ pub static DETAILS: &[Binding] = &[
     row(Window(ModeKind::Details), &[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
 
+pub static FILTER_DEVICES: &[Binding] = &[
+    row(Window(ModeKind::FilterDevices), ENTER, C::Accept, "Enter", "keep", "keep the filter"),
+    row(Window(ModeKind::FilterDevices), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "show all", "show all devices again"),
+    row(Window(ModeKind::FilterDevices), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::FilterDevices), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
+    row(Window(ModeKind::FilterDevices), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
+pub static DEVICE: &[Binding] = &[
+    row(Window(ModeKind::Device), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Device), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Device), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Device), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Device), &[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
 pub static LESSON: &[Binding] = &[
     row(Window(ModeKind::Lesson), UP, C::Up, "↑↓", "scroll", ""),
     row(Window(ModeKind::Lesson), DOWN, C::Down, "", "", ""),

@@ -12,15 +12,16 @@ use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, details, diff, help, lesson, palette, series, window_frame};
+use super::{centred, details, devices, diff, help, lesson, palette, series, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
         return page.draw(frame, state);
     }
     match &state.mode {
-        Mode::Normal | Mode::Edit { .. } | Mode::LogPrompt { .. } => {}
-        Mode::Help { .. } | Mode::Details { .. } | Mode::Lesson { .. } | Mode::Diff { .. } | Mode::Series { .. } => {}
+        Mode::Normal | Mode::Edit { .. } | Mode::LogPrompt { .. } | Mode::FilterDevices => {}
+        Mode::Help { .. } | Mode::Details { .. } | Mode::Device { .. } | Mode::Lesson { .. } => {}
+        Mode::Diff { .. } | Mode::Series { .. } => {}
         Mode::ConfirmAblation => question(frame, area, state, "Ablation", &series::ablation_question(state)),
         Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
         Mode::Continue { run, done, more } => {
@@ -90,6 +91,12 @@ fn page(state: &State, area: Rect) -> Option<Page> {
         Mode::Details { run, scroll } => {
             let width = width.min(110);
             (format!("Run {run}"), width, details::lines(state, *run, width.saturating_sub(4) as usize), *scroll)
+        }
+        Mode::Device { scroll } => {
+            let row = state.devices.chosen()?;
+            let width = width.min(90);
+            let lines = devices::details(state, row, width.saturating_sub(4) as usize);
+            (format!("{} on {}", row.title(), row.sample.host), width, lines, *scroll)
         }
         Mode::Lesson { number, scroll, hints, typed } => {
             let lesson = state.course.lessons.lesson(*number)?;

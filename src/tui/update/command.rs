@@ -8,7 +8,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{Pane, State};
-use super::{exercise, lesson, log, mouse, series, watch, window};
+use super::{devices, exercise, lesson, log, mouse, series, watch, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 
@@ -83,7 +83,7 @@ fn in_pane(state: &mut State, command: Command) -> Vec<Effect> {
             }
         },
         Pane::Settings => return settings(state, command),
-        Pane::Devices => state.devices_scroll = moved(state.devices_scroll, device_rows(state), command),
+        Pane::Devices => return devices::obey(state, command),
         Pane::Chart => chart_view::obey(state, command),
         Pane::Log => return log::obey(state, command),
         Pane::Runs => {
@@ -137,13 +137,6 @@ pub fn moved(place: usize, len: usize, command: Command) -> usize {
         Command::Last => last,
         _ => place.min(last),
     }
-}
-
-fn device_rows(state: &State) -> usize {
-    state
-        .devices
-        .as_ref()
-        .map_or(0, |sample| sample.devices.iter().map(|device| 1 + device.core_percent.len() + device.processes.len()).sum())
 }
 
 fn turn(state: &mut State, by: usize) {

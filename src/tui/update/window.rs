@@ -11,7 +11,7 @@ use super::super::pane::details;
 use super::super::pane::window::last_scroll;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, exercise, lesson, log, palette, series};
+use super::{command, devices, exercise, lesson, log, palette, series};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -50,6 +50,13 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
                 Vec::new()
             }
         },
+        Mode::FilterDevices => devices::filter(state, command),
+        Mode::Device { scroll } => {
+            if command != Command::Back {
+                state.mode = Mode::Device { scroll: scrolled(scroll, last, command) };
+            }
+            Vec::new()
+        }
         Mode::Lesson { number, scroll, hints, typed } => {
             state.mode = Mode::Lesson { number, scroll: scrolled(scroll, last, command), hints, typed };
             lesson::obey(state, command)

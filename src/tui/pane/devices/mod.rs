@@ -1,0 +1,184 @@
+//! What the devices are doing, in whatever room there is: a table, totals, graphs of the last minutes, processes.
+//!
+//! Never shows 0 for what a device does not tell: `N/A`, and why under the cursor.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::super::devices_view::{DeviceOrder, Row};
+use super::super::mode::Mode;
+use super::super::state::{Pane, State};
+use super::super::theme::Theme;
+use super::{cut, frame_of};
+use crate::domain::device::{DeviceKind, DeviceSample, Reading};
+
+mod cells;
+mod cpu;
+mod details;
+mod graph;
+mod processes;
+mod table;
+mod totals;
+
+pub use details::lines as details;
+
+/// Title, two lines of braille and the time axis.
+const LEAST_GRAPH: u16 = 4;
+/// What the pane would like to have for a graph.
+const WISHED_GRAPH: u16 = 5;
+
+pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
+    let theme = state.theme;
+    let view = &state.devices;
+    let mut block = frame_of(state, Pane::Devices, heading(state));
+    if let Some(line) = filter_line(state) {
+        block = block.title_bottom(line.right_aligned());
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let rows = view.rows();
+    if view.hosts().next().is_none() {
+        return say(frame, inner, theme, "looking for devices …");
+    }
+    if rows.is_empty() {
+        let text = match view.filter.as_str() {
+            "" => "this host lists no devices",
+            _ => "no device, rank or process has the text of the filter: / changes it",
+        };
+        return say(frame, inner, theme, text);
+    }
+    let is_focused = state.focus == Pane::Devices;
+    let under_cursor = u16::from(is_focused && inner.height >= 4);
+    let [upper, focus] = Layout::vertical([Constraint::Fill(1), Constraint::Length(under_cursor)]).areas(inner);
+    match rows.iter().any(|row| is_gpu(row.device)) {
+        true => gpus(frame, upper, state, &rows),
+        false => cpus(frame, upper, state, &rows),
+    }
+    if let Some(row) = view.chosen().filter(|_| under_cursor > 0) {
+        frame.render_widget(fact_line(state, row, inner.width as usize), focus);
+    }
+}
+
+/// Rows that the devices would like to have.
+pub fn rows(state: &State) -> u16 {
+    let rows = state.devices.rows();
+    let wish = match rows.iter().any(|row| is_gpu(row.device)) {
+        // Head, a line each, and the line under the cursor; graphs take what is left over.
+        true => rows.len() + 2,
+        // Facts, cores, two ranks, why there is no GPU, and the line under the cursor.
+        false => 6,
+    };
+    u16::try_from(wish).unwrap_or(u16::MAX / 2)
+}
+
+/// The table above; below it, by importance, what there is room for.
+fn gpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
+    let (width, height) = (area.width as usize, area.height as usize);
+    let processes = processes::lines(state, rows, width);
+    // Several hosts have their totals as headings in the table.
+    let several_hosts = state.devices.hosts().nth(1).is_some();
+    let totals: Vec<Line> = match rows {
+        [first, _, ..] if !several_hosts => vec![totals::line(state.theme, first.sample, width)],
+        _ => Vec::new(),
+    };
+    let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
+    let table = table::Table::fitting(width, two_lines);
+    let table_height = table.height_of(state, rows).min(height);
+    let mut left = height - table_height;
+    let totals_height = if left >= totals.len() { totals.len() } else { 0 };
+    left -= totals_height;
+    let least_graph = usize::from(LEAST_GRAPH);
+    let (graph_height, processes_height) = match left {
+        // A head without a process under it says nothing.
+        few if few < least_graph => (0, if few >= 2 { few.min(processes.len()) } else { 0 }),
+        some => {
+            let processes_height = processes.len().min((some - least_graph).max(some / 3)).min(some - least_graph);
+            let processes_height = if processes_height < 2 { 0 } else { processes_height };
+            (some - processes_height, processes_height)
+        }
+    };
+    let lengths = [table_height, totals_height, graph_height, processes_height].map(|length| Constraint::Length(length as u16));
+    let [at_table, at_totals, at_graphs, at_processes] = Layout::vertical(lengths).areas(area);
+    frame.render_widget(Paragraph::new(table.lines(state, rows, table_height)), at_table);
+    frame.render_widget(Paragraph::new(totals), at_totals);
+    graph::grid(frame, at_graphs, state, rows);
+    frame.render_widget(Paragraph::new(processes), at_processes);
+}
+
+/// Hosts without a GPU, one below the other; a graph of the chosen one where there is room.
+fn cpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
+    let mut lines: Vec<Line> = rows.iter().flat_map(|row| cpu::lines(state, *row, area.width as usize)).collect();
+    let height = area.height as usize;
+    let graph_height = height.saturating_sub(lines.len());
+    let graph_height = if graph_height < usize::from(LEAST_GRAPH) { 0 } else { graph_height };
+    let room = height - graph_height;
+    if lines.len() > room {
+        let hidden = lines.len() + 1 - room.min(lines.len());
+        lines.truncate(room.saturating_sub(1));
+        lines.push(Line::styled(format!(" … {hidden} more lines: z gives this pane the screen"), state.theme.dim()));
+    }
+    let [text, graphs] = Layout::vertical([Constraint::Length(room as u16), Constraint::Length(graph_height as u16)]).areas(area);
+    frame.render_widget(Paragraph::new(lines), text);
+    graph::grid(frame, graphs, state, rows);
+}
+
+fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
+    let lines = super::wrap(text, area.width.saturating_sub(1) as usize);
+    let lines: Vec<Line> = lines.into_iter().map(|line| Line::styled(format!(" {line}"), theme.dim())).collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// What kind, where, and in what order.
+fn heading(state: &State) -> Vec<Span<'static>> {
+    let theme = state.theme;
+    let view = &state.devices;
+    let mut hosts = view.hosts();
+    let Some(first) = hosts.next() else { return Vec::new() };
+    let has_gpu = view.hosts().any(|sample| sample.devices.iter().any(is_gpu));
+    let kind = if has_gpu { "GPU" } else { "CPU" };
+    let more = match hosts.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let mut text = format!("{kind} · {}{more} ", first.host);
+    if view.order != DeviceOrder::Index {
+        text.push_str(&format!("· by {} ", view.order.name()));
+    }
+    vec![Span::styled(text, theme.dim())]
+}
+
+/// The filter that is in force or being typed, on the lower border.
+fn filter_line(state: &State) -> Option<Line<'static>> {
+    let view = &state.devices;
+    let typing = state.mode == Mode::FilterDevices;
+    if !typing && view.filter.is_empty() {
+        return None;
+    }
+    let cursor = if typing { "▏" } else { "" };
+    let hidden = match view.hidden() {
+        0 => String::new(),
+        hidden => format!(" {hidden} hidden"),
+    };
+    let text = Span::styled(format!(" /{}{cursor}", view.filter), state.theme.key());
+    Some(Line::from(vec![text, Span::styled(format!("{hidden} "), state.theme.dim())]))
+}
+
+/// The figure under the cursor in full: its value, or why there is none.
+fn fact_line(state: &State, row: Row, width: usize) -> Line<'static> {
+    let theme = state.theme;
+    let facts = row.device.facts();
+    let Some((name, fact)) = facts.get(state.devices.field.min(facts.len().saturating_sub(1))) else { return Line::raw("") };
+    let subject = format!(" ▸ {} · {name}: ", row.title());
+    let (value, style) = match fact {
+        Reading::Value(text) => (text.clone(), theme.strong()),
+        Reading::Missing { missing } => (format!("N/A, {missing}"), theme.warn()),
+    };
+    let left = width.saturating_sub(subject.chars().count());
+    Line::from(vec![Span::styled(subject, theme.dim()), Span::styled(cut(&value, left), style)])
+}
+
+fn is_gpu(device: &DeviceSample) -> bool {
+    device.kind == DeviceKind::Gpu
+}
