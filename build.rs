@@ -22,6 +22,9 @@ fn main() {
     compile_cpp();
     let mut folders: Vec<PathBuf> = std::env::var_os("LIBTORCH").map(|root| Path::new(&root).join("lib")).into_iter().collect();
     folders.extend(mpi_library_folders(&mpicc));
+    // For programs that use the library, such as the learner's own.
+    let joined: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    println!("cargo:libraries={}", joined.join(":"));
     for folder in &folders {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
     }

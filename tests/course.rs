@@ -8,6 +8,8 @@ mod checks;
 mod class;
 #[path = "course/contrast.rs"]
 mod contrast;
+#[path = "course/exercise.rs"]
+mod exercise;
 #[path = "course/good.rs"]
 mod good;
 // Shared with tests/launch.rs, which uses the other half of it.

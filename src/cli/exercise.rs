@@ -1,18 +1,33 @@
-//! `hvd-lab exercise`: the learner's own trainer.
+//! `hvd-lab exercise`: the learner's own trainer, to complete, build, run and compare with the solution.
 //!
 //! Never draws a screen.
 
-use std::io::{self, IsTerminal};
-use std::process::ExitCode;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-use super::lessons;
+use anyhow::Context;
+
+use super::{Usage, follow, lessons};
+use crate::course::judge;
 use crate::domain::step::Step;
-use crate::exercise::{self, Diff, Role, Row};
+use crate::exercise::{self, Built, Diff, Folder, Role, Row, Watch, attempt, editor, places};
+use crate::launch;
+use crate::runs::{Follower, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
+  hvd-lab exercise start                  your copy of the serial trainer, with a TODO at each place of the ten steps
+  hvd-lab exercise edit                   open it in VISUAL or EDITOR at the next TODO
+  hvd-lab exercise run                    build it, run it on two ranks, and check what it did
+  hvd-lab exercise watch                  the same at every save
   hvd-lab exercise diff --step 4          exactly what step 4 changes in the trainer
-  hvd-lab exercise diff --step 4 | less";
+  hvd-lab exercise diff                   yours against the solution
+  hvd-lab exercise reset --step 4         step 4 as it was; the old file is kept
+
+A step is done when a run of your program shows it (`hvd-lab progress`). A program that hangs is ended and explained.
+Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not pass, 2 bad input.";
 
 /// Complete the trainer yourself, step by step.
 #[derive(Debug, clap::Args)]
@@ -24,24 +39,148 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// What a step changes.
+    /// Make your copy of the program, unless there is one.
+    Start,
+    /// Where your copy is.
+    Path,
+    /// Open it in VISUAL or EDITOR at the next TODO.
+    Edit,
+    /// Build it, and show what the compiler says.
+    Build,
+    /// Build it, run it on two ranks, and check what it did.
+    Run,
+    /// Build, run and check at every save, until Ctrl-C.
+    Watch,
+    /// Put a step, or all of it, back to what it was; the old file is kept.
+    Reset {
+        /// This step alone: from its comment to the next blank line, at each of its places.
+        #[arg(long, value_name = "N", value_parser = lessons::step)]
+        step: Option<Step>,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// What a step changes; without --step, yours against the solution of the steps that you have done.
     Diff {
         /// The step, 1 to 10.
         #[arg(long, value_name = "N", value_parser = lessons::step)]
-        step: Step,
-        /// Before and after beside each other, from 108 columns on.
+        step: Option<Step>,
+        /// Yours against the solution after this step.
+        #[arg(long, requires = "step")]
+        mine: bool,
+        /// Beside each other, from 108 columns on.
         #[arg(long)]
         side_by_side: bool,
     },
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let home = RunStore::default_home()?;
+    let folder = Folder::of(&home);
     match args.what {
-        What::Diff { step, side_by_side } => {
-            super::print(&text(&exercise::rows(&Diff::of_step(step), columns(), side_by_side)))?;
+        What::Start => {
+            let what = if folder.start()? { "made" } else { "there already" };
+            super::print(&format!("{}\n", folder.program().display()))?;
+            eprintln!("hvd-lab: {what}; {}", next_in_words(&folder.read()?));
+            Ok(ExitCode::SUCCESS)
+        }
+        What::Path => {
+            super::print(&format!("{}\n", folder.program().display()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        What::Edit => edit(&folder),
+        What::Build => Ok(if build(&folder)?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+        What::Run => attempt(&home, &folder),
+        What::Watch => watch(&home, &folder),
+        What::Reset { step, yes } => reset(&folder, step, yes),
+        What::Diff { step, mine, side_by_side } => {
+            let diff = match (step, mine) {
+                (Some(step), false) => Diff::of_step(step),
+                (Some(step), true) => Diff::to_solution(&folder.read()?, step),
+                (None, _) => {
+                    let text = folder.read()?;
+                    Diff::to_solution(&text, places::reached(&text))
+                }
+            };
+            super::print(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+fn next_in_words(text: &str) -> String {
+    match places::next(text) {
+        Some((step, line)) => format!("next: step {} ({}), line {line}", step.number(), step.title()),
+        None => "no TODO is left".into(),
+    }
+}
+
+fn edit(folder: &Folder) -> anyhow::Result<ExitCode> {
+    folder.start()?;
+    let line = places::next(&folder.read()?).map_or(1, |(_, line)| line);
+    let words = editor::command(&folder.program(), line);
+    let status = Command::new(&words[0]).args(&words[1..]).status();
+    let status = status.with_context(|| format!("cannot start the editor `{}`: set EDITOR to one that is there", words[0]))?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The program, if it builds; else the errors are told.
+fn build(folder: &Folder) -> anyhow::Result<Option<std::path::PathBuf>> {
+    eprintln!("hvd-lab: building {} (the first time takes longer) ...", folder.program().display());
+    match exercise::build(folder)? {
+        Built::Program(program) => Ok(Some(program)),
+        Built::Errors { errors, said } => {
+            super::print(&attempt::errors_in_words(&errors, &said))?;
+            Ok(None)
+        }
+    }
+}
+
+fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
+    let source = folder.read()?;
+    let Some(program) = build(folder)? else { return Ok(ExitCode::FAILURE) };
+    let store = RunStore::open(home)?;
+    let run = launch::start(&store, attempt::request(program, &source))?;
+    follow::follow(&store, run, Follower::new(store.folder(run)), false)?;
+    let judged = judge(&store, home, run, None)?;
+    super::print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
+    judged.reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    judged.new.iter().for_each(|step| eprintln!("hvd-lab: step {} is done: {}", step.number(), step.title()));
+    let has_passed = attempt::has_passed(&judged.verdicts, places::done(&source));
+    Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn watch(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
+    folder.start()?;
+    let watch = Watch::start(folder)
+        .with_context(|| format!("{} cannot be watched: run `hvd-lab exercise run` after each save", folder.path().display()))?;
+    loop {
+        if let Err(error) = attempt(home, folder) {
+            eprintln!("hvd-lab: {error:#}");
+        }
+        eprintln!("hvd-lab: waiting for the next save of {} (Ctrl-C leaves)", folder.program().display());
+        while !watch.next(Duration::from_secs(3600)) {}
+    }
+}
+
+fn reset(folder: &Folder, step: Option<Step>, yes: bool) -> anyhow::Result<ExitCode> {
+    let what = step.map_or("the whole program".to_owned(), |step| format!("step {}", step.number()));
+    if !yes {
+        if !io::stdin().is_terminal() {
+            return Err(Usage(format!("reset of {what} asks first: add --yes where nobody can answer")).into());
+        }
+        eprint!("Put {what} back to what it was? The old file is kept. [y/N] ");
+        io::stderr().flush()?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        if !answer.trim().eq_ignore_ascii_case("y") {
+            eprintln!("hvd-lab: left as it is");
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    let backup = folder.reset(step)?;
+    eprintln!("hvd-lab: {what} is as it was; what you had is in {}", backup.display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Of the terminal; a pipe has no width, and gets lines as they are.

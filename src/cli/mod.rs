@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 
 use crate::course::{CatalogError, ProgressError};
 use crate::dataset::DatasetError;
+use crate::exercise::ExerciseError;
 use crate::launch::{LaunchError, supervisor};
 use crate::runs::StoreError;
 use crate::tui;
@@ -145,6 +146,7 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
             || cause.is::<DatasetError>()
             || cause.is::<CatalogError>()
             || cause.is::<ProgressError>()
+            || cause.is::<ExerciseError>()
             || cause.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_bad_input)
     });
     ExitCode::from(if is_bad_input { 2 } else { 1 })

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::{Evidence, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
-use crate::domain::step::Step;
+use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunRecord, RunStore};
 
 /// What came of judging a run.
@@ -27,6 +27,8 @@ pub fn judge(store: &RunStore, home: &Path, run: RunId, step: Option<Step>) -> R
     let record = store.record(run)?;
     let evidence = Evidence::of(&store.folder(run), &record);
     let verdicts = step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
-    let (new, reading) = ProgressFile::of(home).update(|progress| progress.note(&verdicts, record.spec.steps, run))?;
+    // What a program of the learner's own says of its steps is no evidence: what it did decides.
+    let steps = if record.program.is_some() { StepSet::ALL } else { record.spec.steps };
+    let (new, reading) = ProgressFile::of(home).update(|progress| progress.note(&verdicts, steps, run))?;
     Ok(Judged { record, verdicts, new, reading })
 }

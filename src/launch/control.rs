@@ -26,6 +26,8 @@ pub struct StartRequest {
     /// A folder with the four files of the user's own.
     pub data_dir: Option<PathBuf>,
     pub name: Option<String>,
+    /// A program of the learner's own, to be run instead of hvd-train.
+    pub program: Option<PathBuf>,
     /// Download nothing.
     pub offline: bool,
     /// Start more ranks than the machine has room for.
@@ -34,7 +36,7 @@ pub struct StartRequest {
 
 impl StartRequest {
     pub fn new(spec: RunSpec, preset: impl Into<String>) -> StartRequest {
-        StartRequest { spec, preset: preset.into(), data_dir: None, name: None, offline: false, force: false }
+        StartRequest { spec, preset: preset.into(), data_dir: None, name: None, program: None, offline: false, force: false }
     }
 }
 
@@ -63,11 +65,12 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     if let Some(problem) = request.spec.problem() {
         return Err(LaunchError::Spec(problem));
     }
-    let setup = Setup::detect()?;
+    let setup = Setup::detect(request.program.as_deref())?;
     let images = prepare::expected(&request.spec.data, request.data_dir.as_deref(), request.offline)?;
     let (spec, log_dir) = (&request.spec, folder.log_dir());
     let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
-    if !spec.trainer_flags.is_empty() {
+    // A program that someone is working on may do anything, also never answer.
+    if !spec.trainer_flags.is_empty() && request.program.is_none() {
         setup.ask_trainer(&line)?;
     }
     Ok(Plan { request, images, setup, line })
@@ -87,6 +90,7 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         spec: request.spec,
         data_label: images.label,
         data_dir: request.data_dir,
+        program: request.program,
         offline: request.offline,
         force: request.force,
         created_s: host::now_s(),
@@ -121,6 +125,7 @@ pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<
         spec: record.spec.clone(),
         preset: record.preset.clone(),
         data_dir: record.data_dir.clone(),
+        program: record.program.clone(),
         name: None,
         offline: record.offline,
         force: record.force,

@@ -20,6 +20,8 @@ pub enum LaunchError {
     NoTrainer { beside: PathBuf },
     #[error("HVD_TRAIN is {}, and there is no program: point it at hvd-train, or unset it", path.display())]
     TrainerIsNoProgram { path: PathBuf },
+    #[error("the program {} is not there any more: build it again with `hvd-lab exercise run`", path.display())]
+    NoProgram { path: PathBuf },
     #[error("mpirun was not found: run `make setup`, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it")]
     NoLauncher,
     #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]

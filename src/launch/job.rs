@@ -30,6 +30,9 @@ use crate::telemetry::{self, Sampler};
 const GRACE: Duration = Duration::from_secs(5);
 /// For the rest of the job to end after one rank failed or vanished, before it is ended.
 const FAILURE_GRACE: Duration = Duration::from_secs(3);
+/// For any rank of a program that someone is working on to report anything, before it is taken for stuck. More than the
+/// ranks themselves wait for each other, for they can say more.
+pub(super) const PATIENCE: Duration = Duration::from_secs(16);
 /// Between looks at whether the ranks are still there.
 const ROLL_CALL_EVERY: Duration = Duration::from_secs(1);
 /// For output still on its way when the launcher has ended.
@@ -58,9 +61,14 @@ pub(super) struct Job {
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
+    /// How long the ranks may be silent, and since when they are.
+    patience: Option<Duration>,
+    quiet_since: Instant,
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
+    /// Why the ranks were taken for stuck.
+    stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
     broken: Option<String>,
 }
@@ -118,10 +126,18 @@ impl Job {
             _scratch: scratch,
             failed_at: None,
             vanished_at: None,
+            patience: None,
+            quiet_since: Instant::now(),
             kill_at: None,
             asked_to_stop: false,
+            stuck: None,
             broken: None,
         })
+    }
+
+    /// Take the ranks for stuck, and end them, when none has reported anything for so long; never without.
+    pub fn with_patience(self, patience: Option<Duration>) -> Job {
+        Job { patience, ..self }
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
@@ -147,6 +163,7 @@ impl Job {
                     self.heed(written);
                 }
                 _ = roll_call.tick() => self.call_the_roll(),
+                () = at(self.patience.map(|patience| self.quiet_since + patience)), if self.kill_at.is_none() => self.give_up(),
                 () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.kill_at) => {
@@ -161,13 +178,17 @@ impl Job {
         let evidence = &self.journal.evidence;
         let broken = self.broken.take();
         let exit_code = if broken.is_some() { Some(2) } else { exit.and_then(|exit| exit.code()) };
-        let verdict = judge(evidence, exit, self.asked_to_stop, broken);
+        let verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
         End { verdict, exit_code, versions: evidence.versions.clone() }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
         match self.journal.take(line) {
             Ok(event) => {
+                // A rank that warns of waiting has not got on.
+                if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
+                    self.quiet_since = Instant::now();
+                }
                 if matches!(event, Some(Event::Fatal { .. })) {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
                 }
@@ -196,6 +217,19 @@ impl Job {
             self.broken.get_or_insert(error.to_string());
             self.begin_end();
         }
+    }
+
+    /// Nobody reports any more, and nobody says why.
+    fn give_up(&mut self) {
+        let seconds = self.patience.unwrap_or_default().as_secs();
+        let place = |process: usize| match self.journal.evidence.steps.get(&process) {
+            Some((epoch, batch)) => format!("process {process} after epoch {epoch}, batch {batch}"),
+            None => format!("process {process} before its first batch"),
+        };
+        let places: Vec<String> = (0..self.np.min(4)).map(place).collect();
+        let cause = format!("no rank got on for {seconds} s, so it was ended: a loop that never ends? Last seen: ");
+        self.stuck = Some(cause + &places.join(", "));
+        self.begin_end();
     }
 
     fn call_the_roll(&mut self) {

@@ -41,12 +41,16 @@ pub struct Machine {
 }
 
 impl Setup {
-    /// Find launcher and trainer, and look at the machine. Takes a few milliseconds.
+    /// Find the launcher, and the trainer if no `program` takes its place, and look at the machine. Takes a few milliseconds.
     ///
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoTrainer`].
-    pub fn detect() -> Result<Setup, LaunchError> {
-        let hvd_train = find_trainer()?;
+    pub fn detect(program: Option<&Path>) -> Result<Setup, LaunchError> {
+        let hvd_train = match program {
+            Some(program) if is_program(program) => program.to_owned(),
+            Some(program) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
+            None => find_trainer()?,
+        };
         let Launcher { mpirun, flavour, version } = Launcher::detect()?;
         Ok(Setup { flavour, mpirun_version: version, mpirun, hvd_train, machine: Machine::detect() })
     }

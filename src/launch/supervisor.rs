@@ -141,7 +141,7 @@ impl Supervisor {
 
     /// The command line of this attempt, entered into the record.
     fn command(&mut self, images: &Images) -> Result<(CommandLine, Flavour), String> {
-        let setup = Setup::detect().map_err(|error| error.to_string())?;
+        let setup = Setup::detect(self.record.program.as_deref()).map_err(|error| error.to_string())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
         let mut line = command_line(&record.spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
@@ -163,7 +163,8 @@ impl Supervisor {
         let np = self.record.spec.np;
         self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
-        let mut job = Job::start(folder, np, line, flavour)?;
+        let patience = self.record.program.is_some().then_some(job::PATIENCE);
+        let mut job = Job::start(folder, np, line, flavour)?.with_patience(patience);
         let end = job
             .follow(stop, &mut |state, message| {
                 // A status that cannot be written now is written at the next change, or its error told at the end.

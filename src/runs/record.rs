@@ -31,6 +31,9 @@ pub struct RunRecord {
     /// The data folder of the user's own, if one was named.
     #[serde(default)]
     pub data_dir: Option<PathBuf>,
+    /// The learner's own program, which is run instead of hvd-train.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
     /// Nothing may be downloaded for it.
     #[serde(default)]
     pub offline: bool,

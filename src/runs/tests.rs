@@ -30,6 +30,7 @@ pub(super) fn record(np: usize) -> RunRecord {
         spec: RunSpec { np, target_accuracy: 0.75, ..RunSpec::sample() },
         data_label: "Fashion-MNIST".into(),
         data_dir: None,
+        program: None,
         offline: false,
         force: false,
         created_s: 1.0,

@@ -154,6 +154,7 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
             spec: spec(np, StepSet::ALL),
             data_label: "Fashion-MNIST".into(),
             data_dir: None,
+            program: None,
             offline: false,
             force: false,
             created_s: START,

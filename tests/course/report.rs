@@ -26,6 +26,7 @@ fn run(id: u32, spec: RunSpec, images_per_sec: f64) -> RunSummary {
         preset: "cpu".into(),
         data_label: "generated garments".into(),
         data_dir: Some("/home/ada/secret".into()),
+        program: None,
         offline: false,
         force: false,
         created_s: NOW_S - 100.0,

@@ -1,0 +1,93 @@
+//! Waits until the learner saves the program.
+//!
+//! Never builds: it only says that there is something new.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use notify::{Config, Event, PollWatcher, RecursiveMode, Watcher};
+
+use super::folder::Folder;
+
+/// Editors write a file in several steps: it is saved when nothing more happened for so long.
+const QUIET: Duration = Duration::from_millis(200);
+/// Where the system tells nothing (network file systems), the file is looked at so often.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Tells of every save.
+pub struct Watch {
+    saved: Receiver<()>,
+    _watchers: Vec<Box<dyn Watcher + Send>>,
+}
+
+impl Watch {
+    /// # Errors
+    /// The folder cannot be watched.
+    pub fn start(folder: &Folder) -> notify::Result<Watch> {
+        let (sender, saved) = channel();
+        let program = folder.program();
+        let tell = move |event: notify::Result<Event>| {
+            let is_change = |event: &Event| !event.kind.is_access() && event.paths.iter().any(|path| is_same(path, &program));
+            if event.is_ok_and(|event| is_change(&event)) {
+                // Nobody waits any more only at the very end.
+                let _ = sender.send(());
+            }
+        };
+        // The folder, not the file: many editors put a new file in the place of the old one.
+        let native = notify::recommended_watcher(tell.clone()).and_then(|mut watcher| {
+            watcher.watch(folder.path(), RecursiveMode::NonRecursive)?;
+            Ok(Box::new(watcher) as Box<dyn Watcher + Send>)
+        });
+        let watcher = match native {
+            Ok(watcher) => watcher,
+            Err(_) => {
+                let mut watcher = PollWatcher::new(tell, Config::default().with_poll_interval(LOOK_EVERY))?;
+                watcher.watch(folder.path(), RecursiveMode::NonRecursive)?;
+                Box::new(watcher)
+            }
+        };
+        Ok(Watch { saved, _watchers: vec![watcher] })
+    }
+
+    /// Wait for the next save, for `limit` at most; whether there was one.
+    pub fn next(&self, limit: Duration) -> bool {
+        match self.saved.recv_timeout(limit) {
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+            Ok(()) => {
+                while self.saved.recv_timeout(QUIET).is_ok() {}
+                true
+            }
+        }
+    }
+}
+
+fn is_same(path: &Path, program: &Path) -> bool {
+    path.file_name() == program.file_name()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_save_is_told_once_however_it_is_written() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::of(home.path());
+        folder.start().unwrap();
+        let watch = Watch::start(&folder).unwrap();
+        assert!(!watch.next(Duration::from_millis(300)), "nothing was saved");
+        fs::write(folder.program(), "one").unwrap();
+        fs::write(folder.program(), "two").unwrap();
+        assert!(watch.next(Duration::from_secs(10)));
+        assert!(!watch.next(Duration::from_millis(300)), "one save, told twice");
+        let new = folder.path().join("swap");
+        fs::write(&new, "three").unwrap();
+        fs::rename(new, folder.program()).unwrap();
+        assert!(watch.next(Duration::from_secs(10)));
+        fs::write(folder.path().join("Cargo.toml"), "").unwrap();
+        assert!(!watch.next(Duration::from_millis(300)), "another file");
+    }
+}
