@@ -4,6 +4,8 @@
 
 #[path = "launch/input.rs"]
 mod input;
+#[path = "launch/kept.rs"]
+mod kept;
 #[path = "launch/lab.rs"]
 mod lab;
 #[path = "launch/launchers.rs"]

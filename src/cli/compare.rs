@@ -122,7 +122,7 @@ fn published(row: &Published) -> Vec<String> {
         row.label.clone(),
         row.np.to_string(),
         or_dash(row.rate()),
-        or_dash(row.speedup().map(times)),
+        or_dash(row.speedup.map(times)),
         or_dash(row.scaling_efficiency().map(units::percent)),
         or_dash(row.speedup_to_target.map(times)),
         or_dash(row.duration()),

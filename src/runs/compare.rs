@@ -61,7 +61,10 @@ pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'s
     if with.data_label != record.data_label {
         return Err("other data than the baseline");
     }
-    Ok(speedup::compare(&run.figures, &baseline.figures))
+    let gained = speedup::compare(&run.figures, &baseline.figures);
+    // Sooner at another target is no gain.
+    let same_target = with.spec.target_accuracy == record.spec.target_accuracy;
+    Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })
 }
 
 /// In what two runs differ: steps and settings in alphabetical order, then images, host and the versions of the code.
@@ -73,6 +76,9 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
         }
     };
     also("images", baseline.data_label.clone(), run.data_label.clone());
+    // Which code was run: a learner's own program, and below, the versions of what it is built on.
+    let program = |of: &RunRecord| of.program.as_ref().map_or("hvd-train".to_owned(), |path| path.display().to_string());
+    also("program", program(baseline), program(run));
     also("host", baseline.host.clone(), run.host.clone());
     // Only those that the other has not.
     let versions = |of: &RunRecord, other: &RunRecord| {

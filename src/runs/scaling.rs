@@ -39,7 +39,7 @@ impl Scaling {
         let published = report.published.iter().flat_map(|source| {
             let drawn = source.rows.iter().filter(|row| baseline_np == 1 && row.np <= 2 * most.max(2));
             drawn.filter_map(|row| {
-                Some(Point { np: row.np, speedup: row.speedup()?, label: format!("{}: {}", source.name, row.label) })
+                Some(Point { np: row.np, speedup: row.speedup?, label: format!("{}: {}", source.name, row.label) })
             })
         });
         let published: Vec<Point> = published.collect();

@@ -2,6 +2,7 @@
 //!
 //! Never done inside `update`: `runner` does it, off the thread that draws.
 
+use super::runs_view::Change;
 use crate::course::{Prediction, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::run::RunSpec;
@@ -32,6 +33,8 @@ pub enum Effect {
         name: String,
     },
     ListRuns,
+    /// Change something in the run folders.
+    Change(Change),
     /// What this run shows of each step.
     Judge(RunId),
     /// Keep this series in the place of the one before, and begin it.

@@ -6,6 +6,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::curves::Curves;
 use super::looks::Background;
+use super::runs_view::Changed;
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
@@ -40,6 +41,8 @@ pub enum Message {
     Data(DataInfo),
     Started(RunId),
     Continued(RunId),
+    /// The run folders were changed as asked.
+    Changed(Changed),
     /// An effect did what it should, and the user should know.
     Done(String),
     /// An effect failed: what, the value, what to do.

@@ -42,6 +42,7 @@ mod phases;
 mod printed;
 mod reply;
 mod runner;
+mod runs_view;
 #[cfg(test)]
 mod samples;
 mod settings;

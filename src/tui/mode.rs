@@ -3,6 +3,7 @@
 //! Never more than one window at a time.
 
 use super::log_view::Prompt;
+use super::runs_view::Ask;
 use super::settings::Field;
 use crate::domain::step::Step;
 use crate::runs::RunId;
@@ -73,6 +74,22 @@ pub enum Mode {
     ConfirmStop {
         run: RunId,
     },
+    /// Move a run to the trash?
+    ConfirmDelete {
+        run: RunId,
+    },
+    /// A run beside the baseline.
+    Compare {
+        run: RunId,
+        scroll: usize,
+    },
+    /// A line is typed at the foot of the screen.
+    Ask {
+        ask: Ask,
+        text: String,
+        /// Why the text will not do, if it will not.
+        error: Option<String>,
+    },
     /// Another run is going: start one beside it?
     ConfirmStart {
         going: RunId,
@@ -101,6 +118,9 @@ pub enum ModeKind {
     ConfirmAblation,
     Continue,
     ConfirmStop,
+    ConfirmDelete,
+    Compare,
+    Ask,
     ConfirmStart,
     Quit,
 }
@@ -123,8 +143,24 @@ impl Mode {
             Mode::ConfirmAblation => ModeKind::ConfirmAblation,
             Mode::Continue { .. } => ModeKind::Continue,
             Mode::ConfirmStop { .. } => ModeKind::ConfirmStop,
+            Mode::ConfirmDelete { .. } => ModeKind::ConfirmDelete,
+            Mode::Compare { .. } => ModeKind::Compare,
+            Mode::Ask { .. } => ModeKind::Ask,
             Mode::ConfirmStart { .. } => ModeKind::ConfirmStart,
             Mode::Quit { .. } => ModeKind::Quit,
+        }
+    }
+
+    /// The run that the window in front is about.
+    pub fn run(&self) -> Option<RunId> {
+        match self {
+            Mode::Details { run, .. }
+            | Mode::Continue { run, .. }
+            | Mode::ConfirmStop { run }
+            | Mode::ConfirmDelete { run }
+            | Mode::Compare { run, .. }
+            | Mode::Ask { ask: Ask::Name(run) | Ask::Note(run), .. } => Some(*run),
+            _ => None,
         }
     }
 }

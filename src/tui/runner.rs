@@ -2,6 +2,8 @@
 //!
 //! Never touches the state.
 
+pub(super) mod change;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,6 +147,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             launch::continue_run(store, run, epochs)?;
             Message::Continued(run)
         }
+        Effect::Change(change) => Message::Changed(change::made(store, change)?),
         Effect::Stop(run) => {
             launch::stop(store, run)?;
             return Ok(None);

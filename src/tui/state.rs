@@ -10,6 +10,7 @@ use super::habits::Habits;
 use super::log_view::LogView;
 use super::message::DataInfo;
 use super::mode::Mode;
+use super::runs_view::RunsView;
 use super::settings::Field;
 use super::theme::Theme;
 use super::watched::Watched;
@@ -88,6 +89,7 @@ pub struct State {
     pub baseline: Option<RunId>,
     pub log: LogView,
     pub chart_view: ChartView,
+    pub runs_view: RunsView,
     pub devices: DevicesView,
     pub course: CourseView,
     pub exercise: ExerciseView,
@@ -120,6 +122,7 @@ impl State {
             baseline: None,
             log: LogView::default(),
             chart_view: ChartView::default(),
+            runs_view: RunsView::default(),
             devices: DevicesView::default(),
             course: CourseView::default(),
             exercise: ExerciseView::default(),

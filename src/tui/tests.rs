@@ -12,6 +12,7 @@ mod looks;
 mod mouse;
 mod palette;
 mod panic;
+mod runs;
 mod series;
 mod sweep;
 mod themes;

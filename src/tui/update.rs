@@ -9,6 +9,7 @@ mod lesson;
 mod log;
 mod mouse;
 mod palette;
+mod runs;
 mod series;
 mod window;
 
@@ -88,6 +89,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             effects.push(Effect::ListRuns);
             effects
         }
+        Message::Changed(changed) => runs::changed(state, changed),
         Message::Done(text) => {
             state.inform(text);
             Vec::new()
@@ -142,9 +144,9 @@ fn hardware(state: &mut State, sample: &TelemetrySample) {
 }
 
 fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
-    state.runs = runs;
+    let before = std::mem::replace(&mut state.runs, runs);
     state.listed = true;
-    let mut effects = Vec::new();
+    let mut effects = runs::replace_deleted(state, &before);
     // At the start: the run that is still going, else the last one.
     if state.watched.is_none()
         && let Some(run) = state.going().or(state.runs.last().map(|run| run.id))

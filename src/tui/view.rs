@@ -32,6 +32,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
                 pane::shared_by(frame, rect, state);
             }
             pane::footer::draw(frame, places.footer, state);
+            pane::ask::draw(frame, places.footer, state);
             pane::notice::draw(frame, places.footer, state);
             pane::window::draw(frame, area, state);
         }

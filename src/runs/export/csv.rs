@@ -112,7 +112,7 @@ fn published(source: &Source, row: &Published) -> [String; 28] {
     set("epochs", row.epochs.map(|epochs| epochs.to_string()).unwrap_or_default());
     set("images_per_sec", number(row.images_per_sec.map(|[low, _]| low)));
     set("images_per_sec_high", number(row.images_per_sec.map(|[_, high]| high)));
-    set("speedup", number(row.speedup()));
+    set("speedup", number(row.speedup));
     set("scaling_efficiency", number(row.scaling_efficiency()));
     set("speedup_to_target", number(row.speedup_to_target));
     set("seconds", number(row.seconds.map(|[_, high]| high)));

@@ -32,7 +32,7 @@ pub fn write(report: &Report) -> String {
                     row.np.to_string(),
                     dash(row.steps.map(|steps| steps.to_string())),
                     dash(row.rate()),
-                    dash(row.speedup().map(times)),
+                    dash(row.speedup.map(times)),
                     dash(row.scaling_efficiency().map(units::percent)),
                     dash(row.duration()),
                     dash(row.test_accuracy()),

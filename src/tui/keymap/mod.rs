@@ -34,6 +34,17 @@ pub enum Command {
     CursorRight,
     /// Chart: all of it again, without a cursor.
     Fit,
+    /// Runs: the order the other way round.
+    Reverse,
+    Name,
+    Note,
+    Delete,
+    Undo,
+    /// The chosen run beside the baseline.
+    Compare,
+    /// Rows of what others published.
+    Published,
+    Export,
     Details,
     /// The lesson of the chosen step.
     Lesson,
@@ -85,6 +96,7 @@ pub enum Command {
     Clear,
     Copy,
     Log(LogCommand),
+    /// Devices and runs: the next order, and words that a row has to fit.
     Sort,
     Filter,
     /// Quit window: the run goes on.
@@ -172,6 +184,9 @@ static TABLES: &[&[Binding]] = &[
     windows::CONFIRM_ABLATION,
     windows::CONTINUE,
     windows::CONFIRM_STOP,
+    windows::CONFIRM_DELETE,
+    windows::COMPARE,
+    windows::ASK,
     windows::CONFIRM_START,
     windows::QUIT,
 ];

@@ -103,6 +103,23 @@ pub static RUNS: &[Binding] = &[
     row(In(Pane::Runs), &[Code(K::Home), Char('g')], C::First, "", "", ""),
     row(In(Pane::Runs), &[Code(K::End), Char('G')], C::Last, "", "", ""),
     row(In(Pane::Runs), &[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
+    row(In(Pane::Runs), &[Char('/')], C::Filter, "/", "filter", "show only runs that fit some words: np:2, failed, !name:old"),
+    row(In(Pane::Runs), &[Char('s')], C::Sort, "s", "sort", "sort by the next figure, best first"),
+    row(In(Pane::Runs), &[Char('S')], C::Reverse, "S", "", "sort the other way round"),
+    row(
+        In(Pane::Runs),
+        &[Char('v')],
+        C::Compare,
+        "v",
+        "compare",
+        "the chosen run against the baseline: what it gained and what differs",
+    ),
+    row(In(Pane::Runs), &[Char('o')], C::Published, "o", "", "rows of what others published, below the runs"),
+    row(In(Pane::Runs), &[Char('R')], C::Name, "R", "name", "name the chosen run"),
+    row(In(Pane::Runs), &[Char('N')], C::Note, "N", "", "write a note to the chosen run"),
+    row(In(Pane::Runs), &[Char('d'), Code(K::Delete)], C::Delete, "d", "delete", "move the chosen run to the trash (asks first)"),
+    row(In(Pane::Runs), &[Char('u')], C::Undo, "u", "undo", "bring the run back that was deleted last"),
+    row(In(Pane::Runs), &[Char('E')], C::Export, "E", "", "write the shown runs to a file: Markdown, CSV, JSON or SVG"),
     row(In(Pane::Runs), ENTER, C::Details, "Enter", "details", "details of the chosen run"),
 ];
 

@@ -151,6 +151,30 @@ pub static CONFIRM_STOP: &[Binding] = &[
     row(Window(ModeKind::ConfirmStop), &[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], C::Back, "Esc", "let it run", ""),
 ];
 
+pub static CONFIRM_DELETE: &[Binding] = &[
+    row(Window(ModeKind::ConfirmDelete), &[Char('y'), Char('d'), Code(K::Enter)], C::Accept, "y", "delete it", ""),
+    row(Window(ModeKind::ConfirmDelete), &[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], C::Back, "Esc", "keep it", ""),
+];
+
+pub static COMPARE: &[Binding] = &[
+    row(Window(ModeKind::Compare), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Compare), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Compare), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Compare), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Compare), &[Char('b')], C::Baseline, "b", "baseline", "make it the baseline"),
+    row(Window(ModeKind::Compare), &[Char('o')], C::Published, "o", "published", "what others published"),
+    row(Window(ModeKind::Compare), &[Char('E')], C::Export, "E", "export", "write the comparison to a file"),
+    row(Window(ModeKind::Compare), &[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static ASK: &[Binding] = &[
+    row(Window(ModeKind::Ask), ENTER, C::Accept, "Enter", "take over", ""),
+    row(Window(ModeKind::Ask), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "leave", ""),
+    row(Window(ModeKind::Ask), &[Code(K::Backspace)], C::Erase, "", "", ""),
+    row(Window(ModeKind::Ask), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
+    row(Window(ModeKind::Ask), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
 pub static CONFIRM_START: &[Binding] = &[
     row(Window(ModeKind::ConfirmStart), &[Char('y')], C::Accept, "y", "start anyway", ""),
     row(

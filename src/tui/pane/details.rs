@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use super::super::state::State;
 use super::super::theme::sign;
 use super::wrap;
+use crate::domain::device::DeviceKind;
 use crate::domain::units;
 use crate::launch::CommandLine;
 use crate::runs::{Attempt, RunId, RunRecord, RunSummary};
@@ -61,6 +62,12 @@ pub fn lines(state: &State, id: RunId, width: usize) -> Vec<Line<'static>> {
 fn settings(page: &mut Page, record: &RunRecord) {
     let spec = &record.spec;
     page.title("Run");
+
+    for (what, text) in [("name", &record.name), ("note", &record.note)] {
+        if let Some(text) = text {
+            page.fact(what, &crate::runs::safe(text));
+        }
+    }
     page.fact("steps", &format!("{}, np {}", spec.steps, spec.np));
     page.fact("model", &format!("{}, preset {}", spec.model, record.preset));
     let images = spec.train_images.map_or("all".into(), |images| images.to_string());
@@ -93,6 +100,10 @@ fn results(page: &mut Page, run: &RunSummary) {
     }
     if let Some(seconds) = run.training_seconds {
         page.fact("training", &units::seconds(seconds));
+    }
+    if let Some((seconds, devices)) = run.device_seconds().zip(run.devices) {
+        let on = if devices.kind == DeviceKind::Gpu { "GPUs" } else { "CPU ranks" };
+        page.fact("cost", &format!("{} {}, {} {on}", units::rate(seconds), super::compare::cost_name(run), devices.count));
     }
     for (name, metrics) in [("train", run.train), ("validation", run.validation), ("test", run.test)] {
         if let Some(metrics) = metrics {

@@ -13,7 +13,9 @@ use super::state::{Pane, State};
 use crate::domain::step::Step;
 use crate::runs::RunId;
 
+pub mod ask;
 pub mod chart;
+pub mod compare;
 pub mod details;
 pub mod devices;
 pub mod diff;
@@ -25,6 +27,7 @@ pub mod log;
 pub mod notice;
 pub mod palette;
 pub mod runs;
+pub mod scaling;
 pub mod series;
 pub mod settings;
 pub mod steps;
@@ -105,10 +108,18 @@ fn centred(area: Rect, width: u16, height: u16) -> Rect {
 
 /// Text cut to `width` columns, with a sign where something is missing.
 fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    if Span::raw(text).width() <= width {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    let mut short = String::new();
+    for c in text.chars() {
+        short.push(c);
+        // Room for the sign; a character may take two columns.
+        if Span::raw(short.as_str()).width() > width.saturating_sub(1) {
+            short.pop();
+            break;
+        }
+    }
     if width > 0 {
         short.push('…');
     }

@@ -1,4 +1,4 @@
-//! The table of all runs, newest on top, with what each gained over the baseline.
+//! The table of runs, with what each gained over the baseline, and what others published below them.
 //!
 //! Never compares what cannot be compared: a dash stands there, and the details say why.
 
@@ -14,7 +14,7 @@ use super::{Hit, cut, frame_of};
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::speedup::Comparison;
 use crate::domain::units;
-use crate::runs::{RunRecord, RunSummary};
+use crate::runs::{self, Published, RunRecord, RunSummary, SortKey, references};
 
 struct Column {
     title: &'static str,
@@ -23,6 +23,7 @@ struct Column {
     rank: u8,
     right: bool,
     text: fn(&State, &RunSummary, &Comparison) -> String,
+    published: fn(&Published) -> String,
 }
 
 const fn column(
@@ -31,43 +32,112 @@ const fn column(
     rank: u8,
     right: bool,
     text: fn(&State, &RunSummary, &Comparison) -> String,
+    published: fn(&Published) -> String,
 ) -> Column {
-    Column { title, width, rank, right, text }
+    Column { title, width, rank, right, text, published }
 }
 
 const SPEEDUP_BAR: &str = "speed-up bar";
+/// The last one: it takes what room is left.
+const NAME: &str = "name";
+const NAME_WIDTH: usize = 12;
+const LABEL_WIDTH: usize = 23;
 
-static COLUMNS: [Column; 13] = [
-    column("run", 3, 0, true, |_, run, _| run.id.to_string()),
-    column("", 1, 0, false, |state, run, _| sign(state.run_state(run)).into()),
-    column("state", 9, 3, false, |state, run, _| state.run_state(run).name().into()),
-    column("steps", 7, 1, false, |_, run, _| of(run, |record| record.spec.steps.to_string())),
-    column("np", 3, 0, true, |_, run, _| of(run, |record| record.spec.np.to_string())),
-    column("epochs", 6, 6, true, |_, run, _| of(run, |record| format!("{}/{}", run.last_epoch, record.spec.epochs))),
-    column("img/s", 6, 1, true, |_, run, _| run.figures.images_per_sec.map_or("–".into(), units::rate)),
-    column("speed", 6, 2, true, |_, _, gained| gained.speedup.map_or("–".into(), |value| format!("{value:.2}×"))),
-    column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into()),
-    column("eff.", 5, 2, true, |_, _, gained| gained.scaling_efficiency.map_or("–".into(), units::percent)),
-    column("time", 7, 5, true, |_, run, _| run.training_seconds.map_or("–".into(), units::seconds)),
-    column("test", 5, 2, true, |_, run, _| run.test.map_or("–".into(), |test| format!("{:.1}%", test.accuracy * 100.0))),
-    column("data", 9, 8, false, |_, run, _| of(run, data)),
+static COLUMNS: [Column; 17] = [
+    column("run", 3, 0, true, |_, run, _| run.id.to_string(), |_| String::new()),
+    column("", 1, 0, false, |state, run, _| sign(state.run_state(run)).into(), |_| "○".into()),
+    column("state", 9, 3, false, |state, run, _| state.run_state(run).name().into(), |_| "published".into()),
+    column(
+        "steps",
+        7,
+        1,
+        false,
+        |_, run, _| of(run, |record| record.spec.steps.to_string()),
+        |row| row.steps.map_or("–".into(), |steps| steps.to_string()),
+    ),
+    column("np", 3, 0, true, |_, run, _| of(run, |record| record.spec.np.to_string()), |row| row.np.to_string()),
+    column(
+        "epochs",
+        6,
+        6,
+        true,
+        |_, run, _| of(run, |record| format!("{}/{}", run.last_epoch, record.spec.epochs)),
+        |row| row.epochs.map_or("–".into(), |epochs| epochs.to_string()),
+    ),
+    column(
+        "img/s",
+        6,
+        1,
+        true,
+        |_, run, _| dash(run.figures.images_per_sec.map(units::rate)),
+        |row| dash(row.images_per_sec_of_all().map(units::rate)),
+    ),
+    column("speed", 6, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
+    column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
+    column(
+        "eff.",
+        5,
+        2,
+        true,
+        |_, _, gained| dash(gained.scaling_efficiency.map(units::percent)),
+        |row| dash(row.scaling_efficiency().map(units::percent)),
+    ),
+    column(
+        "time",
+        7,
+        5,
+        true,
+        |_, run, _| dash(run.training_seconds.map(units::seconds)),
+        |row| dash(row.seconds.map(|[_, high]| units::seconds(high))),
+    ),
+    column("target", 7, 8, true, |_, run, _| dash(run.figures.seconds_to_target.map(units::seconds)), |_| dash(None)),
+    column(
+        "sooner",
+        6,
+        8,
+        true,
+        |_, _, gained| dash(gained.speedup_to_target.map(times)),
+        |row| dash(row.speedup_to_target.map(times)),
+    ),
+    column(
+        "test",
+        5,
+        2,
+        true,
+        |_, run, _| dash(run.test.map(|test| format!("{:.1}%", test.accuracy * 100.0))),
+        |row| dash(row.accuracy.filter(|[low, high]| low == high).map(|[_, accuracy]| format!("{:.1}%", accuracy * 100.0))),
+    ),
+    column("dev-s", 6, 9, true, |_, run, _| dash(run.device_seconds().map(units::rate)), |_| dash(None)),
+    column("data", 9, 9, false, |_, run, _| of(run, data), |_| String::new()),
+    column(NAME, 12, 4, false, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()),
 ];
 
 fn of(run: &RunSummary, text: impl Fn(&RunRecord) -> String) -> String {
     run.record.as_ref().map_or("?".into(), text)
 }
 
+fn dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".into())
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{ratio:.2}×") } else { format!("{ratio:.0}×") }
+}
+
 fn data(record: &RunRecord) -> String {
     if record.data_label == LABEL_GENERATED { "generated".into() } else { "real".into() }
 }
 
+/// What the user called it, and the note behind.
+fn name(record: &RunRecord) -> String {
+    let said: Vec<String> = record.name.iter().chain(&record.note).map(|text| runs::safe(text)).collect();
+    said.join(" · ")
+}
+
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.theme;
-    let compared = match state.baseline() {
-        Some(run) => format!("compared with run {} ◆ ", run.id),
-        None => String::new(),
-    };
-    let block = frame_of(state, Pane::Runs, vec![Span::styled(compared, theme.dim())]);
+    let shown = state.runs_view.shown(&state.runs);
+    let block = frame_of(state, Pane::Runs, title(state, shown.len(), area.width as usize));
     let inner = block.inner(area);
     frame.render_widget(block, area);
     if state.runs.is_empty() {
@@ -75,27 +145,65 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         frame.render_widget(Paragraph::new(Line::styled(text, theme.dim())), inner);
         return;
     }
-    let columns = fitting(inner.width as usize);
+    let width = inner.width as usize;
+    let named = state.runs_view.published || shown.iter().filter_map(|run| run.record.as_ref()).any(|run| !name(run).is_empty());
+    let columns = fitting(width, named.then_some(if state.runs_view.published { LABEL_WIDTH } else { NAME_WIDTH }));
+    if !columns.iter().any(|column| column.title == NAME) {
+        name_of_chosen(frame, area, state);
+    }
     let mut lines = vec![head(state, &columns)];
     let chosen = state.watched.as_ref().map(|watched| watched.id);
-    let fastest = state.runs.iter().filter_map(|run| gained(state, run).speedup).fold(1.0, f64::max);
-    for run in visible(state, inner) {
-        lines.push(row(state, run, &columns, fastest, Some(run.id) == chosen, inner.width as usize));
+    // The baseline is looked for once, not for each of a thousand runs.
+    let baseline = state.baseline();
+    let speedups = shown.iter().filter_map(|run| runs::gained(run, baseline?).ok()?.speedup);
+    let fastest = speedups.fold(1.0, f64::max);
+    if shown.is_empty() {
+        lines.push(Line::styled(" No run fits the filter: Esc takes it away.", theme.warn()));
+    }
+    let (visible, others) = visible(state, inner);
+    lines.extend(visible.into_iter().map(|run| row(state, run, &columns, fastest, Some(run.id) == chosen, width)));
+    if state.runs_view.published {
+        lines.extend(published(state, &columns, width, others));
     }
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// Newest first, the chosen one among them; below the head.
-fn visible(state: &State, inner: Rect) -> impl Iterator<Item = &RunSummary> {
+/// The runs there is room for, the chosen one among them, and the lines left for what others published: half of the room at
+/// least, where that is wanted, and what the runs leave.
+fn visible(state: &State, inner: Rect) -> (Vec<&RunSummary>, usize) {
+    let shown = state.runs_view.shown(&state.runs);
+    // Below the head.
+    let room = (inner.height as usize).saturating_sub(1).max(1);
+    let others = if state.runs_view.published { room.saturating_sub(shown.len()).max(room / 2) } else { 0 };
+    let rows = room.saturating_sub(others).max(1);
     let chosen = state.watched.as_ref().map(|watched| watched.id);
-    let cursor = state.runs.iter().rev().position(|run| Some(run.id) == chosen).unwrap_or(0);
-    let rows = (inner.height as usize).saturating_sub(1).max(1);
-    state.runs.iter().rev().skip((cursor + 1).saturating_sub(rows)).take(rows)
+    let cursor = shown.iter().position(|run| Some(run.id) == chosen).unwrap_or(0);
+    (shown.into_iter().skip((cursor + 1).saturating_sub(rows)).take(rows).collect(), others)
 }
 
 pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
     let row = usize::from(at.y - inner.y).checked_sub(1)?;
-    visible(state, inner).nth(row).map(|run| Hit::Run(run.id))
+    visible(state, inner).0.get(row).map(|run| Hit::Run(run.id))
+}
+
+/// What is shown, in which order, and against what.
+fn title(state: &State, shown: usize, width: usize) -> Vec<Span<'static>> {
+    let (theme, view) = (state.theme, &state.runs_view);
+    let mut title = Vec::new();
+    if !view.filter.is_empty() {
+        let text = cut(view.filter.text(), width / 3);
+        title.push(Span::styled(format!("/{text} {shown} of {} ", state.runs.len()), theme.warn()));
+    }
+    if view.sort != SortKey::default() || view.reverse {
+        let way = if view.reverse { "↑" } else { "↓" };
+        title.push(Span::styled(format!("by {} {way} ", view.sort), theme.accent()));
+    }
+    let left = width.saturating_sub(title.iter().map(Span::width).sum::<usize>());
+    if let Some(run) = state.baseline() {
+        let long = format!("compared with run {} ◆ ", run.id);
+        title.push(Span::styled(if left > long.len() + 8 { long } else { format!("◆ run {} ", run.id) }, theme.dim()));
+    }
+    title
 }
 
 fn gained(state: &State, run: &RunSummary) -> Comparison {
@@ -103,14 +211,15 @@ fn gained(state: &State, run: &RunSummary) -> Comparison {
 }
 
 /// The most important columns that fit, in their order.
-fn fitting(width: usize) -> Vec<&'static Column> {
-    let mut by_rank: Vec<usize> = (0..COLUMNS.len()).collect();
+fn fitting(width: usize, name_width: Option<usize>) -> Vec<&'static Column> {
+    let is_name = |index: usize| COLUMNS[index].title == NAME;
+    let mut by_rank: Vec<usize> = (0..COLUMNS.len()).filter(|&index| name_width.is_some() || !is_name(index)).collect();
     by_rank.sort_by_key(|&index| COLUMNS[index].rank);
-    // The baseline's mark stands before the first.
+    // The mark of the baseline or of a pin stands before the first.
     let mut left = width.saturating_sub(1);
     let mut chosen = Vec::new();
     for index in by_rank {
-        let columns = COLUMNS[index].width + 1;
+        let columns = 1 + name_width.filter(|_| is_name(index)).unwrap_or(COLUMNS[index].width);
         if columns > left {
             break;
         }
@@ -121,14 +230,16 @@ fn fitting(width: usize) -> Vec<&'static Column> {
     chosen.into_iter().map(|index| &COLUMNS[index]).collect()
 }
 
-fn padded(text: &str, column: &Column) -> String {
-    let text = cut(text, column.width);
-    let width = column.width;
+fn padded(text: &str, column: &Column, left: usize) -> String {
+    if column.title == NAME {
+        return format!(" {}", cut(text, left.saturating_sub(1)));
+    }
+    let (text, width) = (cut(text, column.width), column.width);
     if column.right { format!(" {text:>width$}") } else { format!(" {text:<width$}") }
 }
 
 fn head(state: &State, columns: &[&Column]) -> Line<'static> {
-    let titles: String = columns.iter().map(|column| padded(column.title, column)).collect();
+    let titles: String = columns.iter().map(|column| padded(column.title, column, column.width)).collect();
     Line::styled(format!(" {titles}"), state.theme.dim())
 }
 
@@ -137,7 +248,7 @@ fn row(state: &State, run: &RunSummary, columns: &[&Column], fastest: f64, chose
     let gained = gained(state, run);
     let is_baseline = state.baseline().is_some_and(|baseline| baseline.id == run.id);
     let now = state.run_state(run);
-    let mut spans = vec![Span::styled(if is_baseline { "◆" } else { " " }, theme.accent())];
+    let mut spans = vec![if is_baseline { Span::styled("◆", theme.accent()) } else { pin(state, run) }];
     for column in columns {
         let text = (column.text)(state, run, &gained);
         if text == SPEEDUP_BAR {
@@ -146,7 +257,8 @@ fn row(state: &State, run: &RunSummary, columns: &[&Column], fastest: f64, chose
             continue;
         }
         let style = if column.title == "state" || column.width == 1 { theme.state(now) } else { Style::new() };
-        spans.push(Span::styled(padded(&text, column), style));
+        let left = width.saturating_sub(spans.iter().map(Span::width).sum());
+        spans.push(Span::styled(padded(&text, column, left), style));
     }
     let line = Line::from(spans);
     if !chosen {
@@ -155,4 +267,51 @@ fn row(state: &State, run: &RunSummary, columns: &[&Column], fastest: f64, chose
     let missing = width.saturating_sub(line.width());
     let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
     Line::styled(format!("{text}{}", " ".repeat(missing)), theme.cursor(state.focus == Pane::Runs))
+}
+
+/// Where the table has no room for names: that of the chosen run, on the lower border.
+fn name_of_chosen(frame: &mut Frame, area: Rect, state: &State) {
+    let chosen = state.watched.as_ref().and_then(|watched| state.summary(watched.id));
+    let text = chosen.and_then(|run| run.record.as_ref()).map(name).unwrap_or_default();
+    if text.is_empty() || area.height < 2 || area.width < 8 {
+        return;
+    }
+    let line = Line::styled(format!(" {} ", cut(&text, area.width as usize - 6)), state.theme.strong());
+    let width = (line.width() as u16).min(area.width - 2);
+    frame.render_widget(line, Rect::new(area.x + 2, area.bottom() - 1, width, 1));
+}
+
+/// The letter of a pinned run in the chart, in its colour there.
+fn pin(state: &State, run: &RunSummary) -> Span<'static> {
+    let view = &state.chart_view;
+    match (view.letter(run.id), view.slot(run.id)) {
+        (Some(letter), Some(slot)) if view.is_pinned(run.id) => Span::styled(letter.to_string(), state.theme.run(slot)),
+        _ => Span::raw(" "),
+    }
+}
+
+/// Rows of their own below the runs, which no cursor reaches, each source under its name, as far as they fit.
+fn published(state: &State, columns: &[&Column], width: usize, room: usize) -> Vec<Line<'static>> {
+    let theme = state.theme;
+    let mut lines = Vec::new();
+    // Clusters of thousands stand in the comparison: their numbers are wider than the column.
+    let narrow = |row: &&Published| row.np < 1000;
+    for source in references().iter().filter(|source| source.rows.iter().any(|row| narrow(&row))) {
+        let rule = cut(&format!("─ published elsewhere: {} ", source.name), width);
+        let rest = "─".repeat(width.saturating_sub(rule.chars().count()));
+        lines.push(Line::styled(format!("{rule}{rest}"), theme.warn()));
+        lines.extend(source.rows.iter().filter(narrow).map(|row| {
+            let mut spans = vec![Span::styled(if row.baseline { "◆" } else { " " }, theme.warn())];
+            for column in columns {
+                let text = (column.published)(row);
+                let style = if column.width == 1 || column.title == "state" { theme.warn() } else { theme.dim() };
+                let left = width.saturating_sub(spans.iter().map(Span::width).sum());
+                spans.push(Span::styled(padded(&text, column, left), style));
+            }
+            Line::from(spans)
+        }));
+    }
+    lines.truncate(room.saturating_sub(1));
+    lines.push(Line::styled("  … v shows all, with their sources", theme.dim()));
+    lines
 }

@@ -12,7 +12,7 @@ use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, details, devices, diff, help, lesson, palette, series, window_frame};
+use super::{centred, compare, cut, details, devices, diff, help, lesson, palette, series, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
@@ -24,6 +24,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         Mode::Diff { .. } | Mode::Series { .. } => {}
         Mode::ConfirmAblation => question(frame, area, state, "Ablation", &series::ablation_question(state)),
         Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
+        Mode::Compare { .. } | Mode::Ask { .. } => {}
         Mode::Continue { run, done, more } => {
             let text = [
                 format!("Train run {run} for {more} more epoch{}?", if *more == 1 { "" } else { "s" }),
@@ -34,6 +35,12 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         Mode::ConfirmStop { run } => {
             let text = [format!("Stop run {run}?"), "What it has measured stays; its checkpoints too.".into()];
             question(frame, area, state, "Stop", &text);
+        }
+        Mode::ConfirmDelete { run } => {
+            let name = state.summary(*run).and_then(|run| run.record.as_ref()?.name.as_deref());
+            let name = name.map_or(String::new(), |name| format!(", {}", cut(&crate::runs::safe(name), 40)));
+            let text = [format!("Delete run {run}{name}?"), "It goes to the trash: u brings it back.".into()];
+            question(frame, area, state, "Delete", &text);
         }
         Mode::ConfirmStart { going } => {
             let text =
@@ -97,6 +104,11 @@ fn page(state: &State, area: Rect) -> Option<Page> {
             let width = width.min(90);
             let lines = devices::details(state, row, width.saturating_sub(4) as usize);
             (format!("{} on {}", row.title(), row.sample.host), width, lines, *scroll)
+        }
+        Mode::Compare { run, scroll } => {
+            let width = width.min(110);
+            let title = state.baseline().map_or(format!("Run {run}"), |with| format!("Run {run} against run {}", with.id));
+            (title, width, compare::lines(state, *run, width.saturating_sub(4) as usize), *scroll)
         }
         Mode::Lesson { number, scroll, hints, typed } => {
             let lesson = state.course.lessons.lesson(*number)?;

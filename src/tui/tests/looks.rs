@@ -6,7 +6,7 @@ use super::super::samples;
 use super::super::state::{Pane, State};
 use super::{picture, text, type_text};
 
-const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+pub(super) const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 fn look(name: &str, state: &State) {
     for (width, height) in SIZES {

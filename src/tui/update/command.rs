@@ -8,9 +8,10 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{Pane, State};
-use super::{devices, exercise, lesson, log, mouse, series, watch, window};
+use super::{devices, exercise, lesson, log, mouse, runs, series, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
+use crate::runs::Filter;
 
 /// Lines of one page in a log or table.
 const PAGE: usize = 10;
@@ -64,6 +65,9 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             if state.notice.take().is_none() {
                 match log::back(state) {
                     Some(effects) => return effects,
+                    None if state.focus == Pane::Runs && !state.runs_view.filter.is_empty() => {
+                        state.runs_view.filter = Filter::default();
+                    }
                     None => state.zoom = false,
                 }
             }
@@ -86,16 +90,7 @@ fn in_pane(state: &mut State, command: Command) -> Vec<Effect> {
         Pane::Devices => return devices::obey(state, command),
         Pane::Chart => chart_view::obey(state, command),
         Pane::Log => return log::obey(state, command),
-        Pane::Runs => {
-            let Some(watched) = &state.watched else { return Vec::new() };
-            let place = state.runs.iter().position(|run| run.id == watched.id).unwrap_or(0);
-            // The newest run is on top.
-            let from_top = state.runs.len().saturating_sub(1 + place);
-            let to = state.runs.len().saturating_sub(1 + moved(from_top, state.runs.len(), command));
-            if let Some(run) = state.runs.get(to).map(|run| run.id).filter(|run| *run != watched.id) {
-                return watch(state, run);
-            }
-        }
+        Pane::Runs => return runs::obey(state, command),
     }
     Vec::new()
 }

@@ -9,9 +9,10 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::pane::details;
 use super::super::pane::window::last_scroll;
+use super::super::runs_view::Change;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, devices, exercise, lesson, log, palette, series};
+use super::{command, devices, exercise, lesson, log, palette, runs, series};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -96,6 +97,20 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             }
             _ => Vec::new(),
         },
+        Mode::ConfirmDelete { run } => match command {
+            Command::Accept => vec![Effect::Change(Change::Delete(run))],
+            _ => Vec::new(),
+        },
+        Mode::Compare { run, scroll } => match command {
+            Command::Back => Vec::new(),
+            Command::Baseline => command::baseline(state),
+            Command::Export => runs::obey(state, command),
+            _ => {
+                state.mode = Mode::Compare { run, scroll: scrolled(scroll, last, command) };
+                if command == Command::Published { runs::obey(state, command) } else { Vec::new() }
+            }
+        },
+        Mode::Ask { ask, text, .. } => runs::ask(state, ask, text, command),
         Mode::ConfirmStart { .. } => match command {
             Command::Accept => command::start(state),
             _ => Vec::new(),

@@ -1,0 +1,71 @@
+//! What the runs pane remembers, and what it asks of the run folders.
+//!
+//! Never reads a folder, and never draws.
+
+use crate::runs::{Filter, RunId, RunSummary, SortKey, select};
+
+#[derive(Clone, Debug, Default)]
+pub struct RunsView {
+    pub filter: Filter,
+    pub sort: SortKey,
+    pub reverse: bool,
+    /// Rows of what others published stand below the runs.
+    pub published: bool,
+}
+
+impl RunsView {
+    /// The runs that the table shows, in its order.
+    pub fn shown<'a>(&self, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
+        select(runs, &self.filter, self.sort, self.reverse)
+    }
+
+    /// The run to show when `gone` is no longer in `runs`: the one that took its place in the table `before`.
+    pub fn neighbour(&self, before: &[RunSummary], gone: RunId, runs: &[RunSummary]) -> Option<RunId> {
+        let order: Vec<RunId> = self.shown(before).into_iter().map(|run| run.id).collect();
+        let place = order.iter().position(|id| *id == gone).unwrap_or(0);
+        let (above, below) = order.split_at(place);
+        let is_left = |id: &&RunId| runs.iter().any(|run| run.id == **id);
+        let neighbour = below.iter().find(is_left).or_else(|| above.iter().rfind(is_left)).copied();
+        neighbour.or(runs.last().map(|run| run.id))
+    }
+}
+
+/// What the line is for that is being typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Words that runs have to fit; what stood there before comes back with Escape.
+    Filter {
+        before: String,
+    },
+    Name(RunId),
+    Note(RunId),
+    /// The file that the shown runs are written to.
+    Export,
+}
+
+/// What is to be done in the run folders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Name(RunId, String),
+    Note(RunId, String),
+    /// To the trash.
+    Delete(RunId),
+    /// Bring back the run that was deleted last.
+    Undo,
+    /// Write a comparison of these runs to a new file.
+    Export {
+        file: String,
+        runs: Vec<RunId>,
+        baseline: RunId,
+        published: bool,
+    },
+}
+
+/// What came of a [`Change`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// For the user to know.
+    pub text: String,
+    /// A run to put on the screen.
+    pub show: Option<RunId>,
+}

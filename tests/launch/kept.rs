@@ -1,0 +1,138 @@
+//! What the verbs do to runs that are there: list, name, delete, bring back, compare and export.
+//!
+//! Never starts a run: the folders are made by hand.
+
+use hvd_lab::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
+use hvd_lab::domain::run::{RunSpec, RunState, RunStatus};
+use hvd_lab::launch;
+use hvd_lab::runs::{RunId, RunRecord};
+
+use super::lab::{Lab, stderr, stdout};
+
+/// A lab with runs of 1, 2 and 4 ranks, the last of them still going.
+fn lab() -> Lab {
+    let lab = Lab::with_fake_mpirun("4");
+    let me = hvd_lab::runs::process::look_up(std::process::id()).unwrap();
+    for (np, rate) in [(1, 1000.0), (2, 1900.0), (4, 0.0)] {
+        let record = RunRecord {
+            id: RunId(0),
+            name: None,
+            note: None,
+            preset: "cpu".into(),
+            spec: RunSpec { np, ..launch::presets().remove(0).spec },
+            data_label: "generated garments".into(),
+            program: None,
+            data_dir: None,
+            offline: true,
+            force: false,
+            created_s: 1.7e9,
+            host: hvd_lab::host::name(),
+            versions: vec!["hvd-lab 0.1.0".into()],
+            attempts: vec![],
+        };
+        let state = if rate > 0.0 { RunState::Finished } else { RunState::Running };
+        let going = RunStatus {
+            supervisor_pid: me.pid,
+            supervisor_start_ticks: me.start_ticks,
+            ..RunStatus::new(state, "by hand", 1.7e9)
+        };
+        let id = lab.store().create(record, &going).unwrap().id;
+        if rate > 0.0 {
+            let events = (0..np).map(|process| epoch(process, rate / np as f64)).collect::<String>();
+            std::fs::write(lab.folder(id.0).events_file(), events).unwrap();
+        }
+    }
+    lab
+}
+
+/// One epoch of 1,000 images, as a rank tells it.
+fn epoch(process: usize, images_per_sec: f64) -> String {
+    let seconds = 1000.0 / images_per_sec;
+    let report = EpochReport {
+        epoch: 1,
+        train: Metrics { loss: 1.0, accuracy: 0.5 },
+        validation: Metrics { loss: 1.0, accuracy: 0.9 },
+        averaged: None,
+        lr: 0.1,
+        batches: 1,
+        images: 1000,
+        images_per_sec,
+        cumulative_seconds: seconds,
+        phases: PhaseSeconds { training: seconds, ..PhaseSeconds::default() },
+    };
+    EventLine { time_s: 0.0, process, event: Event::Epoch(report) }.to_line() + "\n"
+}
+
+fn ok(lab: &Lab, arguments: &[&str]) -> String {
+    let output = lab.run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn refused(lab: &Lab, arguments: &[&str]) -> String {
+    let output = lab.run(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
+    assert_eq!(stderr(&output).trim().lines().count(), 1, "{}", stderr(&output));
+    stderr(&output)
+}
+
+fn numbers(list: &str) -> Vec<&str> {
+    list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect()
+}
+
+#[test]
+fn runs_are_filtered_and_sorted() {
+    let lab = lab();
+    assert_eq!(numbers(&ok(&lab, &["runs"])), ["1", "2", "3"]);
+    assert_eq!(numbers(&ok(&lab, &["runs", "--reverse"])), ["3", "2", "1"]);
+    assert_eq!(numbers(&ok(&lab, &["runs", "--sort", "img/s"])), ["2", "1", "3"]);
+    assert_eq!(numbers(&ok(&lab, &["runs", "--filter", "finished !np:2"])), ["1"]);
+    assert!(ok(&lab, &["runs", "--filter", "nowhere"]).contains("none of 3 runs fits `nowhere`"));
+    let json: serde_json::Value = serde_json::from_str(&ok(&lab, &["runs", "--json", "--filter", "np:2"])).unwrap();
+    assert_eq!(json[0]["id"], 2);
+    assert!(refused(&lab, &["runs", "--sort", "speed"]).contains("img/s"));
+}
+
+#[test]
+fn names_and_notes_are_kept() {
+    let lab = lab();
+    ok(&lab, &["runs", "name", "2", "two", "ranks"]);
+    ok(&lab, &["runs", "note", "2", "half the time"]);
+    assert!(ok(&lab, &["runs", "--filter", "name:two"]).contains("two ranks"));
+    assert_eq!(numbers(&ok(&lab, &["runs", "--filter", "half"])), ["2"]);
+    ok(&lab, &["runs", "name", "2"]);
+    assert_eq!(lab.store().record(RunId(2)).unwrap().name, None);
+    refused(&lab, &["runs", "name", "9", "x"]);
+}
+
+#[test]
+fn a_deleted_run_can_be_restored_until_the_trash_is_emptied() {
+    let lab = lab();
+    assert!(refused(&lab, &["runs", "delete", "3"]).contains("hvd-lab stop 3"));
+    assert!(ok(&lab, &["runs", "delete", "1", "2"]).contains("hvd-lab runs restore 2"));
+    assert_eq!(numbers(&ok(&lab, &["runs"])), ["3"]);
+    assert_eq!(numbers(&ok(&lab, &["runs", "trash"])), ["1", "2"]);
+    assert!(ok(&lab, &["runs", "restore"]).contains("run 2 is back"));
+    assert!(refused(&lab, &["runs", "empty-trash"]).contains("--yes"));
+    assert!(ok(&lab, &["runs", "empty-trash", "--older-than", "1", "--yes"]).contains("nothing"));
+    assert_eq!(numbers(&ok(&lab, &["runs", "trash"])), ["1"]);
+    ok(&lab, &["runs", "empty-trash", "--yes"]);
+    refused(&lab, &["runs", "restore", "1"]);
+    assert_eq!(numbers(&ok(&lab, &["runs"])), ["2", "3"]);
+}
+
+#[test]
+fn a_comparison_is_written_in_every_format() {
+    let lab = lab();
+    let text = ok(&lab, &["compare", "--published"]);
+    assert!(text.contains("1.90x") && text.contains("95 %") && text.contains("published: Scaling Deep"), "{text}");
+    for (name, part) in [("a.md", "| 1.90× |"), ("a.csv", ",1.9,0.95,"), ("a.json", "\"speedup\": 1.9"), ("a.svg", "</svg>")] {
+        let file = lab.home().join(name);
+        ok(&lab, &["compare", "--out", file.to_str().unwrap()]);
+        let written = std::fs::read_to_string(&file).unwrap();
+        assert!(written.contains(part), "{written}");
+    }
+    assert!(ok(&lab, &["compare", "--format", "csv"]).starts_with("kind,source,run,"));
+    assert!(refused(&lab, &["compare", "--out", "runs.xlsx"]).contains(".svg"));
+    assert!(refused(&lab, &["compare", "--format", "pdf"]).contains("md, csv, json, svg"));
+}
