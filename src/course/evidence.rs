@@ -67,6 +67,10 @@ impl Evidence {
     pub fn of(folder: &RunFolder, record: &RunRecord) -> Evidence {
         let mut evidence = Evidence::new(record.spec.clone());
         folder.events().for_each(|line| evidence.take(&line));
+        if !evidence.attempts.is_empty() {
+            // A process that has printed nothing has no log.
+            evidence.printed = Some(BTreeMap::new());
+        }
         for process in 0..record.spec.np {
             if let Ok(log) = fs::read(folder.rank_log(process)) {
                 String::from_utf8_lossy(&log).lines().for_each(|line| evidence.take_line(process, line));

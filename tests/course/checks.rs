@@ -86,7 +86,11 @@ const WRONG: &[Case] = &[
         &["rank 2 started", "22aaaaaa", "broadcast"],
     ),
     (4, |e| every(e, |p| set_digest(p, DigestMoment::StartParameters, "11aaaaaaaaaaaaaa")), &["those of rank 1, not of rank 0"]),
-    (4, |e| set_digest(process(e, 1), DigestMoment::EpochParameters, "e"), &["rank 1", "end of epoch 1"]),
+    (
+        3,
+        |e| set_digest(process(e, 1), DigestMoment::EpochParameters, "e"),
+        &["rank 1 held other weights", "end of epoch 1", "the gradients of every step"],
+    ),
     (
         5,
         |e| {
@@ -118,6 +122,8 @@ const WRONG: &[Case] = &[
     (6, |e| process(e, 2).epochs[1].averaged = None, &["rank 2 judged epoch 2 by its own", "0.7000"]),
     (6, |e| process(e, 1).epochs[0].averaged.as_mut().unwrap().accuracy = 0.5, &["rank 1", "0.5000", "0.6000"]),
     (6, |e| every(e, |p| p.epochs[0].averaged.as_mut().unwrap().loss *= 3.0), &["loss of 3.3000", "but the sum"]),
+    (6, |e| every(e, |p| p.epochs[0].averaged.as_mut().unwrap().loss = 1.2), &["rank 2's own, on every rank"]),
+    (6, |e| every(e, |p| p.epochs[0].averaged = Some(p.epochs[0].validation)), &["rank 0", "its own: average every metric"]),
     (7, |e| writes(e, 2), &["rank 2 wrote checkpoint-1.safetensors too", "rank 0 only"]),
     (7, |e| process(e, 1).config.as_mut().unwrap().resume_epoch = 1, &["rank 1 went on from epoch 1", "rank 0 from epoch 0"]),
     (7, |e| process(e, 0).checkpoints.clear(), &["nobody wrote a checkpoint"]),
@@ -132,6 +138,8 @@ const WRONG: &[Case] = &[
     (8, |e| rates(e, 0, |_, _| 0.01), &["never scaled", "epoch 1, batch 1", "0.01", "by 3"]),
     (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0), &["never scaled"]),
     (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) * 3.0), &["2 times, not once"]),
+    (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 9.0), &["divided by the number of ranks"]),
+    (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3f64.sqrt()), &["the square root"]),
     (
         8,
         |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) * 1.000_002),
@@ -157,6 +165,15 @@ const WRONG: &[Case] = &[
     (
         9,
         |e| rates(e, 0, |epoch, batch| LearningRateSchedule { steps_per_epoch: 13, ..schedule() }.lr(epoch, batch)),
+        &["whole epoch"],
+    ),
+    (9, |e| rates(e, 0, |epoch, _| schedule().lr(epoch, STEPS - 1)), &["once an epoch"]),
+    (
+        9,
+        |e| {
+            rates(e, 0, |epoch, batch| LearningRateSchedule { steps_per_epoch: 13, ..schedule() }.lr(epoch, batch));
+            every(e, |p| p.config.as_mut().unwrap().steps_per_epoch = 13);
+        },
         &["whole epoch"],
     ),
     (

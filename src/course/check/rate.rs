@@ -13,8 +13,8 @@ const SIX_DIGITS: f64 = 5e-7;
 /// How a rate may come about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape {
-    /// How many times the base rate was multiplied by the number of ranks.
-    scaled: i32,
+    /// Power of the number of ranks that the base rate was multiplied by.
+    scaled: f64,
     ramp: Ramp,
 }
 
@@ -27,6 +27,8 @@ enum Ramp {
     Over(f64),
     /// Batches counted from 0.
     FromZero,
+    /// All batches of an epoch at the rate of its last.
+    ByEpoch,
     /// As if each rank still did the whole epoch.
     Undivided,
     /// After the ramp the schedule, which contains the base rate, is multiplied to it once more.
@@ -43,20 +45,25 @@ pub fn scaled(group: &Group) -> Finding {
         return unclear("the run is too short to tell how its rate came about");
     }
     let (base, np) = (group.spec.base_lr, group.np());
-    match shape.scaled {
-        1 => Ok(format!(
-            "the rates of all {} steps are those of a full rate of {base} x {np} ranks = {}",
-            rates.steps.len(),
-            digits(base * np as f64)
-        )),
-        0 => failed(format!(
-            "the rate was never scaled: epoch {}, batch {} trained at {}; multiply {base} by {np}, the number of ranks",
-            first.epoch + 1,
-            first.batch + 1,
-            digits(first.lr)
-        )),
-        times => failed(format!("the rate was multiplied by the number of ranks {times} times, not once")),
-    }
+    let said = match shape.scaled {
+        1.0 => {
+            return Ok(format!(
+                "the rates of all {} steps are those of a full rate of {base} x {np} ranks = {}",
+                rates.steps.len(),
+                digits(base * np as f64)
+            ));
+        }
+        0.0 => "the rate was never scaled".to_owned(),
+        0.5 => "the rate was multiplied by the square root of the number of ranks".to_owned(),
+        -1.0 => "the rate was divided by the number of ranks, not multiplied".to_owned(),
+        times => format!("the rate was multiplied by the number of ranks {times} times, not once"),
+    };
+    failed(format!(
+        "{said}: epoch {}, batch {} trained at {}; multiply {base} by {np}, the number of ranks",
+        first.epoch + 1,
+        first.batch + 1,
+        digits(first.lr)
+    ))
 }
 
 /// Step 9: the rate climbs from a single rank's to the full one, batch by batch.
@@ -88,6 +95,9 @@ pub fn warmed_up(group: &Group) -> Finding {
         )),
         Some(Ramp::Over(epochs)) => failed(format!("the ramp takes {epochs} epochs, not {wanted}")),
         Some(Ramp::FromZero) => failed("the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0"),
+        Some(Ramp::ByEpoch) => {
+            failed("the ramp climbs once an epoch: climb batch by batch, with e = epoch + (batch + 1) / steps, counted from 0")
+        }
         Some(Ramp::Undivided) => failed("the ramp counts the batches of a whole epoch: use this rank's steps per epoch (step 5)"),
         Some(Ramp::ThenTwice) => failed(format!(
             "after the ramp the rate fell to {}: the schedule contains the base rate already, multiply by its factor only",
@@ -132,7 +142,7 @@ impl<'a> Rates<'a> {
         Ok(Rates {
             group,
             steps: steps[root],
-            steps_per_epoch: config.steps_per_epoch,
+            steps_per_epoch: trained_per_epoch(steps[root]),
             undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
             is_warming: config.warmup_epochs > 0.0,
         })
@@ -147,10 +157,11 @@ impl<'a> Rates<'a> {
             Ramp::Over(asked + 1.0),
             Ramp::Over(asked - 1.0),
             Ramp::FromZero,
+            Ramp::ByEpoch,
             Ramp::Undivided,
             Ramp::ThenTwice,
         ];
-        let shapes = ramps.into_iter().flat_map(|ramp| [1, 0, 2].map(|scaled| Shape { scaled, ramp }));
+        let shapes = ramps.into_iter().flat_map(|ramp| [1.0, 0.0, 2.0, 0.5, -1.0].map(|scaled| Shape { scaled, ramp }));
         shapes.filter(|shape| self.steps.iter().all(|step| equal(step.lr, self.rate(*shape, step.epoch, step.batch)))).collect()
     }
 
@@ -159,7 +170,7 @@ impl<'a> Rates<'a> {
         let (spec, size) = (self.group.spec, self.group.np());
         let asked = spec.warmup_epochs.max(0.0);
         let schedule = LearningRateSchedule {
-            initial_lr: spec.base_lr * (size as f64).powi(shape.scaled),
+            initial_lr: spec.base_lr * (size as f64).powf(shape.scaled),
             size,
             warmup_epochs: match shape.ramp {
                 Ramp::None => 0.0,
@@ -173,6 +184,7 @@ impl<'a> Rates<'a> {
             (Ramp::FromZero, 0, 0) if is_warming => schedule.initial_lr / size as f64,
             (Ramp::FromZero, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
             (Ramp::FromZero, ..) if is_warming => schedule.lr(epoch, batch - 1),
+            (Ramp::ByEpoch, ..) if is_warming => schedule.lr(epoch, self.steps_per_epoch.max(1) - 1),
             (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.base_lr,
             _ => schedule.lr(epoch, batch),
         }
@@ -181,7 +193,7 @@ impl<'a> Rates<'a> {
     /// The first step that is not as the formula has it.
     fn nothing_fits(&self) -> Finding {
         let ramp = if self.is_warming { Ramp::Right } else { Ramp::None };
-        let wanted = |step: &Step| self.rate(Shape { scaled: 1, ramp }, step.epoch, step.batch);
+        let wanted = |step: &Step| self.rate(Shape { scaled: 1.0, ramp }, step.epoch, step.batch);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
             None => unclear("the run is too short to tell how its rate came about"),
             Some(step) => failed(format!(
@@ -193,6 +205,11 @@ impl<'a> Rates<'a> {
             )),
         }
     }
+}
+
+/// What the steps of the longest epoch come to, for the last one may be going on.
+fn trained_per_epoch(steps: &[Step]) -> usize {
+    steps.iter().map(|step| step.batch + 1).max().unwrap_or(0)
 }
 
 fn equal(a: f64, b: f64) -> bool {

@@ -4,7 +4,7 @@
 
 use super::group::{Group, because_strangers, short};
 use super::{Finding, Objection, failed, unclear};
-use crate::domain::event::{DigestMoment, Metrics};
+use crate::domain::event::{DigestMoment, EpochReport, Metrics};
 
 /// Relative difference that a mean taken in another order may have.
 const ROUNDING: f64 = 1e-9;
@@ -33,6 +33,19 @@ pub fn gradients(group: &Group) -> Finding {
     let losses = group.all("its first step", |process| process.steps.first().map(|step| step.loss.to_bits()))?;
     if group.differing(&losses).is_empty() {
         return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
+    }
+    if let Some((epoch, apart)) = drifted(group)? {
+        let who = group.names(&apart);
+        let step = if has_one_rate(group)? { None } else { Some(8) };
+        let step = step.or((!has_one_optimizer(group)?).then_some(10));
+        return match step {
+            Some(step) => unclear(format!("{who} drifted away by the end of epoch {epoch}: mend step {step} first")),
+            None => failed(format!(
+                "{who} held other weights than {} at the end of epoch {epoch}, after an equal start and equal first gradients: \
+                 average the gradients of every step",
+                group.name(root)
+            )),
+        };
     }
     Ok(format!(
         "all {} ranks applied the same gradients in the first step, the mean of their own ({})",
@@ -90,7 +103,7 @@ pub fn weights(group: &Group) -> Finding {
     let apart = group.differing(&start);
     if let Some(&first) = apart.first() {
         return failed(format!(
-            "{} started from other weights than {} ({}, not {}): broadcast the root's before training{}",
+            "{} started from other weights than {} ({}, not {}): broadcast the root's after they are drawn and before training{}",
             group.names(&apart),
             group.name(root),
             short(start[first]),
@@ -107,26 +120,6 @@ pub fn weights(group: &Group) -> Finding {
         return unclear("all ranks drew the same weights, so that they start alike proves no broadcast");
     }
     let epochs = group.epochs()?;
-    for &epoch in &epochs {
-        let held =
-            group.all("its weights at the end of an epoch", |process| process.digest(DigestMoment::EpochParameters, epoch))?;
-        let apart = group.differing(&held);
-        if apart.is_empty() {
-            continue;
-        }
-        let who = group.names(&apart);
-        return match gradients(group) {
-            Err(Objection::Failed(_)) => unclear(format!(
-                "all ranks started from the same weights ({}), but gradients are not averaged (step 3): {who} drifted away \
-                 by the end of epoch {epoch}",
-                short(start[root])
-            )),
-            _ => failed(format!(
-                "{who} held other weights than {} at the end of epoch {epoch}, after an equal start: something else than \
-                 averaged gradients changed them",
-                group.name(root)
-            )),
-        };
     }
     let until = epochs.last().copied().unwrap_or(0);
     Ok(format!(
@@ -134,6 +127,34 @@ pub fn weights(group: &Group) -> Finding {
         group.np(),
         short(start[root])
     ))
+}
+
+/// The first epoch at whose end some held other weights than the root, though all started from the same ones, and who.
+fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> {
+    let start = group
+        .all("the weights that it starts from", |process| process.digests_of(DigestMoment::StartParameters).first().copied())?;
+    if !group.differing(&start).is_empty() {
+        return Ok(None);
+    }
+    for epoch in group.epochs()? {
+        let held =
+            group.all("its weights at the end of an epoch", |process| process.digest(DigestMoment::EpochParameters, epoch))?;
+        let apart = group.differing(&held);
+        if !apart.is_empty() {
+            return Ok(Some((epoch, apart)));
+        }
+    }
+    Ok(None)
+}
+
+fn has_one_rate(group: &Group) -> Result<bool, Objection> {
+    let rates = group.all("a step", |process| Some(process.steps.iter().map(|step| step.lr.to_bits()).collect::<Vec<_>>()))?;
+    Ok(group.differing(&rates).is_empty())
+}
+
+fn has_one_optimizer(group: &Group) -> Result<bool, Objection> {
+    let names: Vec<&str> = group.configs()?.iter().map(|config| config.optimizer.as_str()).collect();
+    Ok(group.differing(&names).is_empty())
 }
 
 /// Step 6: every rank judges by the mean over the ranks.
@@ -160,14 +181,23 @@ pub fn metrics(group: &Group) -> Finding {
         let wanted = Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) };
         for (process, report) in reports.iter().enumerate() {
             let found = report.judged();
-            let pairs = [("loss", found.loss, wanted.loss), ("accuracy", found.accuracy, wanted.accuracy)];
-            if let Some((name, found, wanted)) = pairs.into_iter().find(|(_, found, wanted)| !equal(*found, *wanted)) {
-                let is_sum = equal(found, wanted * group.np() as f64);
+            type Pick = fn(&Metrics) -> f64;
+            let pairs: [(&str, Pick); 2] = [("loss", |metrics| metrics.loss), ("accuracy", |metrics| metrics.accuracy)];
+            if let Some((name, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted))) {
+                let (found, wanted) = (pick(&found), pick(&wanted));
+                let is_own = |of: usize, by: &EpochReport| near(pick(&by.judged()), pick(&reports[of].validation));
+                let whose = (0..group.np()).find(|of| reports.iter().all(|by| is_own(*of, by)));
+                let cause = match whose {
+                    _ if near(found, wanted * group.np() as f64) => " but the sum: divide by the number of ranks".to_owned(),
+                    Some(whose) => format!(" but {}'s own, on every rank: average instead of a broadcast", group.name(whose)),
+                    None if is_own(process, report) => " but its own: average every metric".to_owned(),
+                    None => String::new(),
+                };
                 return failed(format!(
                     "{} judged epoch {epoch} by a validation {name} of {found:.4}, which is not the mean over the ranks, \
                      {wanted:.4}{}",
                     group.name(process),
-                    if is_sum { " but the sum: divide by the number of ranks" } else { "" },
+                    cause,
                 ));
             }
         }
@@ -186,4 +216,9 @@ pub fn metrics(group: &Group) -> Finding {
 
 fn equal(a: f64, b: f64) -> bool {
     (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
+}
+
+/// The same number, though it may have travelled as an f32.
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * a.abs().max(b.abs())
 }

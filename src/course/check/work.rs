@@ -22,6 +22,7 @@ pub fn fewer_steps(group: &Group) -> Finding {
             let cause = match report.batches {
                 batches if batches == whole => ", the whole epoch".to_owned(),
                 batches if batches == whole.div_ceil(np) => ", rounded up".to_owned(),
+                batches if batches == (whole / np / np).max(1) => ", divided twice".to_owned(),
                 _ => String::new(),
             };
             return failed(format!(
