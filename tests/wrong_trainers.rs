@@ -168,7 +168,8 @@ fn the_right_check_rejects_each_wrong_trainer_and_the_solutions_pass() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for wrong in corpus.iter().filter(|wrong| wrong.cores <= cores && wrong.name.contains(&only)) {
         let judged = class.judge(&wrong.name, wrong.after, wrong.warmup_epochs, wrong.continued);
-        eprintln!("{} in {:.1} s", wrong.name, judged.took.as_secs_f64());
+        let said = wrong.step().filter(|_| wrong.runs).map(|step| &judged.verdicts[step.number() - 1].evidence);
+        eprintln!("{} in {:.1} s: {}", wrong.name, judged.took.as_secs_f64(), said.unwrap_or(&judged.message));
         complained.extend(complaints(wrong, &judged));
     }
     assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));

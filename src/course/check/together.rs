@@ -120,6 +120,12 @@ pub fn weights(group: &Group) -> Finding {
         return unclear("all ranks drew the same weights, so that they start alike proves no broadcast");
     }
     let epochs = group.epochs()?;
+    if let Some((epoch, apart)) = drifted(group)? {
+        return unclear(format!(
+            "all ranks started from the same weights ({}), but {} drifted away by the end of epoch {epoch}: see step 3",
+            short(start[root]),
+            group.names(&apart)
+        ));
     }
     let until = epochs.last().copied().unwrap_or(0);
     Ok(format!(
