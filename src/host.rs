@@ -17,6 +17,16 @@ pub fn name() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
 }
 
+/// The configuration of the screen: HVD_LAB_CONFIG, else in HVD_LAB_HOME where that is set, else in the user's
+/// configuration folder. It may not be there.
+pub fn config_file() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("HVD_LAB_CONFIG").or_else(|| Some(variable("HVD_LAB_HOME")?.join("config.toml"))).or_else(|| {
+        let folders = etcetera::choose_base_strategy().ok()?;
+        Some(folders.config_dir().join("hvd-lab/config.toml"))
+    })
+}
+
 /// The home of runs and images: HVD_LAB_HOME, else `hvd-lab` in the user's data folder. It may not be there yet.
 ///
 /// # Errors

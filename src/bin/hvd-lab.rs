@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use hvd_lab::cli::{self, Cli};
+use hvd_lab::tui::Options;
 
 fn main() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
-        Ok(Cli { verb: None, ascii, lessons }) => cli::screen(ascii, lessons),
+        Ok(Cli { verb: None, ascii, lessons, tour }) => cli::screen(Options { ascii, lessons, tour }),
         Err(error) => return cli::refuse(&error),
     };
     done.unwrap_or_else(|error| {

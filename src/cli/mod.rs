@@ -19,11 +19,13 @@ pub mod ablation;
 pub mod check;
 pub mod class;
 pub mod compare;
+pub mod config;
 pub mod data;
 pub mod devices;
 pub mod doctor;
 pub mod exercise;
 mod follow;
+pub mod generate;
 pub mod guided;
 pub mod lessons;
 pub mod progress;
@@ -61,6 +63,9 @@ pub struct Cli {
     /// The screen with lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
     #[arg(long, value_name = "DIR")]
     pub lessons: Option<PathBuf>,
+    /// Show the tour of the screen again.
+    #[arg(long)]
+    pub tour: bool,
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }
@@ -82,6 +87,10 @@ pub enum Verb {
     Doctor(doctor::Args),
     Data(data::Args),
     Devices(devices::Args),
+    Config(config::Args),
+    Completions(generate::Args),
+    /// Print the manual page: `hvd-lab man > hvd-lab.1`
+    Man,
     /// Started by hvd-lab itself: stays with a run to its end.
     #[command(hide = true)]
     Supervise {
@@ -111,17 +120,20 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Doctor(args) => doctor::run(args),
         Verb::Data(args) => data::run(args),
         Verb::Devices(args) => devices::run(args),
+        Verb::Config(args) => config::run(args),
+        Verb::Completions(args) => generate::completions(args),
+        Verb::Man => generate::man(),
         Verb::Supervise { folder } => supervisor::supervise(&folder),
     }
 }
 
 /// The screen, or what to use where there is no terminal for it.
-pub fn screen(ascii: bool, lessons: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         let advice = "the screen needs a terminal. Without one: `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
         return Err(Usage(advice.into()).into());
     }
-    tui::run(tui::Options { ascii, lessons })
+    tui::run(options)
 }
 
 /// Help and version as asked for; anything else that cannot be parsed as one line.

@@ -62,6 +62,8 @@ pub enum Effect {
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.
     Suspend,
+    /// A run has ended: as the user wishes to be told.
+    Announce(String),
     /// Let the terminal tell the mouse, or have it select text as ever.
     CaptureMouse(bool),
 }

@@ -97,6 +97,10 @@ impl Look {
         TABLE.iter().find(|(look, ..)| *look == self).map_or("auto", |(_, name, _)| name)
     }
 
+    pub fn all() -> impl Iterator<Item = Look> {
+        TABLE.iter().map(|(look, ..)| *look)
+    }
+
     /// In the order of the table, round and round.
     pub fn next(self) -> Look {
         let place = TABLE.iter().position(|(look, ..)| *look == self).unwrap_or(0);

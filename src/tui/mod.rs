@@ -21,6 +21,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 mod chart_range;
 mod chart_view;
+pub mod config;
 mod course_view;
 mod curves;
 mod devices_view;
@@ -28,6 +29,7 @@ mod effect;
 mod exercise_view;
 mod graph;
 mod habits;
+mod kept;
 mod keymap;
 mod layout;
 mod log_thread;
@@ -56,6 +58,7 @@ mod view;
 mod watched;
 
 use effect::Effect;
+use kept::Kept;
 use looks::Background;
 use message::Message;
 use terminal::Screen;
@@ -76,6 +79,8 @@ pub struct Options {
     pub ascii: bool,
     /// Lessons over those of the program.
     pub lessons: Option<PathBuf>,
+    /// The tour, although it was shown before.
+    pub tour: bool,
 }
 
 /// Shows the screen until the user leaves it.
@@ -114,11 +119,13 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
     theme.background = std::env::var("COLORFGBG").map_or(Background::Unknown, |value| Background::from_variable(&value));
     let mut state = runner::initial_state(theme, options.lessons.as_deref())?;
+    let kept = RunStore::default_home().map(|home| kept::path(&home)).ok();
+    habits::settle(&mut state, kept.as_deref(), options.tour);
     let (sender, mut messages) = mpsc::channel(WAITING);
-    let mut screen = Screen::enter(state.habits.mouse).context("the terminal cannot be used")?;
+    let mut screen = Screen::enter(state.habits.mouse, state.habits.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
     screen.draw(&state)?;
-    if theme.colour && state.theme.background == Background::Unknown {
+    if state.theme.colour && state.theme.background == Background::Unknown {
         // The reply comes among the keys, whenever the terminal gets to it.
         screen.ask_background()?;
     }
@@ -175,6 +182,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                     };
                     effects.extend(update(&mut state, copied));
                 }
+                Effect::Announce(text) => screen.announce(&text, &state.habits.config)?,
                 Effect::CaptureMouse(capture) => screen.capture_mouse(capture)?,
                 Effect::Suspend => {
                     if let Err(error) = screen.suspend() {
@@ -186,6 +194,9 @@ async fn show(options: Options) -> anyhow::Result<()> {
         }
     }
     drop(screen);
+    if let Some(path) = kept {
+        Kept::of(&state).write(&path);
+    }
     runner.finish().await;
     Ok(())
 }

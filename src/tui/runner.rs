@@ -44,7 +44,6 @@ pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, Cata
     let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
     let preset = launch::default_preset(false).fitted(cores, 0);
     let mut state = State::new(theme, presets, preset);
-    state.habits.mouse = true;
     state.course.lessons = match Catalog::open(lessons) {
         // A folder that only the environment names must not keep the screen from coming up.
         Err(error) if lessons.is_none() => {
@@ -170,7 +169,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::LocateData(spec) => locate(&spec)?,
         // Done before: here, or by whoever owns the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
-        Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) => return Ok(None),
+        Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) | Effect::Announce(_) => return Ok(None),
     }))
 }
 

@@ -22,7 +22,9 @@ use nix::unistd::{Pid, getpgrp, getsid};
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::Sender;
 
+use super::config::Config;
 use super::message::Message;
+use super::pane::header;
 use super::reply::{ASK_BACKGROUND, Replies};
 use super::state::State;
 use super::view;
@@ -31,6 +33,12 @@ use super::view;
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether the mouse is told to us while the terminal is ours.
 static MOUSE: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal's title is set while the terminal is ours.
+static TITLE: AtomicBool = AtomicBool::new(false);
+
+/// The terminal's title, put aside and taken back (XTWINOPS 22 and 23).
+const PUSH_TITLE: &str = "\x1b[22;2t";
+const POP_TITLE: &str = "\x1b[23;2t";
 
 /// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
 const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
@@ -53,6 +61,7 @@ pub fn columns() -> Option<usize> {
 /// The terminal while the lab draws on it; dropped, it is as it was.
 pub struct Screen {
     terminal: Terminal,
+    title: String,
 }
 
 type Terminal = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
@@ -64,11 +73,12 @@ fn terminal() -> io::Result<Terminal> {
 impl Screen {
     /// # Errors
     /// The terminal refused; it is as it was.
-    pub fn enter(mouse: bool) -> io::Result<Screen> {
+    pub fn enter(mouse: bool, title: bool) -> io::Result<Screen> {
         restore_on_panic();
+        TITLE.store(title && !is_plain(), Ordering::SeqCst);
         MOUSE.store(mouse, Ordering::SeqCst);
         let entered = take().and_then(|()| terminal());
-        entered.map(|terminal| Screen { terminal }).inspect_err(|_| leave())
+        entered.map(|terminal| Screen { terminal, title: String::new() }).inspect_err(|_| leave())
     }
 
     /// Gives the terminal back and stops, together with what was started with it, until the shell continues the job.
@@ -91,6 +101,7 @@ impl Screen {
         disable_raw_mode()?;
         take()?;
         self.terminal = terminal()?;
+        self.title.clear();
         execute!(self.terminal.backend_mut(), Clear(ClearType::All), cursor::Hide)
     }
 
@@ -104,10 +115,22 @@ impl Screen {
 
     /// Asks for the terminal's background colour, unless it is one that would print the question.
     pub fn ask_background(&mut self) -> io::Result<()> {
-        match std::env::var("TERM").as_deref() {
-            Ok("linux" | "dumb") | Err(_) => Ok(()),
-            Ok(_) => execute!(self.terminal.backend_mut(), Print(ASK_BACKGROUND)),
+        if is_plain() { Ok(()) } else { execute!(self.terminal.backend_mut(), Print(ASK_BACKGROUND)) }
+    }
+
+    /// Says that a run has ended, by bell and notification where the user wants them.
+    pub fn announce(&mut self, text: &str, config: &Config) -> io::Result<()> {
+        if config.notify && !is_plain() {
+            // Terminals that know both would tell it twice.
+            let is_rxvt = std::env::var("TERM").is_ok_and(|term| term.starts_with("rxvt") || term.starts_with("foot"));
+            let knows_777 = is_rxvt || std::env::var_os("VTE_VERSION").is_some();
+            let words = if knows_777 { format!("777;notify;hvd-lab;{text}") } else { format!("9;hvd-lab: {text}") };
+            queue!(self.terminal.backend_mut(), Print(format!("\x1b]{words}\x07")))?;
         }
+        if config.bell {
+            queue!(self.terminal.backend_mut(), Print('\x07'))?;
+        }
+        self.terminal.backend_mut().flush()
     }
 
     /// Draws in one synchronised update: no terminal shows half a frame. Draws nothing while the shell has the terminal.
@@ -116,6 +139,11 @@ impl Screen {
             return Ok(());
         }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let title = header::title(state);
+        if TITLE.load(Ordering::SeqCst) && title != self.title {
+            queue!(self.terminal.backend_mut(), Print(format_args!("\x1b]2;{title}\x07")))?;
+            self.title = title;
+        }
         self.terminal.draw(|frame| view::draw(frame, state))?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
@@ -132,10 +160,18 @@ impl Drop for Screen {
     }
 }
 
+/// A terminal that may print what it does not know, or none that anybody named.
+fn is_plain() -> bool {
+    matches!(std::env::var("TERM").as_deref(), Ok("linux" | "dumb" | "") | Err(_))
+}
+
 /// Takes the terminal, unless it is ours already. In the background the first call waits until the shell lets us.
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
     if !TAKEN.swap(true, Ordering::SeqCst) {
+        if TITLE.load(Ordering::SeqCst) {
+            execute!(io::stdout(), Print(PUSH_TITLE))?;
+        }
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
     }
     if MOUSE.load(Ordering::SeqCst) { execute!(io::stdout(), Print(CAPTURE_MOUSE)) } else { Ok(()) }
@@ -147,6 +183,9 @@ fn leave() {
         let mut out = io::stdout();
         if MOUSE.load(Ordering::SeqCst) {
             let _ = execute!(out, DisableMouseCapture);
+        }
+        if TITLE.load(Ordering::SeqCst) {
+            let _ = execute!(out, Print(POP_TITLE));
         }
         let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();

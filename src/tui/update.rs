@@ -13,13 +13,15 @@ mod runs;
 mod series;
 mod window;
 
-use crossterm::event::{KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::chart_view;
 use super::effect::Effect;
+use super::habits::TOUR;
 use super::keymap;
 use super::log_view::LogTab;
 use super::message::Message;
+use super::mode::Mode;
 use super::state::State;
 use super::watched::Watched;
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
@@ -111,6 +113,19 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    // Whatever else is pressed ends the tour and does what it always does.
+    if state.mode == Mode::Normal
+        && let Some(page) = state.habits.tour.take()
+    {
+        match key.code {
+            KeyCode::Enter => {
+                state.habits.tour = (page + 1 < TOUR.len()).then_some(page + 1);
+                return Vec::new();
+            }
+            KeyCode::Esc => return Vec::new(),
+            _ => {}
+        }
+    }
     match keymap::command(state.mode.kind(), state.focus, key) {
         Some(command) => command::obey(state, command),
         None => Vec::new(),
@@ -186,6 +201,9 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     let now = watched.state();
     if now != before {
         relist = true;
+        if let Some(state) = now.filter(|now| now.is_over() && before.is_some()) {
+            effects.push(Effect::Announce(format!("run {run} {}", state.name())));
+        }
         if now.is_some_and(RunState::is_over) {
             effects.extend([Effect::WatchRanks(Vec::new()), Effect::Judge(run)]);
             over = true;

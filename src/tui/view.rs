@@ -18,7 +18,10 @@ pub fn draw(frame: &mut Frame, state: &State) {
         None => too_small(frame, area),
         Some(places) => {
             header::draw(frame, places.header, state);
-            for (pane, rect) in places.panes {
+            // The tour stands where nothing is at first.
+            let quiet = places.panes.iter().find(|(pane, _)| *pane == Pane::Log).or(places.panes.get(2)).map(|(_, rect)| *rect);
+            let panes = if state.habits.projector { Vec::new() } else { places.panes };
+            for (pane, rect) in panes {
                 match pane {
                     Pane::Steps => pane::steps::draw(frame, rect, state),
                     Pane::Settings => pane::settings::draw(frame, rect, state),
@@ -28,8 +31,13 @@ pub fn draw(frame: &mut Frame, state: &State) {
                     Pane::Runs => pane::runs::draw(frame, rect, state),
                 }
             }
-            if let Some(rect) = places.shared {
+            if state.habits.projector {
+                pane::projector::draw(frame, places.body, state);
+            } else if let Some(rect) = places.shared {
                 pane::shared_by(frame, rect, state);
+            }
+            if let Some(rect) = quiet {
+                pane::tour::draw(frame, rect, state);
             }
             pane::footer::draw(frame, places.footer, state);
             pane::ask::draw(frame, places.footer, state);

@@ -14,6 +14,7 @@ pub mod process;
 mod pty;
 pub mod rows;
 mod screen;
+mod store;
 pub mod table;
 pub mod training;
 
@@ -50,7 +51,7 @@ impl Case {
                 Ok(figures.into_iter().map(|(what, value)| (rows::figure(*training, &what), value)).collect())
             }
             Case::Allreduce => allreduce::run(place, scale),
-            Case::Screen => screen::run(scale.idle_seconds),
+            Case::Screen => screen::run(scale),
         }
     }
 }

@@ -63,7 +63,10 @@ pub struct Scale {
     pub epochs: usize,
     /// Samples of each message size in one MPI job.
     pub allreduce_samples: usize,
+    /// Of each round; a minute in all.
     pub idle_seconds: u64,
+    /// Keys pressed while runs log.
+    pub keys: usize,
 }
 
 /// A network and the optimizer steps of one epoch.
@@ -83,8 +86,15 @@ impl Options {
 
     pub fn scale(&self) -> Scale {
         match self.quick {
-            true => Scale { rounds: 1, models: &QUICK_MODELS, epochs: 2, allreduce_samples: 1, idle_seconds: 1 },
-            false => Scale { rounds: self.rounds.into(), models: &MODELS, epochs: 4, allreduce_samples: 2, idle_seconds: 3 },
+            true => Scale { rounds: 1, models: &QUICK_MODELS, epochs: 2, allreduce_samples: 1, idle_seconds: 1, keys: 60 },
+            false => Scale {
+                rounds: self.rounds.into(),
+                models: &MODELS,
+                epochs: 4,
+                allreduce_samples: 2,
+                idle_seconds: 60_u64.div_ceil(self.rounds.into()),
+                keys: 500,
+            },
         }
     }
 

@@ -1,44 +1,124 @@
-//! The lab in a terminal of its own: time to the first frame, memory, and what it uses when nothing happens.
+//! The lab in a terminal of its own: time to the first frame, memory, what it uses when nothing happens, and how soon a
+//! key shows while runs log.
 //!
-//! Never drives it: it is started, looked at and ended.
+//! Never drives more than keys and two runs of the stand-in trainer.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use hvd_lab::runs::RunId;
+
 use super::figures::Round;
-use super::pty::{Home, Options};
+use super::options::Scale;
+use super::pty::{Home, Lab, Options};
+use super::store;
 
 /// On the screen from the first frame on.
 const FIRST_FRAME: &str = "Init and pin a device";
 /// On the screen when it has found out about this machine.
 const SETTLED: &str = "press r to run";
+/// Eight devices, from a library that this builds.
+const NVML: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/libnvml-bench.so");
+/// Each of the two runs logs so many lines every ten milliseconds: 1,000 a second.
+const LINES: usize = 10;
 
-pub fn run(idle_seconds: u64) -> Result<Round, String> {
+pub fn run(scale: &Scale) -> Result<Round, String> {
     // The terminal of the tests fails by panicking.
-    let measured = catch_unwind(AssertUnwindSafe(|| measure(idle_seconds)));
-    measured.unwrap_or_else(|_| Err("the screen did not come up".into()))
+    let caught = |measure: &dyn Fn() -> Round| catch_unwind(AssertUnwindSafe(measure));
+    let mut round = caught(&|| idle(scale.idle_seconds)).map_err(|_| "the screen did not come up".to_owned())?;
+    if let Ok(true) = nvml().map_err(|error| eprintln!("bench: no eight devices, so no key to frame: {error}")) {
+        round.extend(caught(&|| keys(scale.keys)).map_err(|_| "the screen did not keep up".to_owned())?);
+    }
+    round.extend(caught(&store::measure).map_err(|_| "the store cannot be measured".to_owned())?);
+    Ok(round)
 }
 
-fn measure(idle_seconds: u64) -> Result<Round, String> {
+fn idle(seconds: u64) -> Round {
     let began = Instant::now();
     let mut lab = Options { columns: 120, rows: 40, ..Options::default() }.start(&Home::new());
     lab.wait_for(FIRST_FRAME);
     let first_frame = began.elapsed();
     lab.wait_for(SETTLED);
-    // What start-up leaves to do is over after a second; then nothing but the clock and the devices moves.
+    lab.press("r");
+    lab.wait_for("✓ finished");
+    // What a run's end leaves to do is over after a second; then nothing but the devices moves.
     std::thread::sleep(Duration::from_secs(1));
     let pid = lab.pid().as_raw();
     let (before, since) = (cpu_seconds(pid), Instant::now());
-    std::thread::sleep(Duration::from_secs(idle_seconds));
+    std::thread::sleep(Duration::from_secs(seconds));
     let (after, elapsed) = (cpu_seconds(pid), since.elapsed());
-    let resident = resident_bytes(pid).ok_or("the screen is gone")?;
+    let resident = resident_bytes(pid);
     lab.press("q");
     lab.exit();
-    Ok(Round::from([
+    Round::from([
         ("screen: first_frame_s".into(), first_frame.as_secs_f64()),
-        ("screen: resident_bytes".into(), resident),
+        ("screen: resident_bytes".into(), resident.unwrap_or(f64::NAN)),
         ("screen: idle_share".into(), (after - before) / elapsed.as_secs_f64()),
-    ]))
+    ])
+}
+
+/// From a key to the frame that shows it, as a terminal sees it: the 99th percentile.
+fn keys(count: usize) -> Round {
+    let home = Home::new();
+    let env = &[("STAND_IN", "hang"), ("HVD_LAB_NVML", NVML), ("HVD_STAND_IN_GPUS", "8")];
+    let mut lab = Options { columns: 200, rows: 60, env, ..Options::default() }.start(&home);
+    lab.wait_for("Stand-in GPU");
+    lab.wait_for(SETTLED);
+    // One rank a run: the lines come from here.
+    lab.press("-------r");
+    lab.wait_for("waiting");
+    lab.press("r");
+    lab.wait_for("Run 1 is still going");
+    lab.press("y");
+    lab.wait_for("run 2 ▶ running");
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers = [1, 2].map(|id| write_lines(home.store().folder(RunId(id)).rank_log(0), Arc::clone(&stop)));
+    lab.wait_for("Epoch 1/3: step");
+    let mut seconds: Vec<f64> = (0..count).map(|turn| key_to_frame(&mut lab, turn)).collect();
+    stop.store(true, Ordering::Relaxed);
+    writers.into_iter().for_each(|writer| drop(writer.join()));
+    lab.press("ql");
+    lab.exit();
+    seconds.sort_by(f64::total_cmp);
+    Round::from([("screen: key_to_frame_p99_s".into(), seconds[(count * 99 / 100).min(count - 1)])])
+}
+
+fn key_to_frame(lab: &mut Lab, turn: usize) -> f64 {
+    // Not in step with the lines.
+    std::thread::sleep(Duration::from_millis(7 + (turn % 11) as u64));
+    let (key, shown) = if turn.is_multiple_of(2) { ("\x1b[B", "Step 2/10") } else { ("\x1b[A", "Step 1/10") };
+    let began = Instant::now();
+    lab.press(key);
+    lab.wait(shown, |seen| seen.terminal.screen().rows(0, 60).next().is_some_and(|row| row.contains(shown)));
+    began.elapsed().as_secs_f64()
+}
+
+fn write_lines(path: PathBuf, stop: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        let Ok(mut log) = OpenOptions::new().append(true).create(true).open(path) else { return };
+        let (began, mut written) = (Instant::now(), 0);
+        while !stop.load(Ordering::Relaxed) {
+            let due = (began.elapsed().as_millis() as usize / 10 + 1) * LINES;
+            let lines: String =
+                (written..due).map(|line| format!("Epoch 1/3: step {line}  loss 0.512 of a long line\n")).collect();
+            written = due;
+            if log.write_all(lines.as_bytes()).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    })
+}
+
+fn nvml() -> Result<bool, std::io::Error> {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/nvml_stand_in.c");
+    Ok(Command::new("cc").args(["-shared", "-fPIC", "-o", NVML, source]).status()?.success())
 }
 
 /// Of all threads, from the scheduler: clock ticks are too coarse for a program that rests.

@@ -38,6 +38,10 @@ impl Lab {
         Options { columns, rows, ..Options::default() }.start(&Home::new())
     }
 
+    pub fn start_in(home: &Home) -> Lab {
+        Options::default().start(home)
+    }
+
     /// Waits until the terminal is as wanted; fails with a picture of it when that takes too long.
     pub fn wait(&self, wanted: &str, is_so: impl Fn(&Seen) -> bool) {
         let (seen, changed) = &*self.seen;
@@ -97,6 +101,7 @@ impl Lab {
         assert!(!self.is_raw(), "the terminal is still raw");
         drop(seen);
         assert_eq!(self.count(ENTER), self.count(LEAVE), "taken as often as given back");
+        assert_eq!(self.count("\x1b[22;2t"), self.count("\x1b[23;2t"), "the title is put aside as often as taken back");
         // The terminal selects text again: the last word on each kind of report is "off".
         for kind in ["1000", "1002", "1006"] {
             let last = |end: char| self.last(&format!("\x1b[?{kind}{end}"));
@@ -110,7 +115,18 @@ pub struct Home(tempfile::TempDir);
 
 impl Home {
     pub fn new() -> Home {
+        let home = Home::never_used();
+        std::fs::write(home.0.path().join("screen.json"), r#"{"toured": true}"#).unwrap();
+        home
+    }
+
+    /// Nobody has seen the tour yet.
+    pub fn never_used() -> Home {
         Home(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
     }
 
     /// What keeps the lab away from the user's runs, data and launcher.
@@ -173,7 +189,7 @@ impl Options {
         command.args(if self.shell { &["--norc", "--noprofile", "--noediting", "-i"] } else { self.arguments });
         command.env("LAB", lab);
         command.env("PS1", "prompt> ");
-        for name in ["NO_COLOR", "COLORFGBG", "STAND_IN", "STAND_IN_EPOCH_SECONDS"] {
+        for name in ["NO_COLOR", "COLORFGBG", "HVD_LAB_CONFIG", "VTE_VERSION", "STAND_IN", "STAND_IN_EPOCH_SECONDS"] {
             command.env_remove(name);
         }
         home.variables().iter().for_each(|(name, value)| command.env(name, value));

@@ -74,6 +74,10 @@ pub enum Command {
     SearchHelp,
     /// Release the mouse, or take it again.
     Mouse,
+    /// Large step and speed-up.
+    Projector,
+    Tour,
+    ResetBorders,
     /// The next theme.
     Theme,
     Quit,

@@ -30,6 +30,19 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     frame.render_widget(Paragraph::new(run_line(state, second.width as usize)), second);
 }
 
+/// For the terminal's title: what the shown run does.
+pub fn title(state: &State) -> String {
+    let run = state.watched.as_ref().and_then(|watched| Some((watched, watched.state()?)));
+    match run {
+        None => "hvd-lab".into(),
+        Some((watched, RunState::Running)) => match &watched.config {
+            Some(config) => format!("hvd-lab: run {} epoch {}/{}", watched.id, watched.epoch().max(1), config.epochs),
+            None => format!("hvd-lab: run {} running", watched.id),
+        },
+        Some((watched, state)) => format!("hvd-lab: run {} {}", watched.id, state.name()),
+    }
+}
+
 /// `np 2 · wrn-10-1 · Fashion-MNIST`; the model goes first where there is no room.
 fn next_run(state: &State, width: usize) -> Line<'static> {
     let theme = state.theme;

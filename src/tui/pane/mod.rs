@@ -26,11 +26,13 @@ pub mod lesson;
 pub mod log;
 pub mod notice;
 pub mod palette;
+pub mod projector;
 pub mod runs;
 pub mod scaling;
 pub mod series;
 pub mod settings;
 pub mod steps;
+pub mod tour;
 pub mod window;
 
 /// What of a pane lies under the pointer.

@@ -15,7 +15,7 @@ const CHILD: &str = "HVD_LAB_TEST_PANICS";
 #[test]
 fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     if let Ok(place) = std::env::var(CHILD) {
-        let mut screen = Screen::enter(true).unwrap();
+        let mut screen = Screen::enter(true, true).unwrap();
         screen.draw(&samples::never_used()).unwrap();
         match place.as_str() {
             "drawing thread" => panic!("fell on purpose"),
@@ -25,7 +25,7 @@ fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     }
     for place in ["drawing thread", "helper thread"] {
         let (screen, bytes) = watch(place);
-        for once in ["\x1b[?1049h", "\x1b[?1049l", "\x1b[?1000h", "\x1b[?1000l"] {
+        for once in ["\x1b[?1049h", "\x1b[?1049l", "\x1b[?1000h", "\x1b[?1000l", "\x1b[22;2t", "\x1b[23;2t"] {
             let count = bytes.windows(once.len()).filter(|window| *window == once.as_bytes()).count();
             assert_eq!(count, 1, "{place}: {once:?}");
         }
@@ -42,6 +42,7 @@ fn watch(place: &str) -> (vt100::Screen, Vec<u8>) {
     command.args(["--exact", "--nocapture", "tui::tests::panic::a_panic_gives_the_terminal_back_and_shows_its_message"]);
     command.env(CHILD, place);
     command.env("RUST_BACKTRACE", "0");
+    command.env("TERM", "xterm-256color");
     let mut child = pty.slave.spawn_command(command).unwrap();
     drop(pty.slave);
     let mut output = pty.master.try_clone_reader().unwrap();

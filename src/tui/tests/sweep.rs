@@ -1,6 +1,6 @@
 //! No size, key or message makes the screen fall.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -17,11 +17,14 @@ fn states() -> Vec<State> {
     let mut gpus = samples::running();
     samples::say(&mut gpus, Message::Telemetry(samples::gpu_sample()));
     states.push(gpus);
-    for keys in ["?", "i", "d", "q", "x", "r"] {
+    for keys in ["?", "i", "d", "q", "x", "r", ":", ":zz", "?/run", "P"] {
         let mut state = samples::running();
         type_text(&mut state, keys);
         states.push(state);
     }
+    let mut tour = samples::never_used();
+    super::super::habits::start_tour(&mut tour);
+    states.push(tour);
     states
 }
 
@@ -35,10 +38,14 @@ fn every_size_draws() {
         }
         state.notice = (index % 2 == 0).then(|| super::super::state::Notice { text: "word ".repeat(60), is_error: true });
     }
-    let widths = (1..=20).chain((21..=200).step_by(13));
-    for width in widths {
-        for height in (1..=26).step_by(3).chain((27..=60).step_by(11)) {
-            for state in &mut states {
+    // Where the layout changes, and at both ends, every state; everywhere else one of them.
+    let (edges_wide, edges_high) = ([1, 2, 79, 80, 81, 109, 110, 149, 150, 200], [1, 2, 3, 23, 24, 25, 36, 37, 60]);
+    for width in 1..=200_u16 {
+        for height in 1..=60 {
+            let (turn, count) = (usize::from(width) * 7 + usize::from(height) * 3, states.len());
+            let all = edges_wide.contains(&width) && edges_high.contains(&height);
+            for index in turn..turn + if all { count } else { 1 } {
+                let state = &mut states[index % count];
                 state.zoom = (width + height) % 5 == 0;
                 picture(state, width, height);
             }
@@ -47,11 +54,11 @@ fn every_size_draws() {
 }
 
 #[test]
-fn ten_thousand_random_keys_and_messages_do_no_harm() {
+fn a_hundred_thousand_random_events_do_no_harm() {
     let mut random = ChaCha8Rng::seed_from_u64(4);
     let mut pick = move |len: usize| (random.next_u32() as usize) % len;
     let mut state = samples::never_used();
-    for turn in 0..10_000 {
+    for turn in 0..100_000 {
         let message = message(&mut pick);
         update(&mut state, message);
         state.done = false;
@@ -59,16 +66,34 @@ fn ten_thousand_random_keys_and_messages_do_no_harm() {
         if let Mode::Details { .. } | Mode::Continue { .. } = state.mode {
             assert!(state.watched.is_some());
         }
-        if turn % 29 == 0 {
-            let sizes = [(80, 24), (120, 40), (160, 50), (60, 10)];
-            let (width, height) = sizes[pick(sizes.len())];
-            picture(&state, width, height);
+        if turn % 97 == 0 {
+            let (width, height) = state.size;
+            picture(&state, width.max(1), height.max(1));
         }
     }
+    // Whatever it came to, it is a screen that is left as ever.
+    state.notice = None;
+    for _ in 0..4 {
+        super::press(&mut state, KeyCode::Esc);
+    }
+    assert!(super::text(&state, 120, 40).contains("hvd-lab"));
+    state.habits.tour = None;
+    type_text(&mut state, "?");
+    assert!(matches!(state.mode, Mode::Help { .. }), "{:?}", state.mode);
+}
+
+fn random_mouse(pick: &mut impl FnMut(usize) -> usize) -> MouseEvent {
+    use MouseEventKind::{Down, Drag, ScrollDown, ScrollUp, Up};
+    let left = MouseButton::Left;
+    let kinds = [Down(left), Drag(left), Drag(left), Up(left), ScrollUp, ScrollDown, Down(MouseButton::Right)];
+    let kind = kinds[pick(kinds.len())];
+    MouseEvent { kind, column: pick(220) as u16, row: pick(70) as u16, modifiers: KeyModifiers::NONE }
 }
 
 fn message(pick: &mut impl FnMut(usize) -> usize) -> Message {
-    match pick(20) {
+    match pick(30) {
+        7 => Message::Resize(pick(210) as u16, pick(64) as u16),
+        8..=13 => Message::Mouse(random_mouse(pick)),
         0 => Message::Runs((1..=pick(6) as u32).map(|id| samples::finished(id, 1 + pick(4), 900.0)).collect()),
         1 => Message::Updates(RunId(1 + pick(6) as u32), samples::updates(1 + pick(4), pick(4), pick(90))),
         2 => Message::Telemetry(if pick(2) == 0 { samples::gpu_sample() } else { samples::cpu_sample(&[(0, 1)]) }),
@@ -81,7 +106,7 @@ fn message(pick: &mut impl FnMut(usize) -> usize) -> Message {
 }
 
 fn random_key(pick: &mut impl FnMut(usize) -> usize) -> KeyEvent {
-    const CODES: [KeyCode; 16] = [
+    const CODES: [KeyCode; 18] = [
         KeyCode::Up,
         KeyCode::Down,
         KeyCode::Left,
@@ -97,6 +122,8 @@ fn random_key(pick: &mut impl FnMut(usize) -> usize) -> KeyEvent {
         KeyCode::Backspace,
         KeyCode::Delete,
         KeyCode::F(1),
+        KeyCode::F(2),
+        KeyCode::F(5),
         KeyCode::Char('é'),
     ];
     let code = match pick(2) {

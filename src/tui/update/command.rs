@@ -4,6 +4,7 @@
 
 use super::super::chart_view;
 use super::super::effect::Effect;
+use super::super::habits;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
@@ -48,6 +49,12 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Zoom => state.zoom = !state.zoom,
         Command::Help => state.mode = Mode::Help { scroll: 0, words: String::new(), typing: false },
         Command::Palette => state.mode = Mode::Palette { typed: String::new(), chosen: 0 },
+        Command::Projector => state.habits.projector = !state.habits.projector,
+        Command::Tour => habits::start_tour(state),
+        Command::ResetBorders => {
+            state.habits.shares.clear();
+            state.inform("the borders are where they were at first");
+        }
         Command::Mouse => return mouse::switch(state),
         Command::Theme => {
             state.theme.look = state.theme.look.next();
@@ -63,6 +70,10 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         },
         Command::Back => {
             if state.notice.take().is_none() {
+                if state.habits.projector {
+                    state.habits.projector = false;
+                    return Vec::new();
+                }
                 match log::back(state) {
                     Some(effects) => return effects,
                     None if state.focus == Pane::Runs && !state.runs_view.filter.is_empty() => {

@@ -18,7 +18,11 @@ const NOTCH: usize = 3;
 
 pub fn obey(state: &mut State, event: MouseEvent) -> Vec<Effect> {
     let at = Position::new(event.column, event.row);
-    let Some(places) = shown(state) else { return Vec::new() };
+    let Some(mut places) = shown(state) else { return Vec::new() };
+    if state.habits.projector {
+        // No pane is there to be clicked.
+        (places.panes, places.borders, places.shared) = Default::default();
+    }
     match event.kind {
         MouseEventKind::Down(MouseButton::Left) => press(state, &places, at),
         MouseEventKind::Drag(MouseButton::Left) => {

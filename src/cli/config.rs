@@ -1,0 +1,80 @@
+//! `hvd-lab config`: where the configuration file is, what counts, a fresh one, and what is wrong in one.
+//!
+//! Never overwrites a file, and writes none unless asked to.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use super::{Usage, print};
+use crate::tui::config::{self, Config};
+
+/// The configuration of the screen: a file in TOML, none needed
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Print where the file is, or would be
+    Path,
+    /// Print all keys with the values that count
+    Show,
+    /// Write a file with all keys and what they are for; one that is there stays as it is
+    Write,
+    /// Name what is wrong in the file, line by line
+    Check {
+        /// Another file
+        file: Option<PathBuf>,
+    },
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let usual = || config::path().ok_or_else(|| Usage("no home folder: set HVD_LAB_CONFIG to a file".into()));
+    let read = |path: &PathBuf| Config::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
+    match args.action {
+        Action::Path => print(&format!("{}\n", usual()?.display()))?,
+        Action::Show => {
+            let path = usual()?;
+            let (config, problems) = read(&path)?;
+            problems.iter().for_each(|problem| eprintln!("hvd-lab: {}, {problem}", path.display()));
+            print(&config.to_toml())?
+        }
+        Action::Write => {
+            let path = usual()?;
+            let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+            folder.with_context(|| format!("no folder for `{}`", path.display()))?;
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => file
+                    .write_all(Config::default().to_toml().as_bytes())
+                    .with_context(|| format!("`{}` cannot be written", path.display()))?,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let advice = "it stays as it is. `hvd-lab config check` reads it; move it away for a fresh one";
+                    return Err(Usage(format!("`{}` is there already: {advice}", path.display())).into());
+                }
+                Err(error) => return Err(error).with_context(|| format!("`{}` cannot be written", path.display())),
+            }
+            print(&format!("wrote {}\n", path.display()))?
+        }
+        Action::Check { file } => {
+            let path = match file {
+                Some(file) if !file.exists() => return Err(Usage(format!("there is no file `{}`", file.display())).into()),
+                Some(file) => file,
+                None => usual()?,
+            };
+            let (_, problems) = read(&path)?;
+            problems.iter().for_each(|problem| eprintln!("hvd-lab: {}, {problem}", path.display()));
+            if !problems.is_empty() {
+                return Ok(ExitCode::from(2));
+            }
+            let there = if path.exists() { "nothing is wrong in" } else { "there is no file, and none is needed:" };
+            print(&format!("{there} {}\n", path.display()))?
+        }
+    };
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,255 @@
+//! The configuration file: what it may say, what is wrong with one, and how a fresh one reads.
+//!
+//! Never written unless asked for, and never in the way: what cannot be read is named with its line, and left as it was.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use super::looks::Look;
+use crate::host;
+
+/// What the user wants of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    pub theme: Look,
+    pub ascii: bool,
+    pub mouse: bool,
+    /// The terminal's title says what is going on.
+    pub title: bool,
+    /// When a run ends: the terminal's bell.
+    pub bell: bool,
+    /// When a run ends: a notification of the desktop, where the terminal makes one.
+    pub notify: bool,
+    /// Borders and settings are as they were left.
+    pub remember: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { theme: Look::Auto, ascii: false, mouse: true, title: true, bell: false, notify: false, remember: true }
+    }
+}
+
+/// A key of the file: what it is for, its value as text, and how a value is taken over.
+struct Key {
+    name: &'static str,
+    about: &'static str,
+    get: fn(&Config) -> String,
+    set: fn(&mut Config, &DeValue) -> Result<(), String>,
+}
+
+static KEYS: [Key; 7] = [
+    Key {
+        name: "theme",
+        about: "auto (by the terminal's background), dark, light, high-contrast, colour-blind or mono",
+        get: |config| format!("{:?}", config.theme.name()),
+        set: |config, value| {
+            let names = || Look::all().map(Look::name).collect::<Vec<_>>().join(", ");
+            let named = value.as_str().and_then(|name| Look::all().find(|look| look.name() == name));
+            config.theme = named.ok_or_else(|| format!("no theme is called {}: use one of {}", shown(value), names()))?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "ascii",
+        about: "only ASCII characters on the screen",
+        get: |config| config.ascii.to_string(),
+        set: |config, value| switch(&mut config.ascii, value),
+    },
+    Key {
+        name: "mouse",
+        about: "click, wheel and dragged borders; off leaves the mouse to the terminal",
+        get: |config| config.mouse.to_string(),
+        set: |config, value| switch(&mut config.mouse, value),
+    },
+    Key {
+        name: "title",
+        about: "the terminal's title says how the run is going",
+        get: |config| config.title.to_string(),
+        set: |config, value| switch(&mut config.title, value),
+    },
+    Key {
+        name: "bell",
+        about: "ring the terminal's bell when a run ends",
+        get: |config| config.bell.to_string(),
+        set: |config, value| switch(&mut config.bell, value),
+    },
+    Key {
+        name: "notify",
+        about: "notify the desktop when a run ends, where the terminal can (OSC 9 and 777)",
+        get: |config| config.notify.to_string(),
+        set: |config, value| switch(&mut config.notify, value),
+    },
+    Key {
+        name: "remember",
+        about: "start with the borders and settings of the last time",
+        get: |config| config.remember.to_string(),
+        set: |config, value| switch(&mut config.remember, value),
+    },
+];
+
+fn switch(field: &mut bool, value: &DeValue) -> Result<(), String> {
+    *field = value.as_bool().ok_or_else(|| format!("{} is neither true nor false", shown(value)))?;
+    Ok(())
+}
+
+fn shown(value: &DeValue) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{}\"", text.escape_debug()),
+        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        DeValue::Datetime(time) => time.to_string(),
+    }
+}
+
+/// What is wrong, and in which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub line: usize,
+    pub text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.text)
+    }
+}
+
+impl Config {
+    /// What a text says; what is wrong in it stays at its default, and is returned as well.
+    pub fn parse(text: &str) -> (Config, Vec<Problem>) {
+        let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        let mut config = Config::default();
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                let text = error.message().replace('\n', ", ");
+                return (config, vec![Problem { line: line(at), text }]);
+            }
+        };
+        let mut problems = Vec::new();
+        for (name, value) in table.get_ref() {
+            let said = match KEYS.iter().find(|key| key.name == name.get_ref().as_ref()) {
+                Some(key) => (key.set)(&mut config, value.get_ref()).map_err(|why| format!("{}: {why}", key.name)),
+                None => Err(unknown(name.get_ref())),
+            };
+            problems.extend(said.err().map(|text| Problem { line: line(name.span().start), text }));
+        }
+        problems.sort_by_key(|problem| problem.line);
+        (config, problems)
+    }
+
+    /// What a file says; one that is not there says nothing.
+    ///
+    /// # Errors
+    /// It is there, and cannot be read.
+    pub fn read(path: &Path) -> io::Result<(Config, Vec<Problem>)> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Config::parse(&text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As a file, each key with what it is for.
+    pub fn to_toml(self) -> String {
+        let mut text = String::from("# The screen of hvd-lab. `hvd-lab config check` says what is wrong in here.\n");
+        for key in &KEYS {
+            text.push_str(&format!("\n# {}\n{} = {}\n", key.about, key.name, (key.get)(&self)));
+        }
+        text
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let near = KEYS.iter().map(|key| (strsim::jaro_winkler(name, key.name), key.name)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let name = name.escape_debug();
+    match near {
+        Some((likeness, nearest)) if likeness > 0.7 => format!("unknown key `{name}`: did you mean `{nearest}`?"),
+        _ => {
+            let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+            format!("unknown key `{name}`: there are {}", names.join(", "))
+        }
+    }
+}
+
+/// Where the file is or would be: HVD_LAB_CONFIG, else beside the runs where HVD_LAB_HOME names their place, else in the
+/// user's folder of configurations.
+pub fn path() -> Option<PathBuf> {
+    host::config_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_file_says_what_is_so_without_one() {
+        let text = Config::default().to_toml();
+        assert_eq!(Config::parse(&text), (Config::default(), Vec::new()), "{text}");
+        let other = Config {
+            theme: Look::ColourBlind,
+            ascii: true,
+            mouse: false,
+            title: false,
+            bell: true,
+            notify: true,
+            remember: false,
+        };
+        assert_eq!(Config::parse(&other.to_toml()), (other, Vec::new()));
+        assert_eq!(Config::parse(""), (Config::default(), Vec::new()));
+    }
+
+    #[test]
+    fn each_bad_file_is_named_with_its_line() {
+        let bad = [
+            ("theme = \"drak\"\n", 1, "no theme is called \"drak\""),
+            ("\n\ntheme = true\n", 3, "no theme is called true"),
+            ("theme = [\"dark\"]\n", 1, "a list"),
+            ("ascii = \"yes\"\n", 1, "neither true nor false"),
+            ("mouse = 1\n", 1, "1 is neither"),
+            ("# fine\nbel = true\n", 2, "did you mean `bell`"),
+            ("Theme = \"dark\"\n", 1, "did you mean `theme`"),
+            ("ascii = true\nnotfy = true\n", 2, "did you mean `notify`"),
+            ("zzz = 1\n", 1, "there are theme, ascii, mouse"),
+            ("[screen]\ntheme = \"dark\"\n", 1, "unknown key `screen`"),
+            ("theme = dark\n", 1, ""),
+            ("theme = \"dark\n", 1, ""),
+            ("ascii true\n", 1, ""),
+            ("ascii = true\nascii = false\n", 2, "duplicate"),
+            ("ascii = true\n\nbell = \n", 3, ""),
+            ("= true\n", 1, ""),
+            ("bell = 2026-01-01\n", 1, "neither true nor false"),
+            ("mouse = { on = true }\n", 1, "a table"),
+            ("mouse.on = true\n", 1, "a table"),
+            ("theme = \"\\q\"\n", 1, ""),
+            ("notify = 1e3\n", 1, "neither"),
+            ("ascii = TRUE\n", 1, ""),
+            ("\u{1b}[31m = 1\n", 1, ""),
+            ("\"\\u001b[2J\" = 1\n", 1, "unknown key `\\u{1b}[2J`"),
+        ];
+        for (text, line, said) in bad {
+            let (config, problems) = Config::parse(text);
+            assert!(!problems.is_empty(), "{text:?} is taken for good");
+            assert_eq!(problems[0].line, line, "{text:?}: {problems:?}");
+            let all = problems[0].to_string();
+            assert!(all.contains(said) && !all.contains(['\n', '\u{1b}']), "{text:?}: {all}");
+            assert_eq!(config.theme, Look::Auto, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_told_and_the_rest_counts() {
+        let (config, problems) = Config::parse("bell = true\ntheme = 1\n\nmice = true\n");
+        assert!(config.bell);
+        assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [2, 4]);
+    }
+}
