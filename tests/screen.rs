@@ -8,6 +8,8 @@ mod habits;
 mod leaving;
 #[path = "screen/pty.rs"]
 mod pty;
+#[path = "screen/replay.rs"]
+mod replay;
 #[path = "screen/verbs.rs"]
 mod verbs;
 

@@ -9,7 +9,7 @@ use hvd_lab::tui::Options;
 fn main() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
-        Ok(Cli { verb: None, ascii, lessons, tour }) => cli::screen(Options { ascii, lessons, tour }),
+        Ok(Cli { verb: None, ascii, lessons, tour }) => cli::screen(Options { ascii, lessons, tour, replay: None }),
         Err(error) => return cli::refuse(&error),
     };
     done.unwrap_or_else(|error| {

@@ -13,6 +13,7 @@ use crate::dataset::DatasetError;
 use crate::exercise::ExerciseError;
 use crate::launch::{LaunchError, supervisor};
 use crate::runs::StoreError;
+use crate::runs::recording::RecordingError;
 use crate::tui;
 
 pub mod ablation;
@@ -21,6 +22,7 @@ pub mod class;
 pub mod compare;
 pub mod config;
 pub mod data;
+pub mod demo;
 pub mod devices;
 pub mod doctor;
 pub mod exercise;
@@ -29,6 +31,8 @@ pub mod generate;
 pub mod guided;
 pub mod lessons;
 pub mod progress;
+pub mod record;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod runs;
@@ -48,6 +52,7 @@ Examples:
   hvd-lab guided 4                                 run without and with step 4, and see what it changes
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
+  hvd-lab demo                                     watch a recorded run: nothing else is needed
   hvd-lab doctor                                   check everything that a run needs
 
 Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on when this program or the terminal is closed.";
@@ -83,6 +88,9 @@ pub enum Verb {
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
+    Record(record::Args),
+    Replay(replay::Args),
+    Demo(demo::Args),
     Class(class::Args),
     Doctor(doctor::Args),
     Data(data::Args),
@@ -116,6 +124,9 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Record(args) => record::run(args),
+        Verb::Replay(args) => replay::run(args),
+        Verb::Demo(args) => demo::run(args),
         Verb::Class(args) => class::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Data(args) => data::run(args),
@@ -155,6 +166,7 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     let is_bad_input = error.chain().any(|cause| {
         cause.is::<Usage>()
             || cause.is::<StoreError>()
+            || cause.is::<RecordingError>()
             || cause.is::<DatasetError>()
             || cause.is::<CatalogError>()
             || cause.is::<ProgressError>()

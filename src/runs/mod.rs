@@ -26,6 +26,7 @@ mod logs;
 mod orphans;
 pub mod process;
 mod record;
+pub mod recording;
 mod references;
 pub mod scaling;
 mod select;

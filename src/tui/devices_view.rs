@@ -153,6 +153,12 @@ impl DevicesView {
         }
     }
 
+    /// A recording is played from an earlier moment: what was measured since is not known yet.
+    pub fn rewind(&mut self) {
+        self.history = History::new(POINTS);
+        self.others.clear();
+    }
+
     /// The hosts of a run are no news once another run is looked at.
     pub fn forget_others(&mut self) {
         self.others.clear();

@@ -6,6 +6,7 @@ use super::runs_view::Change;
 use crate::course::{Prediction, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::run::RunSpec;
+use crate::runs::recording::PlayerOrder;
 use crate::runs::{LogQuery, LogRequest, RunId};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,8 @@ pub enum Effect {
         query: LogQuery,
         name: String,
     },
+    /// Pause, seek or change the speed of the recording that is played.
+    Player(PlayerOrder),
     ListRuns,
     /// Change something in the run folders.
     Change(Change),

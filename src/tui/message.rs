@@ -6,6 +6,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::curves::Curves;
 use super::looks::Background;
+use super::replay::ReplayStep;
 use super::runs_view::Changed;
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
@@ -27,6 +28,8 @@ pub enum Message {
     Updates(RunId, Vec<RunUpdate>),
     /// The curves of a run that is not followed.
     Curves(RunId, Box<Curves>),
+    /// A recording was played a little further.
+    Replay(Box<ReplayStep>),
     /// Lines of the log of a run.
     Log(RunId, Box<LogPage>),
     /// What a run shows of each step, and which steps are done for the first time.

@@ -42,6 +42,8 @@ mod pane;
 mod phases;
 #[cfg(test)]
 mod printed;
+mod replay;
+mod replay_runner;
 mod reply;
 mod runner;
 mod runs_view;
@@ -61,6 +63,9 @@ use effect::Effect;
 use kept::Kept;
 use looks::Background;
 use message::Message;
+pub use replay_runner::Replay;
+use replay_runner::ReplayRunner;
+use runner::Runner;
 use terminal::Screen;
 use theme::Theme;
 use update::update;
@@ -73,7 +78,7 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Messages that wait for the screen; senders wait when there are more, so memory stays bounded.
 const WAITING: usize = 64;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Options {
     /// Only ASCII on the screen.
     pub ascii: bool,
@@ -81,6 +86,29 @@ pub struct Options {
     pub lessons: Option<PathBuf>,
     /// The tour, although it was shown before.
     pub tour: bool,
+    /// Play recordings instead of running anything.
+    pub replay: Option<Replay>,
+}
+
+/// Where runs come from.
+enum Source {
+    Home(RunStore),
+    Recording(ReplayRunner),
+}
+
+/// Does what the screen asks for.
+enum Hands {
+    Lab(Runner),
+    Replay(ReplayRunner),
+}
+
+impl Hands {
+    fn perform(&mut self, effect: Effect) {
+        match self {
+            Hands::Lab(runner) => runner.perform(effect),
+            Hands::Replay(runner) => runner.perform(effect),
+        }
+    }
 }
 
 /// Shows the screen until the user leaves it.
@@ -106,8 +134,6 @@ pub fn columns() -> Option<usize> {
 }
 
 async fn show(options: Options) -> anyhow::Result<()> {
-    // A home that cannot be used is said on the terminal as it is.
-    let store = RunStore::open_default()?;
     // Before the terminal is taken: a signal from here on leads out through the same door as a key.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
@@ -119,9 +145,18 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
     theme.background = std::env::var("COLORFGBG").map_or(Background::Unknown, |value| Background::from_variable(&value));
     let mut state = runner::initial_state(theme, options.lessons.as_deref())?;
-    let kept = RunStore::default_home().map(|home| kept::path(&home)).ok();
-    habits::settle(&mut state, kept.as_deref(), options.tour);
     let (sender, mut messages) = mpsc::channel(WAITING);
+    let source = match options.replay {
+        // Said to be one from the first frame on.
+        Some(replay) => Source::Recording(ReplayRunner::start(sender.clone(), replay, &mut state)?),
+        // A home that cannot be used is said on the terminal as it is.
+        None => Source::Home(RunStore::open_default()?),
+    };
+    // A replay leaves nothing behind, and shows no tour that nobody would remember.
+    state.habits.toured |= state.replay.is_some();
+    let home = if state.replay.is_none() { RunStore::default_home().ok() } else { None };
+    let kept = home.map(|home| kept::path(&home));
+    habits::settle(&mut state, kept.as_deref(), options.tour);
     let mut screen = Screen::enter(state.habits.mouse, state.habits.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
     screen.draw(&state)?;
@@ -133,9 +168,12 @@ async fn show(options: Options) -> anyhow::Result<()> {
     // Keys have a channel of their own: they overtake whatever a run has to tell.
     let (pressed, mut keys) = mpsc::channel(WAITING);
     std::thread::Builder::new().name("keys".into()).spawn(move || terminal::read_keys(pressed)).context("no thread for keys")?;
-    let mut runner = runner::Runner::start(sender, store);
+    let mut hands = match source {
+        Source::Home(store) => Hands::Lab(Runner::start(sender, store)),
+        Source::Recording(runner) => Hands::Replay(runner),
+    };
     for effect in runner::first_effects(&state) {
-        runner.perform(effect);
+        hands.perform(effect);
     }
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -165,7 +203,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
             () = sleep_until(next_frame), if changed => continue,
             Some(key) = keys.recv() => key,
             Some(message) = messages.recv() => message,
-            _ = second.tick(), if state.going().is_some() => Message::Tick(host::now_s()),
+            _ = second.tick(), if state.replay.is_none() && state.going().is_some() => Message::Tick(host::now_s()),
         };
         if matches!(message, Message::Key(_) | Message::Resize(..)) {
             next_frame = Instant::now();
@@ -189,7 +227,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                         effects.extend(update(&mut state, Message::Failed(format!("not suspended: {error}"))));
                     }
                 }
-                effect => runner.perform(effect),
+                effect => hands.perform(effect),
             }
         }
     }
@@ -197,6 +235,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
     if let Some(path) = kept {
         Kept::of(&state).write(&path);
     }
-    runner.finish().await;
+    if let Hands::Lab(runner) = hands {
+        runner.finish().await;
+    }
     Ok(())
 }

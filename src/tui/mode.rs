@@ -104,6 +104,8 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeKind {
     Normal,
+    /// As normal, with the keys of the player before all others.
+    Replay,
     Edit,
     LogPrompt,
     Help,

@@ -169,6 +169,8 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::LocateData(spec) => locate(&spec)?,
         // Done before: here, or by whoever owns the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
+        // No recording is played here.
+        Effect::Player(_) => return Ok(None),
         Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) | Effect::Announce(_) => return Ok(None),
     }))
 }
@@ -209,7 +211,7 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
 }
 
 /// Tells what a run writes, until it is over and all is told, or until the screen follows another.
-fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
+pub(super) fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
     let mut follower = Follower::without_lines(folder);
     loop {
         let updates = follower.poll();
@@ -238,7 +240,7 @@ fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &Atom
     }
 }
 
-fn curves(folder: &RunFolder) -> Curves {
+pub(super) fn curves(folder: &RunFolder) -> Curves {
     let mut curves = Curves::default();
     folder.events().for_each(|line| curves.absorb(&line));
     curves

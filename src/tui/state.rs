@@ -9,7 +9,8 @@ use super::exercise_view::ExerciseView;
 use super::habits::Habits;
 use super::log_view::LogView;
 use super::message::DataInfo;
-use super::mode::Mode;
+use super::mode::{Mode, ModeKind};
+use super::replay::ReplayView;
 use super::runs_view::RunsView;
 use super::settings::Field;
 use super::theme::Theme;
@@ -88,6 +89,8 @@ pub struct State {
     /// The user's choice; see [`State::baseline`].
     pub baseline: Option<RunId>,
     pub log: LogView,
+    /// A recording is played: nothing here happens now.
+    pub replay: Option<ReplayView>,
     pub chart_view: ChartView,
     pub runs_view: RunsView,
     pub devices: DevicesView,
@@ -121,6 +124,7 @@ impl State {
             watched: None,
             baseline: None,
             log: LogView::default(),
+            replay: None,
             chart_view: ChartView::default(),
             runs_view: RunsView::default(),
             devices: DevicesView::default(),
@@ -182,6 +186,14 @@ impl State {
             (0, cores) if cores > 0 && np > cores => Err(format!("{np} ranks on {cores} cores share them and gain no speed")),
             (gpus, _) if gpus > 0 && np > gpus => Err(format!("{np} ranks on {gpus} GPUs share them and gain little")),
             _ => Ok(format!("global batch {} images", self.spec.global_batch_size())),
+        }
+    }
+
+    /// Which part of the key table counts.
+    pub fn keys(&self) -> ModeKind {
+        match self.mode.kind() {
+            ModeKind::Normal if self.replay.is_some() => ModeKind::Replay,
+            kind => kind,
         }
     }
 

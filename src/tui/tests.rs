@@ -13,6 +13,7 @@ mod looks;
 mod mouse;
 mod palette;
 mod panic;
+mod replay;
 mod runs;
 mod series;
 mod sweep;

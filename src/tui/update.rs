@@ -9,6 +9,7 @@ mod lesson;
 mod log;
 mod mouse;
 mod palette;
+mod replay;
 mod runs;
 mod series;
 mod window;
@@ -45,6 +46,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Tick(now_s) => tick(state, now_s),
         Message::Runs(runs) => list(state, runs),
         Message::Updates(run, updates) => follow(state, run, updates),
+        Message::Replay(step) => replay::take(state, *step),
         Message::Log(run, page) => {
             log::take(state, run, *page);
             Vec::new()
@@ -126,7 +128,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             _ => {}
         }
     }
-    match keymap::command(state.mode.kind(), state.focus, key) {
+    match keymap::command(state.keys(), state.focus, key) {
         Some(command) => command::obey(state, command),
         None => Vec::new(),
     }

@@ -15,7 +15,7 @@ use super::theme::to_ascii;
 pub fn draw(frame: &mut Frame, state: &State) {
     let area = frame.area();
     match places(area, state.zoom.then_some(state.focus), state.slot, pane::devices::rows(state), &state.habits.shares) {
-        None => too_small(frame, area),
+        None => too_small(frame, area, state),
         Some(places) => {
             header::draw(frame, places.header, state);
             // The tour stands where nothing is at first.
@@ -57,11 +57,11 @@ pub fn place_of(state: &State, pane: Pane) -> Option<Rect> {
     places.panes.into_iter().find(|(placed, _)| *placed == pane).map(|(_, rect)| rect)
 }
 
-fn too_small(frame: &mut Frame, area: Rect) {
+fn too_small(frame: &mut Frame, area: Rect, state: &State) {
     let lines = vec![
         Line::from(format!("hvd-lab needs {}x{}", LEAST.0, LEAST.1)).centered(),
         Line::from(format!("this is {}x{}", area.width, area.height)).centered(),
-        Line::from("make it larger, or q").centered(),
+        Line::from(if state.replay.is_some() { "REPLAY: make it larger, or q" } else { "make it larger, or q" }).centered(),
     ];
     let [middle] = Layout::vertical([Constraint::Length(3)]).flex(Flex::Center).areas(area);
     frame.render_widget(Paragraph::new(lines), middle);

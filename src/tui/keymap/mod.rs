@@ -11,6 +11,7 @@ use super::log_view::LogCommand;
 use super::mode::ModeKind;
 use super::state::Pane;
 use crate::domain::step::Step;
+use crate::runs::recording::PlayerOrder;
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,7 @@ pub enum Command {
     /// Devices and runs: the next order, and words that a row has to fit.
     Sort,
     Filter,
+    Player(PlayerOrder),
     /// Quit window: the run goes on.
     LeaveRunning,
     /// Quit window: the run is stopped first.
@@ -166,6 +168,7 @@ const ESCAPE: &[On] = &[On::Code(KeyCode::Esc)];
 
 /// One slice a place. The focused pane comes before all panes: its keys win.
 static TABLES: &[&[Binding]] = &[
+    windows::REPLAY,
     panes::STEPS,
     panes::SETTINGS,
     panes::LOG,
@@ -207,10 +210,11 @@ pub fn command(mode: ModeKind, focus: Pane, key: KeyEvent) -> Option<Command> {
 
 /// The bindings in force, the most specific first.
 pub fn active(mode: ModeKind, focus: Pane) -> impl Iterator<Item = &'static Binding> {
+    let panes = matches!(mode, ModeKind::Normal | ModeKind::Replay);
     table().filter(move |binding| match binding.scope {
         Scope::Everywhere => true,
-        Scope::Panes => mode == ModeKind::Normal,
-        Scope::Pane(pane) => mode == ModeKind::Normal && pane == focus,
+        Scope::Panes => panes,
+        Scope::Pane(pane) => panes && pane == focus,
         Scope::Window(kind) => mode == kind,
     })
 }

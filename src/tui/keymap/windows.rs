@@ -2,6 +2,7 @@
 //!
 //! Never decides anything: rows only.
 
+use crate::runs::recording::PlayerOrder as P;
 use crossterm::event::KeyCode as K;
 
 use super::super::mode::ModeKind;
@@ -20,6 +21,17 @@ pub static EDIT: &[Binding] = &[
     row(Window(ModeKind::Edit), UP, C::Up, "", "", ""),
     row(Window(ModeKind::Edit), DOWN, C::Down, "", "", ""),
     row(Window(ModeKind::Edit), &[On::Text], C::Insert(' '), "", "", ""),
+];
+
+/// No window: the keys of the player, before those of the panes. h and l still turn the tabs of the log.
+pub static REPLAY: &[Binding] = &[
+    row(Window(ModeKind::Replay), &[Char(' ')], C::Player(P::Pause), "Space", "pause", "pause, or go on"),
+    row(Window(ModeKind::Replay), &[Code(K::Left)], C::Player(P::Seek(-5)), "←→", "seek", "five seconds back or forwards"),
+    row(Window(ModeKind::Replay), &[Code(K::Right)], C::Player(P::Seek(5)), "", "", ""),
+    row(Window(ModeKind::Replay), &[Code(K::Home)], C::Player(P::ToStart), "Home", "", "from the start; End to the end"),
+    row(Window(ModeKind::Replay), &[Code(K::End)], C::Player(P::ToEnd), "", "", ""),
+    row(Window(ModeKind::Replay), &[Char('+'), Char('=')], C::Player(P::Faster), "+ -", "speed", "faster or slower"),
+    row(Window(ModeKind::Replay), &[Char('-'), Char('_')], C::Player(P::Slower), "", "", ""),
 ];
 
 pub static LOG_PROMPT: &[Binding] = &[

@@ -8,12 +8,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::keymap::{self, Binding, Command, Scope};
+use super::super::replay;
 use super::super::state::State;
 
 /// Kept when there is no room for all: what a first-time user needs.
 fn rank(binding: &Binding) -> u8 {
     match (binding.scope, binding.command) {
-        (_, Command::Run | Command::Quit | Command::Help | Command::ToggleStep(_)) => 0,
+        (_, Command::Player(_) | Command::Run | Command::Quit | Command::Help | Command::ToggleStep(_)) => 0,
         (_, Command::NextPane | Command::Stop) => 1,
         (Scope::Pane(_), Command::Switch | Command::Accept | Command::Left) => 2,
         (Scope::Pane(_), _) => 3,
@@ -47,7 +48,14 @@ fn width(binding: &Binding) -> usize {
 
 /// The bindings that there is room for.
 fn shown(state: &State, columns: u16) -> Vec<&'static Binding> {
-    let all: Vec<&Binding> = keymap::active(state.mode.kind(), state.focus).filter(|binding| !binding.label.is_empty()).collect();
+    let active: Vec<&Binding> = keymap::active(state.keys(), state.focus).collect();
+    // A key that means something else to a place before it, as those of a replay, is named there only.
+    let is_taken = |index: usize| active[..index].iter().any(|before| before.on.contains(&active[index].on[0]));
+    let is_refused = |command| state.replay.is_some() && replay::refuses(command);
+    let all: Vec<&Binding> = (0..active.len())
+        .filter(|&index| !active[index].label.is_empty() && !is_taken(index) && !is_refused(active[index].command))
+        .map(|index| active[index])
+        .collect();
     let mut chosen: Vec<usize> = Vec::new();
     let mut left = columns as usize;
     let mut order: Vec<usize> = (0..all.len()).collect();

@@ -18,11 +18,14 @@ use crate::domain::units;
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
     let theme = state.theme;
-    let step = Line::from(vec![
-        Span::styled(" hvd-lab ", theme.key()),
-        Span::styled("│ ", theme.dim()),
-        Span::styled(state.step.to_string(), theme.strong()),
-    ]);
+    let step = match &state.replay {
+        Some(replay) => replay.bar(theme),
+        None => Line::from(vec![
+            Span::styled(" hvd-lab ", theme.key()),
+            Span::styled("│ ", theme.dim()),
+            Span::styled(state.step.to_string(), theme.strong()),
+        ]),
+    };
     let next = next_run(state, (first.width as usize).saturating_sub(step.width() + 2));
     let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(next.width() as u16)]).areas(first);
     frame.render_widget(Paragraph::new(step), left);

@@ -5,6 +5,7 @@
 use ratatui::text::{Line, Span};
 
 use super::super::keymap::{self, Binding, Scope};
+use super::super::mode::ModeKind;
 use super::super::state::{Pane, State};
 
 const INTRO: [&str; 4] = [
@@ -43,6 +44,7 @@ pub fn lines(state: &State, words: &str, typing: bool) -> Vec<Line<'static>> {
         }));
     };
     section("Everywhere".into(), Scope::Panes);
+    section("In a replay".into(), Scope::Window(ModeKind::Replay));
     section("In windows too".into(), Scope::Everywhere);
     for pane in Pane::ALL {
         section(format!("In {}", pane.title()), Scope::Pane(pane));

@@ -9,7 +9,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::settings::{Direction, Field};
 use super::super::state::{Pane, State};
-use super::{devices, exercise, lesson, log, mouse, runs, series, window};
+use super::{devices, exercise, lesson, log, mouse, replay, runs, series, window};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::Filter;
@@ -23,6 +23,9 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     }
     if state.mode != Mode::Normal {
         return window::obey(state, command);
+    }
+    if let Some(effects) = replay::obey(state, command) {
+        return effects;
     }
     match command {
         Command::ToggleStep(step) => toggle(state, step),

@@ -231,7 +231,12 @@ pub fn take(state: &mut State, run: RunId, page: LogPage) {
 pub fn read(state: &mut State, jump: Option<Jump>) -> Vec<Effect> {
     let (_, height) = room(state);
     match &state.watched {
-        Some(watched) => vec![Effect::ReadLog(watched.id, state.log.request(height.max(24), jump, None))],
+        Some(watched) => {
+            // Of a recording that is played, what was printed until then.
+            let played = state.replay.as_ref().filter(|replay| replay.run == watched.id);
+            let until_ms = played.map(|replay| (replay.position.time_s * 1e3) as u64);
+            vec![Effect::ReadLog(watched.id, state.log.request(height.max(24), jump, until_ms))]
+        }
         None => Vec::new(),
     }
 }

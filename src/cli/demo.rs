@@ -1,0 +1,32 @@
+//! `hvd-lab demo`: a recorded run on the screen, with nothing installed but this program.
+//!
+//! Never runs anything, and never shows what was not recorded.
+
+use std::process::ExitCode;
+
+use crate::tui;
+
+const ABOUT: &str = "\
+Two recordings come with the program: Fashion-MNIST on one rank with no step on, and on two ranks with all ten. Both are real
+runs of hvd-train on a machine with 2 CPU cores and no GPU, which other programs used as well at that time: the second rank
+gained little there. There is no recording of GPUs yet: none is made up. Who has some records a run there with
+`hvd-lab record RUN --out FILE`, and anyone watches it with `hvd-lab replay FILE`.
+
+Space pauses, ←→ seek by five seconds, Home and End go to start and end, + and - change the speed, q leaves.";
+
+/// Watch a recorded run: needs no MPI, no trainer, no images and no folder for runs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = ABOUT)]
+pub struct Args {
+    /// So many times as fast as it was recorded.
+    #[arg(long, default_value = "1", value_parser = super::replay::speed)]
+    speed: f64,
+    /// Draw the screen with ASCII characters only.
+    #[arg(long)]
+    ascii: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let replay = tui::Replay::shipped(args.speed)?;
+    super::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
+}

@@ -1,0 +1,41 @@
+//! `hvd-lab record`: pack what a run left into one small file, to be played elsewhere.
+//!
+//! Never changes the run, and never writes over a file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::domain::units;
+use crate::runs::recording::pack;
+use crate::runs::{RunId, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab record 7 --out class.hvdrun
+  hvd-lab record 7 --out class.hvdrun --anonymous
+  hvd-lab replay class.hvdrun --speed 10
+
+The file has events, logs with their times, telemetry and settings of the run; not its checkpoints.";
+
+/// Pack a run that is over into one file that `hvd-lab replay` plays.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The number of the run.
+    run: RunId,
+    /// The file to write; it must not be there yet.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Leave out the names of hosts, users and folders.
+    #[arg(long)]
+    anonymous: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    store.status(args.run)?;
+    let bytes = pack(&store.folder(args.run), &args.out, args.anonymous)?;
+    let (out, size) = (args.out.display(), units::bytes(bytes));
+    super::print(&format!("run {} is in {out} ({size}): `hvd-lab replay {out}` plays it\n", args.run))?;
+    Ok(ExitCode::SUCCESS)
+}

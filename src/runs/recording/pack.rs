@@ -1,0 +1,168 @@
+//! One file of a run: a line that lists its parts, then the parts, all of it gzipped.
+//!
+//! Never takes a name from a file as a path: only the parts of a run are unpacked.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+
+use super::{Recording, anonymous};
+use crate::runs::{RunFolder, RunId, StoreError};
+
+/// The first line of a recording, unpacked.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    /// Always [`WHAT`].
+    what: String,
+    format: u32,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Part {
+    name: String,
+    bytes: u64,
+}
+
+const WHAT: &str = "hvd-lab recording";
+/// Raised when older labs could not read it any more.
+const FORMAT: u32 = 1;
+/// The first line of anything else may be endless.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+/// What is wrong with a recording, or with making one.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{} is no recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
+    Foreign { path: PathBuf },
+    #[error("{} ends in the middle: it was cut off, copy it again", path.display())]
+    Truncated { path: PathBuf },
+    #[error("{} is damaged: {cause}", path.display())]
+    Damaged { path: PathBuf, cause: String },
+    #[error("{} was recorded by a newer hvd-lab (format {format}, this one reads up to {FORMAT}): update this one", path.display())]
+    Newer { path: PathBuf, format: u32 },
+    #[error("run {run} is still going: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
+    Going { run: RunId },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Write one file with all that the screen shows of a run: not its checkpoints. With `hide` the names of hosts, users and
+/// folders are left out.
+///
+/// # Errors
+/// [`RecordingError::Going`], [`RecordingError::Io`].
+pub fn pack(folder: &RunFolder, out: &Path, hide: bool) -> Result<u64, RecordingError> {
+    Recording::of_folder(folder.clone())?;
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| RecordingError::Io { path, source }
+    };
+    let mut parts = Vec::new();
+    for name in names(folder) {
+        let path = folder.path().join(&name);
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        parts.push((name, bytes));
+    }
+    if hide {
+        anonymous::hide(&mut parts);
+    }
+    let list = parts.iter().map(|(name, bytes)| Part { name: name.clone(), bytes: bytes.len() as u64 }).collect();
+    let header = Header { what: WHAT.to_owned(), format: FORMAT, parts: list };
+    let header = serde_json::to_string(&header).map_err(|error| at(out)(error.into()))?;
+    // Never over a file that is there.
+    let file = File::create_new(out).map_err(at(out))?;
+    let write = || -> io::Result<()> {
+        let mut packed = GzEncoder::new(BufWriter::new(file), Compression::best());
+        writeln!(packed, "{header}")?;
+        for (_, bytes) in &parts {
+            packed.write_all(bytes)?;
+        }
+        packed.finish()?.into_inner()?.sync_all()
+    };
+    if let Err(source) = write() {
+        // Half a recording is none.
+        let _ = fs::remove_file(out);
+        return Err(at(out)(source));
+    }
+    Ok(fs::metadata(out).map_or(0, |metadata| metadata.len()))
+}
+
+/// The parts of a run that its folder has.
+fn names(folder: &RunFolder) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder.path())
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| is_part(name))
+        .collect();
+    names.sort();
+    names
+}
+
+fn is_part(name: &str) -> bool {
+    let rank = name.strip_prefix("rank-").and_then(|rest| rest.strip_suffix(".log"));
+    rank.is_some_and(|rank| !rank.is_empty() && rank.bytes().all(|byte| byte.is_ascii_digit()))
+        || ["run.json", "status.json", "events.jsonl", "telemetry.jsonl", "launcher.log", "arrivals.txt"].contains(&name)
+}
+
+impl Recording {
+    /// `path` is for messages only.
+    pub(super) fn unpack(packed: impl Read, path: &Path) -> Result<Recording, RecordingError> {
+        let foreign = || RecordingError::Foreign { path: path.to_owned() };
+        let broken = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => RecordingError::Truncated { path: path.to_owned() },
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                RecordingError::Damaged { path: path.to_owned(), cause: error.to_string() }
+            }
+            _ => RecordingError::Io { path: path.to_owned(), source: error },
+        };
+        let mut unpacked = BufReader::new(GzDecoder::new(packed));
+        let mut line = Vec::new();
+        match (&mut unpacked).take(LONGEST_HEADER).read_until(b'\n', &mut line) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !line.is_empty() => return Err(broken(error)),
+            Err(_) => return Err(foreign()),
+            Ok(_) => {}
+        }
+        // Only these two, whatever else a newer format changes.
+        #[derive(Deserialize)]
+        struct Kind {
+            what: String,
+            format: u32,
+        }
+        match serde_json::from_slice::<Kind>(&line) {
+            Ok(kind) if kind.what != WHAT => return Err(foreign()),
+            Ok(kind) if kind.format > FORMAT => return Err(RecordingError::Newer { path: path.to_owned(), format: kind.format }),
+            Ok(_) => {}
+            Err(_) => return Err(foreign()),
+        }
+        let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
+        let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        let temporary = tempfile::Builder::new().prefix("hvd-lab-replay-").tempdir();
+        let temporary = temporary.map_err(|source| RecordingError::Io { path: std::env::temp_dir(), source })?;
+        for part in &header.parts {
+            if !is_part(&part.name) {
+                return Err(damaged(format!("`{}` is no part of a run", part.name)));
+            }
+            let target = temporary.path().join(&part.name);
+            let mut file = File::create(&target).map_err(|source| RecordingError::Io { path: target, source })?;
+            let copied = io::copy(&mut (&mut unpacked).take(part.bytes), &mut file).map_err(broken)?;
+            if copied < part.bytes {
+                return Err(RecordingError::Truncated { path: path.to_owned() });
+            }
+        }
+        // Reads to the end, where the checksum is.
+        io::copy(&mut unpacked, &mut io::sink()).map_err(broken)?;
+        let folder = RunFolder::new(temporary.path());
+        let mut recording = Recording::of_folder(folder).map_err(|error| damaged(error.to_string()))?;
+        recording._unpacked = Some(temporary);
+        Ok(recording)
+    }
+}

@@ -1,0 +1,278 @@
+//! Plays a recording by a clock that is passed in: what the run wrote until the moment that the clock has reached.
+//!
+//! Never waits, reads a clock or writes. Lines of the logs are not played: whoever shows them asks for those until then.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+
+use super::timeline::Timeline;
+use super::{Recording, RecordingError};
+use crate::domain::device::{DeviceKind, TelemetrySample};
+use crate::domain::event::EventLine;
+use crate::domain::run::{RunState, RunStatus};
+use crate::runs::{Accountant, RunSummary, RunUpdate};
+
+/// What `+` and `-` go through.
+const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayerOrder {
+    /// Pause, or go on; from the start again at the end.
+    Pause,
+    /// So many seconds of the recording forwards, or back.
+    Seek(i32),
+    ToStart,
+    ToEnd,
+    Faster,
+    Slower,
+    /// Everything up to now once more: somebody has just begun to watch.
+    Again,
+}
+
+/// Where the player is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position {
+    pub played_s: f64,
+    pub duration_s: f64,
+    /// Unix time of the recording.
+    pub time_s: f64,
+    pub speed: f64,
+    pub paused: bool,
+}
+
+/// What a step of the clock brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Played {
+    /// What was told before does not count any more: the updates begin from the start.
+    pub rewound: bool,
+    pub updates: Vec<RunUpdate>,
+}
+
+#[derive(Debug)]
+pub struct Player {
+    pub recording: Recording,
+    /// What it was recorded on.
+    pub hardware: String,
+    timeline: Timeline,
+    events: Track<EventLine>,
+    telemetry: Track<TelemetrySample>,
+    tally: Accountant,
+    status: Option<RunState>,
+    /// In seconds of the recording.
+    played_s: f64,
+    speed: f64,
+    paused: bool,
+    rewind: bool,
+    /// The clock at the last step.
+    clock_s: Option<f64>,
+}
+
+impl Player {
+    /// # Errors
+    /// [`RecordingError::Damaged`] where nothing was recorded.
+    pub fn open(recording: Recording, speed: f64) -> Result<Player, RecordingError> {
+        let folder = &recording.folder;
+        let events = || Track::new(folder.events_file(), |line| EventLine::parse_line(line).map(|event| (event.time_s, event)));
+        let telemetry = || {
+            let parse = |line: &str| serde_json::from_str(line).ok().map(|sample: TelemetrySample| (sample.time_s, sample));
+            Track::new(folder.telemetry_file(), parse)
+        };
+        let starts: Vec<f64> = recording.record.attempts.iter().map(|attempt| attempt.started_s).collect();
+        let mut times = events().all_times();
+        times.extend(telemetry().all_times());
+        let timeline = Timeline::new(&starts, times.into_iter(), recording.status.ended_s);
+        if timeline.duration_s() <= 0.0 {
+            let cause = "it has no events to play".to_owned();
+            return Err(RecordingError::Damaged { path: folder.path().to_owned(), cause });
+        }
+        // The first sample of a CPU has no cores yet: their use is counted between two.
+        let hardware = telemetry().find_map(|(_, sample)| hardware(&sample));
+        let hardware = hardware.unwrap_or_else(|| "hardware that was not recorded".to_owned());
+        let (events, telemetry) = (events(), telemetry());
+        let tally = Player::new_tally(&recording);
+        let mut player = Player {
+            recording,
+            hardware,
+            timeline,
+            events,
+            telemetry,
+            tally,
+            status: None,
+            played_s: 0.0,
+            speed: 1.0,
+            paused: false,
+            rewind: false,
+            clock_s: None,
+        };
+        player.speed = speed.clamp(SPEEDS[0], 1_000.0);
+        Ok(player)
+    }
+
+    fn new_tally(recording: &Recording) -> Accountant {
+        Accountant::new(recording.record.spec.np, recording.record.spec.target_accuracy)
+    }
+
+    pub fn order(&mut self, order: PlayerOrder) {
+        let duration_s = self.timeline.duration_s();
+        match order {
+            PlayerOrder::Pause if self.is_at_end() => {
+                (self.played_s, self.paused, self.rewind) = (0.0, false, true);
+            }
+            PlayerOrder::Pause => self.paused = !self.paused,
+            PlayerOrder::Seek(by_s) => self.go_to((self.played_s + f64::from(by_s)).clamp(0.0, duration_s)),
+            PlayerOrder::ToStart => self.go_to(0.0),
+            PlayerOrder::ToEnd => self.go_to(duration_s),
+            PlayerOrder::Faster => self.speed = SPEEDS.into_iter().find(|speed| *speed > self.speed).unwrap_or(self.speed),
+            PlayerOrder::Slower => self.speed = SPEEDS.into_iter().rfind(|speed| *speed < self.speed).unwrap_or(self.speed),
+            PlayerOrder::Again => self.rewind = true,
+        }
+    }
+
+    fn go_to(&mut self, played_s: f64) {
+        self.rewind |= played_s < self.played_s;
+        self.played_s = played_s;
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.played_s >= self.timeline.duration_s()
+    }
+
+    /// Nothing will happen until an order comes.
+    pub fn is_still(&self) -> bool {
+        (self.paused || self.is_at_end()) && !self.rewind
+    }
+
+    /// Go on to where the clock says: `clock_s` counts seconds, from any moment.
+    pub fn step(&mut self, clock_s: f64) -> Played {
+        let passed_s = clock_s - self.clock_s.replace(clock_s).unwrap_or(clock_s);
+        if !self.paused {
+            self.played_s = (self.played_s + passed_s.max(0.0) * self.speed).min(self.timeline.duration_s());
+        }
+        let mut played = Played { rewound: std::mem::take(&mut self.rewind), updates: Vec::new() };
+        if played.rewound {
+            self.events.rewind();
+            self.telemetry.rewind();
+            self.tally = Player::new_tally(&self.recording);
+            self.status = None;
+        }
+        let now_s = self.timeline.at(self.played_s);
+        let over = self.is_at_end();
+        if !over && self.status.is_none() {
+            self.status = Some(RunState::Running);
+            played.updates.push(RunUpdate::Status(self.status_now()));
+        }
+        while let Some(event) = self.events.until(now_s) {
+            self.tally.take(&event);
+            played.updates.push(RunUpdate::Event(event));
+        }
+        while let Some(sample) = self.telemetry.until(now_s) {
+            played.updates.push(RunUpdate::Telemetry(sample));
+        }
+        // As it comes from a run that is followed: last of all.
+        if over && self.status != Some(self.recording.status.state) {
+            self.status = Some(self.recording.status.state);
+            played.updates.push(RunUpdate::Status(self.status_now()));
+        }
+        played
+    }
+
+    pub fn position(&self) -> Position {
+        Position {
+            played_s: self.played_s,
+            duration_s: self.timeline.duration_s(),
+            time_s: self.timeline.at(self.played_s),
+            speed: self.speed,
+            paused: self.paused || self.is_at_end(),
+        }
+    }
+
+    /// The row of the table of runs, as it was then.
+    pub fn summary(&self) -> RunSummary {
+        RunSummary {
+            id: self.recording.record.id,
+            record: Some(self.recording.record.clone()),
+            status: self.status_now(),
+            tally: self.tally.tally(),
+        }
+    }
+
+    fn status_now(&self) -> RunStatus {
+        let recorded = &self.recording.status;
+        if self.is_at_end() {
+            return recorded.clone();
+        }
+        let started_s = self.timeline.start_of(self.timeline.at(self.played_s));
+        RunStatus::new(RunState::Running, "training", started_s)
+    }
+}
+
+/// `2 CPU cores`, `4 x NVIDIA H200`.
+fn hardware(sample: &TelemetrySample) -> Option<String> {
+    let gpus: Vec<&str> =
+        sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).map(|device| device.name.as_str()).collect();
+    match gpus.first() {
+        Some(name) => Some(format!("{} x {name}", gpus.len())),
+        None => {
+            let cores: usize = sample.devices.iter().map(|device| device.core_percent.len()).sum();
+            (cores > 0).then(|| format!("{cores} CPU core{}", if cores == 1 { "" } else { "s" }))
+        }
+    }
+}
+
+/// Timed lines of a file, one after the other. Their times never go back: ranks' clocks may differ a little.
+struct Track<T> {
+    path: PathBuf,
+    parse: fn(&str) -> Option<(f64, T)>,
+    lines: Option<BufReader<File>>,
+    waiting: Option<(f64, T)>,
+    latest_s: f64,
+}
+
+impl<T> Track<T> {
+    fn new(path: PathBuf, parse: fn(&str) -> Option<(f64, T)>) -> Track<T> {
+        let lines = File::open(&path).ok().map(BufReader::new);
+        Track { path, parse, lines, waiting: None, latest_s: f64::MIN }
+    }
+
+    fn rewind(&mut self) {
+        *self = Track::new(std::mem::take(&mut self.path), self.parse);
+    }
+
+    /// The next one that happened until then.
+    fn until(&mut self, time_s: f64) -> Option<T> {
+        if self.waiting.is_none() {
+            self.waiting = self.next();
+        }
+        self.waiting.take_if(|(at_s, _)| *at_s <= time_s).map(|(_, item)| item)
+    }
+
+    fn all_times(mut self) -> Vec<f64> {
+        std::iter::from_fn(|| self.next().map(|(time_s, _)| time_s)).collect()
+    }
+}
+
+impl<T> Iterator for Track<T> {
+    type Item = (f64, T);
+
+    /// Lines that cannot be read are skipped, as everywhere.
+    fn next(&mut self) -> Option<(f64, T)> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if self.lines.as_mut()?.read_until(b'\n', &mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some((time_s, item)) = std::str::from_utf8(&line).ok().and_then(self.parse) {
+                self.latest_s = self.latest_s.max(time_s);
+                return Some((self.latest_s, item));
+            }
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for Track<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Track").field("path", &self.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,237 @@
+//! Recordings: there and back, broken ones, and the player by a clock of its own. Never a screen.
+
+use std::fs;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::*;
+use crate::domain::event::{Event, EventLine};
+use crate::domain::run::{RunSpec, RunState};
+use crate::runs::{Arrival, Attempt, LogSource, RunId, RunUpdate};
+
+const START: f64 = 1_700_000_000.0;
+
+/// A run of ten seconds: a step a second on rank 0, a line of each rank at the fifth.
+fn run_folder() -> (tempfile::TempDir, RunFolder) {
+    let home = tempfile::tempdir().unwrap();
+    let folder = RunFolder::new(home.path());
+    let path = home.path().display();
+    let attempt = Attempt {
+        argv: vec!["/opt/mpi/bin/mpirun".into(), "-np".into(), "2".into(), format!("--log-dir={path}/logs")],
+        env: Vec::new(),
+        started_s: START,
+        epochs: 1,
+    };
+    let record = RunRecord {
+        id: RunId(7),
+        name: None,
+        note: None,
+        preset: "cpu".into(),
+        spec: RunSpec::sample(),
+        data_label: "Fashion-MNIST".into(),
+        data_dir: None,
+        program: None,
+        offline: false,
+        force: false,
+        created_s: START,
+        host: "secret-host".into(),
+        versions: Vec::new(),
+        attempts: vec![attempt],
+    };
+    folder.write_record(&record).unwrap();
+    let status = RunStatus { ended_s: Some(START + 10.0), ..RunStatus::new(RunState::Finished, "finished", START) };
+    folder.write_status(&status).unwrap();
+    let event = |second: usize| {
+        let event = Event::Step { epoch: 0, batch: second, lr: 0.1, loss: 2.0 };
+        EventLine { time_s: START + second as f64, process: 0, event }.to_line() + "\n"
+    };
+    fs::write(folder.events_file(), (1..=9).map(event).collect::<String>()).unwrap();
+    fs::write(folder.rank_log(0), format!("root on secret-host in {path}/logs\nsecond\n")).unwrap();
+    fs::write(folder.rank_log(1), "rank one\n").unwrap();
+    let time_ms = (START * 1e3) as u64 + 5_000;
+    let length = |process| fs::metadata(folder.rank_log(process)).unwrap().len();
+    let arrivals = [
+        Arrival { time_ms, source: LogSource::Process(0), end: length(0) - 7 },
+        Arrival { time_ms, source: LogSource::Process(1), end: length(1) },
+        Arrival { time_ms: time_ms + 10, source: LogSource::Process(0), end: length(0) },
+    ];
+    fs::write(folder.arrivals_file(), arrivals.map(|arrival| format!("{arrival}\n")).concat()).unwrap();
+    (home, folder)
+}
+
+fn packed(hide: bool) -> (tempfile::TempDir, std::path::PathBuf) {
+    let (_home, folder) = run_folder();
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("run.hvdrun");
+    pack(&folder, &file, hide).unwrap();
+    (out, file)
+}
+
+fn steps(played: &Played) -> Vec<usize> {
+    let batch = |update: &RunUpdate| match update {
+        RunUpdate::Event(EventLine { event: Event::Step { batch, .. }, .. }) => Some(*batch),
+        _ => None,
+    };
+    played.updates.iter().filter_map(batch).collect()
+}
+
+fn states(played: &Played) -> Vec<RunState> {
+    let state = |update: &RunUpdate| match update {
+        RunUpdate::Status(status) => Some(status.state),
+        _ => None,
+    };
+    played.updates.iter().filter_map(state).collect()
+}
+
+#[test]
+fn a_recording_holds_what_the_run_left() {
+    let (home, folder) = run_folder();
+    let (_out, file) = packed(false);
+    let recording = Recording::open(&file).unwrap();
+    assert_eq!(recording.record.id, RunId(7));
+    for name in ["events.jsonl", "rank-1.log"] {
+        let bytes = |folder: &RunFolder| fs::read(folder.path().join(name)).unwrap();
+        assert_eq!(bytes(&recording.folder), bytes(&folder), "{name}");
+    }
+    let unpacked = recording.folder.path().to_owned();
+    drop(recording);
+    assert!(!unpacked.exists(), "what was unpacked goes with the recording");
+    drop(home);
+}
+
+#[test]
+fn an_anonymous_recording_names_no_host_and_no_folder_and_keeps_the_order_of_lines() {
+    let (_out, file) = packed(true);
+    let recording = Recording::open(&file).unwrap();
+    for entry in fs::read_dir(recording.folder.path()).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!text.contains("secret-host") && !text.contains("/tmp/") && !text.contains("/opt/"), "{text}");
+    }
+    assert_eq!(fs::read_to_string(recording.folder.rank_log(0)).unwrap(), "root on node in logs\nsecond\n");
+    let mut reader = crate::runs::LogReader::new(recording.folder.clone());
+    let place = crate::runs::Place::End;
+    reader.ask(crate::runs::LogRequest { number: 1, query: Default::default(), place, jump: None, rows: 9, until_ms: None });
+    while reader.work() {}
+    let lines: Vec<String> = reader.answer().unwrap().lines.into_iter().map(|line| line.text).collect();
+    assert_eq!(lines, ["root on node in logs", "rank one", "second"]);
+}
+
+#[test]
+fn broken_files_say_what_is_wrong_with_them() {
+    let (out, file) = packed(false);
+    let whole = fs::read(&file).unwrap();
+    let gzipped = |text: &str| {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(text.as_bytes()).unwrap();
+        gz.finish().unwrap()
+    };
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0x55;
+    let outside = r#"{"what":"hvd-lab recording","format":1,"parts":[{"name":"../evil","bytes":1}]}"#;
+    let cases: [(&str, Vec<u8>, &str); 8] = [
+        ("empty", Vec::new(), "is no recording"),
+        ("text", b"hello\nworld\n".to_vec(), "is no recording"),
+        ("another", gzipped("{\"what\":\"something else\",\"format\":1}\n"), "is no recording"),
+        ("gzip", gzipped("just text"), "is no recording"),
+        ("newer", gzipped("{\"what\":\"hvd-lab recording\",\"format\":2,\"new\":[]}\n"), "newer hvd-lab (format 2"),
+        ("cut", whole[..whole.len() * 2 / 3].to_vec(), "ends in the middle"),
+        ("flipped", flipped, "is damaged"),
+        ("outside", gzipped(&format!("{outside}\nx")), "`../evil` is no part of a run"),
+    ];
+    for (name, bytes, expected) in cases {
+        let path = out.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let error = Recording::open(&path).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains(name), "{name}: {error}");
+    }
+    let missing = Recording::open(&out.path().join("missing")).unwrap_err().to_string();
+    assert!(missing.contains("missing"), "{missing}");
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_recorded_and_no_file_is_written_over() {
+    let (home, folder) = run_folder();
+    let out = home.path().join("here.hvdrun");
+    fs::write(&out, "mine").unwrap();
+    assert!(matches!(pack(&folder, &out, false), Err(RecordingError::Io { .. })));
+    assert_eq!(fs::read_to_string(&out).unwrap(), "mine");
+    folder.write_status(&RunStatus::new(RunState::Running, "training", START)).unwrap();
+    let error = pack(&folder, &home.path().join("other"), false).unwrap_err().to_string();
+    assert!(error.contains("run 7 is still going"), "{error}");
+}
+
+#[test]
+fn the_clock_decides_what_has_happened() {
+    let (_home, folder) = run_folder();
+    let mut player = Player::open(Recording::of_folder(folder).unwrap(), 2.0).unwrap();
+    assert_eq!(player.position().duration_s, 10.0);
+    let first = player.step(100.0);
+    assert_eq!((steps(&first), states(&first)), (vec![], vec![RunState::Running]));
+    assert_eq!(steps(&player.step(101.6)), [1, 2, 3], "3.2 seconds at double speed");
+    assert_eq!(player.summary().status.state, RunState::Running);
+    player.order(PlayerOrder::Pause);
+    assert!(player.is_still() && steps(&player.step(500.0)).is_empty());
+    player.order(PlayerOrder::Pause);
+    assert_eq!(steps(&player.step(500.5)), [4]);
+    player.order(PlayerOrder::Slower);
+    assert_eq!(player.position().speed, 1.0);
+    let last = player.step(600.0);
+    assert_eq!((steps(&last), states(&last)), (vec![5, 6, 7, 8, 9], vec![RunState::Finished]));
+    assert!(matches!(last.updates.last(), Some(RunUpdate::Status(_))), "the end comes last");
+    assert!(player.is_still() && player.step(700.0) == Played::default());
+}
+
+#[test]
+fn seeking_back_tells_everything_from_the_start() {
+    let (_home, folder) = run_folder();
+    let mut player = Player::open(Recording::of_folder(folder).unwrap(), 1.0).unwrap();
+    player.step(0.0);
+    player.order(PlayerOrder::ToEnd);
+    assert_eq!(states(&player.step(0.0)), [RunState::Finished]);
+    player.order(PlayerOrder::Seek(-5));
+    let played = player.step(0.0);
+    assert_eq!((played.rewound, steps(&played), states(&played)), (true, vec![1, 2, 3, 4, 5], vec![RunState::Running]));
+    player.order(PlayerOrder::Seek(2));
+    let played = player.step(0.0);
+    assert_eq!((played.rewound, steps(&played)), (false, vec![6, 7]));
+    player.order(PlayerOrder::Again);
+    let played = player.step(0.0);
+    assert_eq!((played.rewound, steps(&played).len()), (true, 7));
+    player.order(PlayerOrder::ToEnd);
+    player.step(0.0);
+    player.order(PlayerOrder::Pause);
+    let played = player.step(0.0);
+    assert_eq!((played.rewound, player.position().played_s), (true, 0.0), "from the start again");
+}
+
+#[test]
+fn a_run_that_left_nothing_is_not_played() {
+    let (_home, folder) = run_folder();
+    fs::remove_file(folder.events_file()).unwrap();
+    folder.write_status(&RunStatus::new(RunState::Failed, "failed", START)).unwrap();
+    let error = Player::open(Recording::of_folder(folder).unwrap(), 1.0).unwrap_err().to_string();
+    assert!(error.contains("no events to play"), "{error}");
+}
+
+#[test]
+fn the_shipped_recordings_are_small_real_and_name_nobody() {
+    let shipped = Recording::shipped().unwrap();
+    assert_eq!(shipped.iter().map(|recording| recording.record.spec.np).collect::<Vec<_>>(), [1, 2]);
+    for ((name, bytes), recording) in demo::SHIPPED.iter().zip(shipped) {
+        assert!(bytes.len() < 200_000, "{name} has {} bytes", bytes.len());
+        assert_eq!(recording.status.state, RunState::Finished);
+        assert_eq!(recording.record.data_label, "Fashion-MNIST");
+        let argv = &recording.record.attempts[0].argv;
+        assert_eq!(recording.record.host, "node");
+        assert!(argv.iter().all(|word| !word.contains('/')), "{argv:?}");
+        let mut player = Player::open(recording, 1.0).unwrap();
+        assert_eq!(player.hardware, "2 CPU cores");
+        player.order(PlayerOrder::ToEnd);
+        let played = player.step(0.0);
+        assert!(played.updates.iter().any(|update| matches!(update, RunUpdate::Telemetry(_))));
+        assert!(player.summary().figures.images_per_sec.is_some());
+    }
+}
