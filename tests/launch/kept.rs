@@ -2,17 +2,21 @@
 //!
 //! Never starts a run: the folders are made by hand.
 
+use std::process::{Child, Command, Stdio};
+
 use hvd_lab::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
 use hvd_lab::domain::run::{RunSpec, RunState, RunStatus};
 use hvd_lab::launch;
-use hvd_lab::runs::{RunId, RunRecord};
+use hvd_lab::runs::{RunId, RunRecord, process};
 
 use super::lab::{Lab, stderr, stdout};
 
 /// A lab with runs of 1, 2 and 4 ranks, the last of them still going.
-fn lab() -> Lab {
+fn lab() -> (Lab, Supervisor) {
     let lab = Lab::with_fake_mpirun("4");
-    let me = hvd_lab::runs::process::look_up(std::process::id()).unwrap();
+    // In the place of a supervisor: the lab of a test ends what its runs left behind.
+    let supervisor = Supervisor(Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap());
+    let process = process::look_up(supervisor.0.id()).unwrap();
     for (np, rate) in [(1, 1000.0), (2, 1900.0), (4, 0.0)] {
         let record = RunRecord {
             id: RunId(0),
@@ -30,19 +34,31 @@ fn lab() -> Lab {
             versions: vec!["hvd-lab 0.1.0".into()],
             attempts: vec![],
         };
-        let state = if rate > 0.0 { RunState::Finished } else { RunState::Running };
-        let going = RunStatus {
-            supervisor_pid: me.pid,
-            supervisor_start_ticks: me.start_ticks,
-            ..RunStatus::new(state, "by hand", 1.7e9)
+        let status = match rate > 0.0 {
+            true => RunStatus::new(RunState::Finished, "by hand", 1.7e9),
+            false => RunStatus {
+                supervisor_pid: process.pid,
+                supervisor_start_ticks: process.start_ticks,
+                ..RunStatus::new(RunState::Running, "by hand", 1.7e9)
+            },
         };
-        let id = lab.store().create(record, &going).unwrap().id;
+        let id = lab.store().create(record, &status).unwrap().id;
         if rate > 0.0 {
             let events = (0..np).map(|process| epoch(process, rate / np as f64)).collect::<String>();
             std::fs::write(lab.folder(id.0).events_file(), events).unwrap();
         }
     }
-    lab
+    (lab, supervisor)
+}
+
+/// Ended with its test.
+struct Supervisor(Child);
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// One epoch of 1,000 images, as a rank tells it.
@@ -82,7 +98,7 @@ fn numbers(list: &str) -> Vec<&str> {
 
 #[test]
 fn runs_are_filtered_and_sorted() {
-    let lab = lab();
+    let (lab, _supervisor) = lab();
     assert_eq!(numbers(&ok(&lab, &["runs"])), ["1", "2", "3"]);
     assert_eq!(numbers(&ok(&lab, &["runs", "--reverse"])), ["3", "2", "1"]);
     assert_eq!(numbers(&ok(&lab, &["runs", "--sort", "img/s"])), ["2", "1", "3"]);
@@ -95,7 +111,7 @@ fn runs_are_filtered_and_sorted() {
 
 #[test]
 fn names_and_notes_are_kept() {
-    let lab = lab();
+    let (lab, _supervisor) = lab();
     ok(&lab, &["runs", "name", "2", "two", "ranks"]);
     ok(&lab, &["runs", "note", "2", "half the time"]);
     assert!(ok(&lab, &["runs", "--filter", "name:two"]).contains("two ranks"));
@@ -107,7 +123,7 @@ fn names_and_notes_are_kept() {
 
 #[test]
 fn a_deleted_run_can_be_restored_until_the_trash_is_emptied() {
-    let lab = lab();
+    let (lab, _supervisor) = lab();
     assert!(refused(&lab, &["runs", "delete", "3"]).contains("hvd-lab stop 3"));
     assert!(ok(&lab, &["runs", "delete", "1", "2"]).contains("hvd-lab runs restore 2"));
     assert_eq!(numbers(&ok(&lab, &["runs"])), ["3"]);
@@ -123,7 +139,7 @@ fn a_deleted_run_can_be_restored_until_the_trash_is_emptied() {
 
 #[test]
 fn a_comparison_is_written_in_every_format() {
-    let lab = lab();
+    let (lab, _supervisor) = lab();
     let text = ok(&lab, &["compare", "--published"]);
     assert!(text.contains("1.90x") && text.contains("95 %") && text.contains("published: Scaling Deep"), "{text}");
     for (name, part) in [("a.md", "| 1.90× |"), ("a.csv", ",1.9,0.95,"), ("a.json", "\"speedup\": 1.9"), ("a.svg", "</svg>")] {
