@@ -61,6 +61,13 @@ pub enum Effect {
     LocateData(Box<RunSpec>),
     /// Ranks of the followed run with their pids on this host, for the devices pane.
     WatchRanks(Vec<RankPlace>),
+    /// Open the learner's program in the editor, which gets the terminal until it ends.
+    Edit,
+    ReadExercise,
+    /// Build the learner's program and run it.
+    TryExercise,
+    /// Tell of every save.
+    WatchExercise,
     /// To the clipboard of the terminal's owner.
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.

@@ -5,6 +5,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use super::curves::Curves;
+use super::exercise_view::News;
 use super::looks::Background;
 use super::replay::ReplayStep;
 use super::runs_view::Changed;
@@ -42,6 +43,10 @@ pub enum Message {
     Telemetry(TelemetrySample),
     /// Which images the next run would train on.
     Data(DataInfo),
+    /// Something happened to the learner's own trainer.
+    Exercise(News),
+    /// The editor has given the terminal back; what was wrong with it.
+    Edited(Option<String>),
     Started(RunId),
     Continued(RunId),
     /// The run folders were changed as asked.

@@ -32,6 +32,7 @@ mod habits;
 mod kept;
 mod keymap;
 mod layout;
+mod lend;
 mod log_thread;
 mod log_view;
 mod looks;
@@ -60,6 +61,7 @@ mod view;
 mod watched;
 
 use effect::Effect;
+use exercise_view::News;
 use kept::Kept;
 use looks::Background;
 use message::Message;
@@ -103,6 +105,14 @@ enum Hands {
 }
 
 impl Hands {
+    /// As [`Runner::editor`].
+    fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
+        match self {
+            Hands::Lab(runner) => runner.editor(),
+            Hands::Replay(_) => anyhow::bail!("a recording is played: `hvd-lab exercise edit` opens your own trainer"),
+        }
+    }
+
     fn perform(&mut self, effect: Effect) {
         match self {
             Hands::Lab(runner) => runner.perform(effect),
@@ -177,6 +187,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
     }
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // The editor, while it has the terminal; messages are heard all the same, and a save is built.
+    let mut lent = None;
     let (mut changed, mut next_frame) = (false, Instant::now());
     while !state.done {
         // Looked at before each message, not left to the timer, which comes too late while messages pour in.
@@ -192,12 +204,21 @@ async fn show(options: Options) -> anyhow::Result<()> {
             biased;
             _ = terminate.recv() => Message::Leave,
             _ = hang_up.recv() => Message::Leave,
-            _ = interrupt.recv() => Message::Leave,
+            // Meant for the program that has the terminal.
+            _ = interrupt.recv() => if lent.is_some() { continue } else { Message::Leave },
             _ = quit.recv() => Message::Leave,
             _ = stop.recv() => Message::Suspend,
             _ = continued.recv() => {
-                screen.resume()?;
+                if lent.is_none() {
+                    screen.resume()?;
+                }
                 terminal::size()
+            }
+            ended = lend::end(&mut lent) => {
+                lent = None;
+                screen.resume()?;
+                update(&mut state, terminal::size());
+                Message::Edited(ended.err().map(|error| error.to_string()))
             }
             _ = resized.recv() => terminal::size(),
             () = sleep_until(next_frame), if changed => continue,
@@ -222,6 +243,14 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 }
                 Effect::Announce(text) => screen.announce(&text, &state.habits.config)?,
                 Effect::CaptureMouse(capture) => screen.capture_mouse(capture)?,
+                Effect::Edit if lent.is_none() => match hands.editor() {
+                    Ok((words, news)) => {
+                        effects.extend(update(&mut state, Message::Exercise(news)));
+                        screen.lend();
+                        lent = Some(tokio::task::spawn_blocking(move || lend::run(&words)));
+                    }
+                    Err(error) => effects.extend(update(&mut state, Message::Failed(format!("{error:#}")))),
+                },
                 Effect::Suspend => {
                     if let Err(error) = screen.suspend() {
                         effects.extend(update(&mut state, Message::Failed(format!("not suspended: {error}"))));

@@ -54,9 +54,14 @@ pub enum Mode {
         /// A number that is being typed.
         typed: String,
     },
-    /// What a step changes in the program.
+    /// The learner's own trainer.
+    Exercise {
+        scroll: usize,
+    },
+    /// What a step changes in the program; or the learner's against the solution after it.
     Diff {
         step: Step,
+        mine: bool,
         scroll: usize,
     },
     /// Runs that take turns: how they stand, and what they show.
@@ -116,6 +121,7 @@ pub enum ModeKind {
     Device,
     Lesson,
     Diff,
+    Exercise,
     Series,
     ConfirmAblation,
     Continue,
@@ -141,6 +147,7 @@ impl Mode {
             Mode::Device { .. } => ModeKind::Device,
             Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Diff { .. } => ModeKind::Diff,
+            Mode::Exercise { .. } => ModeKind::Exercise,
             Mode::Series { .. } => ModeKind::Series,
             Mode::ConfirmAblation => ModeKind::ConfirmAblation,
             Mode::Continue { .. } => ModeKind::Continue,

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use super::curves::Curves;
 use super::effect::Effect;
+use super::exercise_view::News;
 use super::log_thread::{LogOrder, LogThread};
 use super::message::{DataInfo, Message};
 use super::state::State;
@@ -22,6 +23,7 @@ use super::theme::Theme;
 use crate::course::{Catalog, CatalogError, ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::run::RunSpec;
+use crate::exercise::{self, Built, Folder, Watch, attempt};
 use crate::launch::{self, StartRequest};
 use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate};
 use crate::telemetry::{self, Sampler};
@@ -90,6 +92,7 @@ impl Runner {
         let (messages, store) = (self.messages.clone(), Arc::clone(&self.store));
         let effect = match effect {
             Effect::Watch(run) => return self.follow(run),
+            Effect::WatchExercise => return self.watch_exercise(),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
             Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
             Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
@@ -100,6 +103,24 @@ impl Runner {
             if let Some(message) = message {
                 // Nobody listens any more only when the screen is leaving.
                 let _ = messages.blocking_send(message);
+            }
+        });
+    }
+
+    fn watch_exercise(&self) {
+        let messages = self.messages.clone();
+        // Without this thread r builds and runs the program; nothing else is lost.
+        let _ = std::thread::Builder::new().name("saves".into()).spawn(move || {
+            let Ok(watch) =
+                RunStore::default_home().map_err(drop).and_then(|home| Watch::start(&Folder::of(&home)).map_err(drop))
+            else {
+                let text = "saves of the exercise cannot be seen here: press r in its window after each".to_owned();
+                return drop(messages.blocking_send(Message::Failed(text)));
+            };
+            while !messages.is_closed() {
+                if watch.next(LOOK_AROUND) && messages.blocking_send(Message::Exercise(News::Saved)).is_err() {
+                    return;
+                }
             }
         });
     }
@@ -127,6 +148,16 @@ impl Runner {
 
     fn tell(&self, problem: String) {
         let _ = self.messages.try_send(Message::Failed(problem));
+    }
+
+    /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
+    pub fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
+        let folder = Folder::of(&RunStore::default_home()?);
+        folder.start()?;
+        let program = folder.read()?;
+        let line = exercise::places::next(&program).map_or(1, |(_, line)| line);
+        let words = exercise::editor::command(&folder.program(), line);
+        Ok((words, News::Read { path: folder.program().display().to_string(), program }))
     }
 
     /// Waits a little for what was asked last: a stop before quitting must reach the run.
@@ -166,12 +197,19 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::Predict { lesson, prediction, is_right } => {
             Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
         }
+        Effect::ReadExercise => Message::Exercise(read_exercise()?),
+        Effect::TryExercise => Message::Exercise(try_exercise(store).unwrap_or_else(|error| News::Failed(format!("{error:#}")))),
         Effect::LocateData(spec) => locate(&spec)?,
         // Done before: here, or by whoever owns the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
         // No recording is played here.
         Effect::Player(_) => return Ok(None),
-        Effect::Copy(_) | Effect::Suspend | Effect::CaptureMouse(_) | Effect::Announce(_) => return Ok(None),
+        Effect::Edit
+        | Effect::WatchExercise
+        | Effect::Copy(_)
+        | Effect::Suspend
+        | Effect::CaptureMouse(_)
+        | Effect::Announce(_) => return Ok(None),
     }))
 }
 
@@ -192,6 +230,21 @@ fn start_next(store: &RunStore) -> anyhow::Result<Message> {
 
 fn progress_file() -> anyhow::Result<ProgressFile> {
     Ok(ProgressFile::of(&RunStore::default_home()?))
+}
+
+fn read_exercise() -> anyhow::Result<News> {
+    let folder = Folder::of(&RunStore::default_home()?);
+    folder.start()?;
+    Ok(News::Read { path: folder.program().display().to_string(), program: folder.read()? })
+}
+
+fn try_exercise(store: &RunStore) -> anyhow::Result<News> {
+    let folder = Folder::of(&RunStore::default_home()?);
+    let text = folder.read()?;
+    Ok(match exercise::build(&folder)? {
+        Built::Program(program) => News::Started(launch::start(store, attempt::request(program, &text))?),
+        Built::Errors { errors, said } => News::Broken(attempt::errors_in_words(&errors, &said)),
+    })
 }
 
 /// Lists the runs again when one came or went. Costs one look at a folder's date a second.

@@ -23,6 +23,7 @@ use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::Sender;
 
 use super::config::Config;
+use super::lend;
 use super::message::Message;
 use super::pane::header;
 use super::reply::{ASK_BACKGROUND, Replies};
@@ -103,6 +104,11 @@ impl Screen {
         self.terminal = terminal()?;
         self.title.clear();
         execute!(self.terminal.backend_mut(), Clear(ClearType::All), cursor::Hide)
+    }
+
+    /// Gives the terminal to another program, until [`Screen::resume`]; nothing is drawn meanwhile.
+    pub fn lend(&mut self) {
+        leave();
     }
 
     pub fn capture_mouse(&mut self, capture: bool) -> io::Result<()> {
@@ -225,30 +231,28 @@ pub fn read_keys(messages: Sender<Message>) {
         if happened.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
             break;
         }
-        match read_pending(&messages, &mut replies) {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(_) => break,
+        let Ok(read) = read_pending(&mut replies) else { break };
+        for message in read {
+            if messages.blocking_send(message).is_err() {
+                return;
+            }
         }
     }
     // Nobody listens any more only when the screen is leaving anyway.
     let _ = messages.blocking_send(Message::Leave);
 }
 
-/// False when nobody listens any more.
-fn read_pending(messages: &Sender<Message>, replies: &mut Replies) -> io::Result<bool> {
+/// What there is to read at this moment; nothing while another program has the terminal, and reads for itself.
+fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
+    let _input = lend::reading();
+    let mut read = Vec::new();
     while event::poll(Duration::ZERO)? {
-        let read = match event::read()? {
-            Event::Key(key) => replies.sort(key),
-            Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => vec![Message::Mouse(mouse)],
-            Event::Resize(columns, rows) => vec![Message::Resize(columns, rows)],
-            _ => Vec::new(),
-        };
-        for message in read {
-            if messages.blocking_send(message).is_err() {
-                return Ok(false);
-            }
+        match event::read()? {
+            Event::Key(key) => read.extend(replies.sort(key)),
+            Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => read.push(Message::Mouse(mouse)),
+            Event::Resize(columns, rows) => read.push(Message::Resize(columns, rows)),
+            _ => {}
         }
     }
-    Ok(true)
+    Ok(read)
 }

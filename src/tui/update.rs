@@ -56,10 +56,11 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Judged(judged) => {
+            let effects = exercise::judged(state, &judged);
             if let Some(said) = state.course.judged(*judged) {
                 state.inform(said);
             }
-            Vec::new()
+            effects
         }
         Message::Series(series, started) => series::changed(state, series, started),
         Message::Results(results) => {
@@ -80,6 +81,13 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Data(data) => {
             state.data = Some(data);
             Vec::new()
+        }
+        Message::Exercise(news) => exercise::hear(state, news),
+        Message::Edited(wrong) => {
+            if let Some(wrong) = wrong {
+                state.error(wrong);
+            }
+            vec![Effect::ReadExercise]
         }
         Message::Started(run) => {
             state.notice = None;

@@ -61,6 +61,12 @@ pub enum Command {
     Hint,
     /// What the step changes in the program.
     Diff,
+    /// Diff: the learner's own against the solution.
+    Mine,
+    /// The learner's program in the editor.
+    Edit,
+    /// What came of its last save.
+    Exercise,
     /// Diff: one column or two.
     Columns,
     MoreRanks,
@@ -187,6 +193,7 @@ static TABLES: &[&[Binding]] = &[
     windows::DEVICE,
     windows::LESSON,
     windows::DIFF,
+    windows::EXERCISE,
     windows::SERIES,
     windows::CONFIRM_ABLATION,
     windows::CONTINUE,

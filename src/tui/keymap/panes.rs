@@ -132,6 +132,8 @@ pub static ALL: &[Binding] = &[
     row(Panes, &[Char('b')], C::Baseline, "b", "baseline", "compare all runs with the chosen one"),
     row(Panes, &[Char('i')], C::Details, "i", "details", "details of the chosen run, with its mpirun line"),
     row(Panes, &[Char('w')], C::Lesson, "w", "lesson", "why: the lesson of the chosen step"),
+    row(Panes, &[Char('e')], C::Edit, "e", "", "your own trainer: edit it, saving builds and runs it"),
+    row(Panes, &[Char('E')], C::Exercise, "E", "", "what came of the last save of it"),
     row(Panes, &[Char('d')], C::Diff, "d", "", "what the chosen step changes in the program"),
     row(Panes, &[Char('+'), Char('=')], C::MoreRanks, "+ -", "np", "more or fewer ranks"),
     row(Panes, &[Char('-'), Char('_')], C::FewerRanks, "", "", ""),

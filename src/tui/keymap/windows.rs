@@ -118,6 +118,17 @@ pub static LESSON: &[Binding] = &[
     row(Window(ModeKind::Lesson), &[On::Text], C::Insert(' '), "", "", ""),
 ];
 
+pub static EXERCISE: &[Binding] = &[
+    row(Window(ModeKind::Exercise), &[Char('e')], C::Edit, "e", "edit", ""),
+    row(Window(ModeKind::Exercise), &[Char('r')], C::Run, "r", "build and run", ""),
+    row(Window(ModeKind::Exercise), &[Char('d')], C::Diff, "d", "diff to the solution", ""),
+    row(Window(ModeKind::Exercise), UP, C::Up, "↑↓", "scroll", ""),
+    row(Window(ModeKind::Exercise), DOWN, C::Down, "", "", ""),
+    row(Window(ModeKind::Exercise), &[Code(K::PageUp)], C::PageUp, "", "", ""),
+    row(Window(ModeKind::Exercise), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Window(ModeKind::Exercise), &[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
 pub static DIFF: &[Binding] = &[
     row(Window(ModeKind::Diff), UP, C::Up, "↑↓", "scroll", ""),
     row(Window(ModeKind::Diff), DOWN, C::Down, "", "", ""),
@@ -125,6 +136,7 @@ pub static DIFF: &[Binding] = &[
     row(Window(ModeKind::Diff), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Diff), LEFT, C::Left, "←→", "steps", ""),
     row(Window(ModeKind::Diff), RIGHT, C::Right, "", "", ""),
+    row(Window(ModeKind::Diff), &[Char('m')], C::Mine, "m", "mine/step", ""),
     row(Window(ModeKind::Diff), &[Char('s')], C::Columns, "s", "side by side", ""),
     row(Window(ModeKind::Diff), &[Char('w')], C::Lesson, "w", "lesson", ""),
     row(Window(ModeKind::Diff), &[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),

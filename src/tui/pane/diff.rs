@@ -1,4 +1,4 @@
-//! What a step changes in the program, in one column or in two.
+//! What a step changes in the program, or how the learner's differs from the solution, in one column or in two.
 //!
 //! Never says anything by colour alone: every changed line has its mark.
 
@@ -10,12 +10,18 @@ use super::super::theme::Theme;
 use crate::domain::step::Step;
 use crate::exercise::{Diff, Role, rows};
 
-pub fn title(step: Step) -> String {
+pub fn title(step: Step, mine: bool) -> String {
+    if mine {
+        return format!("Yours and the solution after step {}/10", step.number());
+    }
     format!("What step {}/10 changes: {}", step.number(), step.title())
 }
 
-pub fn lines(state: &State, step: Step, width: usize) -> Vec<Line<'static>> {
-    let diff = Diff::of_step(step);
+pub fn lines(state: &State, step: Step, mine: bool, width: usize) -> Vec<Line<'static>> {
+    if mine && state.exercise.program.is_empty() {
+        return vec![Line::raw("You have no trainer of your own yet: close this, and e makes it.")];
+    }
+    let diff = if mine { Diff::to_solution(&state.exercise.program, step) } else { Diff::of_step(step) };
     let rows = rows(&diff, width, !state.exercise.one_column);
     let span = |piece: crate::exercise::Piece| Span::styled(piece.text, look(state.theme, piece.role));
     rows.into_iter().map(|row| Line::from_iter(row.into_iter().map(span))).collect()

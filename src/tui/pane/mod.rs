@@ -19,6 +19,7 @@ pub mod compare;
 pub mod details;
 pub mod devices;
 pub mod diff;
+pub mod exercise;
 pub mod footer;
 pub mod header;
 pub mod help;

@@ -12,7 +12,7 @@ use super::super::keymap;
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
-use super::{centred, compare, cut, details, devices, diff, help, lesson, palette, series, window_frame};
+use super::{centred, compare, cut, details, devices, diff, exercise, help, lesson, palette, series, window_frame};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
@@ -21,7 +21,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     match &state.mode {
         Mode::Normal | Mode::Edit { .. } | Mode::LogPrompt { .. } | Mode::FilterDevices => {}
         Mode::Help { .. } | Mode::Details { .. } | Mode::Device { .. } | Mode::Lesson { .. } => {}
-        Mode::Diff { .. } | Mode::Series { .. } => {}
+        Mode::Diff { .. } | Mode::Exercise { .. } | Mode::Series { .. } => {}
         Mode::ConfirmAblation => question(frame, area, state, "Ablation", &series::ablation_question(state)),
         Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
         Mode::Compare { .. } | Mode::Ask { .. } => {}
@@ -124,10 +124,14 @@ fn page(state: &State, area: Rect) -> Option<Page> {
             };
             (format!("{title}  {}", lesson.title), width, lines, *scroll)
         }
-        Mode::Diff { step, scroll } => {
+        Mode::Exercise { scroll } => {
+            let width = width.min(110);
+            (exercise::TITLE.to_owned(), width, exercise::lines(state, width.saturating_sub(4) as usize), *scroll)
+        }
+        Mode::Diff { step, mine, scroll } => {
             // Programs need all the room there is.
             let width = body.width;
-            (diff::title(*step), width, diff::lines(state, *step, width.saturating_sub(4) as usize), *scroll)
+            (diff::title(*step, *mine), width, diff::lines(state, *step, *mine, width.saturating_sub(4) as usize), *scroll)
         }
         Mode::Series { scroll } => {
             let width = width.min(110);

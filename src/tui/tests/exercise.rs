@@ -3,12 +3,16 @@
 use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
+use super::super::effect::Effect;
+use super::super::exercise_view::{News, Stage};
 use super::super::mode::Mode;
 use super::super::samples;
 use super::super::state::State;
 use super::super::update::update;
 use super::{Message, picture, press, text, type_text};
 use crate::domain::step::Step;
+use crate::exercise::{EXERCISE, solution};
+use crate::runs::RunId;
 
 /// The diff of step 6 is open.
 fn diff(width: u16, height: u16) -> State {
@@ -61,7 +65,7 @@ fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
     for _ in 0..20 {
         press(&mut state, KeyCode::Left);
     }
-    assert!(matches!(state.mode, Mode::Diff { step: Step::InitAndPin, scroll: 0 }));
+    assert!(matches!(state.mode, Mode::Diff { step: Step::InitAndPin, scroll: 0, .. }));
     for _ in 0..3 {
         press(&mut state, KeyCode::Right);
     }
@@ -71,4 +75,50 @@ fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
     assert!(matches!(state.mode, Mode::Diff { step: Step::Broadcast, .. }));
     press(&mut state, KeyCode::Esc);
     assert_eq!(state.mode, Mode::Normal);
+}
+
+fn read(program: &str) -> Message {
+    Message::Exercise(News::Read { path: "/home/you/exercise/fashion_mnist.rs".into(), program: program.into() })
+}
+
+/// The editor was opened on a fresh copy.
+fn edited() -> State {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Resize(80, 24));
+    assert_eq!(type_text(&mut state, "e"), [Effect::Edit]);
+    assert_eq!(update(&mut state, read(EXERCISE)), [Effect::WatchExercise]);
+    state
+}
+
+#[test]
+fn a_save_is_built_once_though_editor_and_watcher_tell_of_it() {
+    let mut state = edited();
+    assert_eq!(update(&mut state, Message::Edited(None)), [Effect::ReadExercise]);
+    assert_eq!(update(&mut state, read(EXERCISE)), [], "nothing was changed");
+    for told in [Message::Exercise(News::Saved), Message::Edited(None)] {
+        assert_eq!(update(&mut state, told), [Effect::ReadExercise]);
+    }
+    let program = solution(Step::InitAndPin);
+    assert_eq!(update(&mut state, read(program)), [Effect::TryExercise]);
+    assert_eq!(update(&mut state, read(program)), []);
+    assert_eq!(update(&mut state, read(solution(Step::VerboseOnRoot))), [], "one after the other");
+    assert_eq!(update(&mut state, Message::Exercise(News::Broken("no".into()))), [Effect::TryExercise]);
+    assert_eq!(state.exercise.stage, Stage::Building);
+}
+
+#[test]
+fn the_window_shows_errors_and_verdicts() {
+    let mut state = edited();
+    let errors = "fashion_mnist.rs:129:37 (step 8): cannot multiply `f64` by `usize`\n    let initial_lr = config.base_lr * size;\n    ^ \
+                  no implementation for `f64 * usize`\n";
+    update(&mut state, Message::Exercise(News::Broken(errors.into())));
+    insta::assert_snapshot!("exercise_broken_80x24", text(&state, 80, 24));
+    let verdicts =
+        "step  4 failed: rank 1 started from other weights than rank 0: broadcast the root's before training\nnext: step 5";
+    state.exercise.stage = Stage::Judged(RunId(7), verdicts.into());
+    insta::assert_snapshot!("exercise_judged_120x40", text(&state, 120, 40));
+    assert_eq!(type_text(&mut state, "d"), [Effect::ReadExercise]);
+    assert!(text(&state, 80, 24).contains("Yours and the solution after step 1/10"));
+    press(&mut state, KeyCode::Esc);
+    assert!(matches!(state.mode, Mode::Exercise { .. }), "the diff was opened from here");
 }

@@ -42,6 +42,11 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         },
         Command::Lesson => return lesson::open(state),
         Command::Diff => exercise::diff(state, state.step),
+        Command::Edit => return exercise::edit(state),
+        Command::Exercise => {
+            state.mode = Mode::Exercise { scroll: 0 };
+            return vec![Effect::ReadExercise];
+        }
         Command::Guided => return series::guided(state),
         Command::Ablation => return series::ablation(state),
         Command::Results => series::show(state),

@@ -62,7 +62,8 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             state.mode = Mode::Lesson { number, scroll: scrolled(scroll, last, command), hints, typed };
             lesson::obey(state, command)
         }
-        Mode::Diff { step, scroll } => exercise::in_diff(state, step, scrolled(scroll, last, command), command),
+        Mode::Diff { step, mine, scroll } => exercise::in_diff(state, step, mine, scrolled(scroll, last, command), command),
+        Mode::Exercise { scroll } => exercise::in_window(state, scrolled(scroll, last, command), command),
         Mode::Series { scroll } => match command {
             Command::Back => Vec::new(),
             Command::Stop => {

@@ -1,0 +1,50 @@
+//! The learner's own trainer: what is next, what the compiler says, how its run goes and what it shows.
+//!
+//! Never the program itself: the editor shows that.
+
+use ratatui::text::{Line, Span};
+
+use super::super::exercise_view::Stage;
+use super::super::state::State;
+use super::wrap;
+
+pub const TITLE: &str = "Your own trainer";
+
+pub fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
+    let (theme, view) = (state.theme, &state.exercise);
+    let mut lines = vec![Line::styled(view.path.clone(), theme.dim()), Line::raw("")];
+    let (heading, style, text) = match &view.stage {
+        Stage::Idle => (
+            "not built yet".to_owned(),
+            theme.text(),
+            "Save it in the editor (e), or press r: it is built, run on two ranks and checked.",
+        ),
+        Stage::Building => ("… building (the first time takes longer)".to_owned(), theme.accent(), ""),
+        Stage::Broken(errors) => ("✗ it does not build".to_owned(), theme.warn(), errors.as_str()),
+        Stage::Running(run) => {
+            (format!("▶ run {run} is going"), theme.accent(), "Close this window to watch its log and devices.")
+        }
+        Stage::Judged(run, words) => (format!("what run {run} shows"), theme.strong(), words.as_str()),
+        Stage::Failed(error) => ("✗ not possible".to_owned(), theme.warn(), error.as_str()),
+    };
+    lines.push(Line::styled(heading, style));
+    for line in text.lines() {
+        let style = if line.contains(" failed") { theme.warn() } else { theme.text() };
+        // A line of the program keeps its place below its error.
+        let indent = line.len() - line.trim_start().len();
+        let rows = wrap(line.trim_start(), width.saturating_sub(indent));
+        lines.extend(rows.into_iter().map(|row| Line::styled(format!("{}{row}", " ".repeat(indent)), style)));
+    }
+    if view.again {
+        lines.push(Line::styled("saved again: it is built when this is over", theme.dim()));
+    }
+    lines.push(Line::raw(""));
+    lines.push(match view.next {
+        Some((step, line)) => {
+            let what = format!(" opens your editor at line {line}: step {}, {}", step.number(), step.title());
+            Line::from(vec![Span::styled("e", theme.key()), Span::raw(what)])
+        }
+        None => Line::raw("No TODO is left."),
+    });
+    lines
+}

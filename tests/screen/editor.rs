@@ -1,0 +1,57 @@
+//! The learner's editor on the terminal: lent once, taken back once, and no key stolen.
+//!
+//! Never builds anything: there is no checkout where these labs look for one.
+
+use std::fs;
+
+use super::pty::{Home, Lab, Options};
+
+const EDITOR: &[(&str, &str)] =
+    &[("VISUAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screen/vi")), ("HVD_LAB_SOURCE", "/nowhere")];
+
+/// Closes the window of the exercise.
+fn close(lab: &mut Lab) {
+    lab.press("\x1b");
+    lab.wait("the window closed", |seen| !seen.terminal.screen().contents().contains("Your own trainer"));
+}
+
+#[test]
+fn the_editor_gets_every_key_and_the_screen_comes_back() {
+    let home = Home::new();
+    let mut lab = Options { env: EDITOR, ..Options::default() }.start(&home);
+    lab.wait_for("press r to run");
+    lab.press("e");
+    lab.wait_for("editing +33 fashion_mnist.rs");
+    assert!(!lab.is_raw(), "the editor finds the terminal as a shell leaves it");
+    // On the screen these would quit, toggle steps and start a run.
+    lab.press("q1r5 all for the editor\r");
+    lab.wait_for("saved");
+    lab.press("\r");
+    lab.wait_for("Your own trainer");
+    // The save was seen, and there is nothing to build it from.
+    lab.wait_for("there is none in");
+    let program =
+        home.store().folder(hvd_lab::runs::RunId(1)).path().ancestors().nth(2).unwrap().join("exercise/fashion_mnist.rs");
+    assert!(fs::read_to_string(program).unwrap().ends_with("// q1r5 all for the editor\n"));
+    assert!(lab.is_raw());
+    assert_eq!(lab.count("\x1b[?1049h"), 2, "taken at the start, and after the editor");
+    close(&mut lab);
+    lab.press("q");
+    assert!(lab.exit().success());
+    lab.expect_restored();
+}
+
+#[test]
+fn an_editor_that_is_not_there_is_said_and_the_screen_goes_on() {
+    let home = Home::new();
+    let mut lab =
+        Options { env: &[("VISUAL", "no-such-editor"), ("HVD_LAB_SOURCE", "/nowhere")], ..Options::default() }.start(&home);
+    lab.wait_for("press r to run");
+    lab.press("e");
+    lab.wait_for("no-such-editor");
+    lab.wait_for("Your own trainer");
+    close(&mut lab);
+    lab.press("q");
+    assert!(lab.exit().success());
+    lab.expect_restored();
+}
