@@ -3,7 +3,8 @@
 //! Never judges. It takes what the screen gets anyway (events and log lines), or reads a run folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 
 use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
 use crate::domain::run::RunSpec;
@@ -72,8 +73,10 @@ impl Evidence {
             evidence.printed = Some(BTreeMap::new());
         }
         for process in 0..record.spec.np {
-            if let Ok(log) = fs::read(folder.rank_log(process)) {
-                String::from_utf8_lossy(&log).lines().for_each(|line| evidence.take_line(process, line));
+            if let Ok(log) = File::open(folder.rank_log(process)) {
+                // Line by line: a log may be larger than all that the screen needs otherwise.
+                let lines = BufReader::new(log).split(b'\n').map_while(Result::ok);
+                lines.for_each(|line| evidence.take_line(process, &String::from_utf8_lossy(&line)));
             }
         }
         evidence
