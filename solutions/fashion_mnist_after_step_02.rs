@@ -156,8 +156,8 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
             let loss = loss.double_value(&[]);
             tally.add(&scores, &batch, loss);
             clock.lap(Phase::Optimizer);
-            anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
             report.event(Event::Step { epoch, batch: index, lr, loss });
+            anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
         }
         let seconds = clock.lap(Phase::Training);
 

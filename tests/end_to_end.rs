@@ -102,6 +102,16 @@ fn events_so_far(lab: &Lab) -> Vec<EventLine> {
 }
 
 #[test]
+fn a_run_that_diverges_fails_with_the_loss_that_it_saw() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let output = run(&lab, &["--np", "2", "--epochs", "1", "--data", "generated", "--steps", "1-7", "--base-lr", "1e30"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(lab.status(1).last_lines.iter().any(|line| line.contains("lower --base-lr")), "{:?}", lab.status(1));
+    let diverged = |line: &EventLine| matches!(line.event, Event::Step { loss, .. } if !loss.is_finite());
+    assert!(events(&lab, 1).iter().any(diverged), "the curve shows where it broke off");
+}
+
+#[test]
 fn damaged_images_are_refused_by_name() {
     let (_turn, Some(lab), Some(good)) = (turn(), with_trainer(), fashion_mnist::folder()) else { return };
     let folder = tempfile::tempdir().unwrap();
