@@ -9,6 +9,7 @@ use super::Usage;
 use super::table::render;
 use crate::course::{Answer, Catalog, Lesson, Piece, ProgressFile, Role, lay_out, proofread};
 use crate::domain::step::Step;
+use crate::exercise;
 use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
@@ -40,7 +41,7 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 0)]
         hints: usize,
     },
-    /// Proofread all lessons of a folder, or those of the program.
+    /// Proofread all lessons of a folder, or those of the program, and the TODOs of the exercise.
     Check {
         #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
@@ -67,8 +68,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             for problem in &proof.problems {
                 super::print(&format!("{problem}\n"))?;
             }
-            eprintln!("hvd-lab: {} lessons, {} to mend", proof.lessons, proof.problems.len());
-            Ok(if proof.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+            let programs = exercise::proofread();
+            for problem in &programs {
+                super::print(&format!("{problem}\n"))?;
+            }
+            let problems = proof.problems.len() + programs.len();
+            eprintln!("hvd-lab: {} lessons, the exercise and its solutions, {problems} to mend", proof.lessons);
+            Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
 }

@@ -16,5 +16,5 @@ pub use build::{Built, CompileError, build};
 pub use diff::Diff;
 pub use folder::{ExerciseError, Folder};
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
-pub use programs::{EXERCISE, solution};
+pub use programs::{EXERCISE, proofread, solution};
 pub use watch::Watch;

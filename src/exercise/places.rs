@@ -85,6 +85,32 @@ pub fn without(text: &str, step: Step) -> Result<String, (usize, usize)> {
     Ok(lines.join("\n") + "\n")
 }
 
+/// What is wrong with a program in which the first `last` steps should be done, and the others to do; in the words of a
+/// proofreader.
+pub fn problems(text: &str, last: usize) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let of = |step: Step| places(text).into_iter().filter(move |(of, _)| *of == step).map(|(_, place)| place).collect::<Vec<_>>();
+    let mut problems = Vec::new();
+    for step in Step::ALL {
+        let (number, is_open) = (step.number(), step.number() > last);
+        let places = of(step);
+        let wrong = |place: &&Range<usize>| mark(lines[place.start]).is_some_and(|mark| mark.is_open != is_open);
+        if places.is_empty() {
+            problems.push(format!("step {number} has no place"));
+        }
+        if let Some(place) = places.iter().find(wrong) {
+            let should = if is_open { "to do" } else { "done" };
+            problems.push(format!("line {}: step {number} should be {should}", place.start + 1));
+        }
+        let is_hint =
+            |place: &Range<usize>| lines[place.clone()].iter().any(|line| line.trim_start().starts_with("// Horovod: "));
+        if is_open && !places.iter().any(is_hint) {
+            problems.push(format!("step {number} does not say how Horovod spells it"));
+        }
+    }
+    problems
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::programs::solution;
@@ -105,6 +131,19 @@ mod tests {
             }
         }
         assert_eq!(step_at(EXERCISE, 1), None);
+    }
+
+    #[test]
+    fn a_missing_or_wrong_mark_is_found() {
+        for step in Step::ALL {
+            assert_eq!(problems(solution(step), step.number()), Vec::<String>::new());
+        }
+        assert_eq!(problems(EXERCISE, 0), Vec::<String>::new());
+        assert_eq!(problems(EXERCISE, 1).len(), 1, "step 1 is not done");
+        let lost = EXERCISE.replace("TODO: Step 4:", "TODO:");
+        assert_eq!(problems(&lost, 0), ["step 4 has no place", "step 4 does not say how Horovod spells it"]);
+        let mute = EXERCISE.replace("// Horovod: lr = ", "// lr = ");
+        assert_eq!(problems(&mute, 0), ["step 8 does not say how Horovod spells it"]);
     }
 
     #[test]
