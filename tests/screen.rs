@@ -66,7 +66,7 @@ fn a_resized_terminal_is_drawn_again() {
 
 #[test]
 fn ascii_on_a_real_terminal() {
-    let mut lab = Options { arguments: &["--ascii"], ..Options::default() }.start(&Home::new());
+    let mut lab = Options { arguments: &["--ascii"], ..Options::default() }.start_alone();
     lab.wait_for("press r to run");
     let contents = lab.seen.0.lock().unwrap().terminal.screen().contents();
     assert!(contents.is_ascii(), "{contents}");

@@ -39,7 +39,11 @@ pub fn completions(args: Args) -> anyhow::Result<ExitCode> {
 fn shown() -> Command {
     let all = Cli::command();
     let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
-    Command::new("hvd-lab").args(all.get_arguments().cloned()).subcommands(verbs).version(env!("CARGO_PKG_VERSION"))
+    Command::new("hvd-lab")
+        .args(all.get_arguments().cloned())
+        .subcommands(verbs)
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
 }
 
 /// One page for all: the verbs follow the program, each with its flags.

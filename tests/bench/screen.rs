@@ -3,16 +3,9 @@
 //!
 //! Never drives more than keys and two runs of the stand-in trainer.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-use hvd_lab::runs::RunId;
 
 use super::figures::Round;
 use super::options::Scale;
@@ -25,8 +18,6 @@ const FIRST_FRAME: &str = "Init and pin a device";
 const SETTLED: &str = "press r to run";
 /// Eight devices, from a library that this builds.
 const NVML: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/libnvml-bench.so");
-/// Each of the two runs logs so many lines every ten milliseconds: 1,000 a second.
-const LINES: usize = 10;
 
 pub fn run(scale: &Scale) -> Result<Round, String> {
     // The terminal of the tests fails by panicking.
@@ -41,7 +32,7 @@ pub fn run(scale: &Scale) -> Result<Round, String> {
 
 fn idle(seconds: u64) -> Round {
     let began = Instant::now();
-    let mut lab = Options { columns: 120, rows: 40, ..Options::default() }.start(&Home::new());
+    let mut lab = Options { columns: 120, rows: 40, ..Options::default() }.start_alone();
     lab.wait_for(FIRST_FRAME);
     let first_frame = began.elapsed();
     lab.wait_for(SETTLED);
@@ -66,23 +57,21 @@ fn idle(seconds: u64) -> Round {
 /// From a key to the frame that shows it, as a terminal sees it: the 99th percentile.
 fn keys(count: usize) -> Round {
     let home = Home::new();
-    let env = &[("STAND_IN", "hang"), ("HVD_LAB_NVML", NVML), ("HVD_STAND_IN_GPUS", "8")];
+    let env = &[("STAND_IN", "chatter"), ("HVD_LAB_NVML", NVML), ("HVD_STAND_IN_GPUS", "8")];
     let mut lab = Options { columns: 200, rows: 60, env, ..Options::default() }.start(&home);
     lab.wait_for("Stand-in GPU");
     lab.wait_for(SETTLED);
-    // One rank a run: the lines come from here.
-    lab.press("-------r");
-    lab.wait_for("waiting");
+    // No trainer here has these devices. One rank a run, which logs 1,000 lines a second.
+    lab.press("\t\x1b[C");
+    lab.wait_for("‹ cpu ›");
+    lab.press("\x1b[Z-------r");
+    lab.wait_for("Epoch 1/3: step");
     lab.press("r");
     lab.wait_for("Run 1 is still going");
     lab.press("y");
     lab.wait_for("run 2 ▶ running");
-    let stop = Arc::new(AtomicBool::new(false));
-    let writers = [1, 2].map(|id| write_lines(home.store().folder(RunId(id)).rank_log(0), Arc::clone(&stop)));
     lab.wait_for("Epoch 1/3: step");
     let mut seconds: Vec<f64> = (0..count).map(|turn| key_to_frame(&mut lab, turn)).collect();
-    stop.store(true, Ordering::Relaxed);
-    writers.into_iter().for_each(|writer| drop(writer.join()));
     lab.press("ql");
     lab.exit();
     seconds.sort_by(f64::total_cmp);
@@ -97,23 +86,6 @@ fn key_to_frame(lab: &mut Lab, turn: usize) -> f64 {
     lab.press(key);
     lab.wait(shown, |seen| seen.terminal.screen().rows(0, 60).next().is_some_and(|row| row.contains(shown)));
     began.elapsed().as_secs_f64()
-}
-
-fn write_lines(path: PathBuf, stop: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
-    std::thread::spawn(move || {
-        let Ok(mut log) = OpenOptions::new().append(true).create(true).open(path) else { return };
-        let (began, mut written) = (Instant::now(), 0);
-        while !stop.load(Ordering::Relaxed) {
-            let due = (began.elapsed().as_millis() as usize / 10 + 1) * LINES;
-            let lines: String =
-                (written..due).map(|line| format!("Epoch 1/3: step {line}  loss 0.512 of a long line\n")).collect();
-            written = due;
-            if log.write_all(lines.as_bytes()).is_err() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    })
 }
 
 fn nvml() -> Result<bool, std::io::Error> {

@@ -28,6 +28,13 @@ case "$STAND_IN" in
 hang) # until a signal comes; the shell's own default for SIGTERM applies
     [ "$rank" = 0 ] && echo "waiting"
     exec sleep 300 ;;
+chatter) # 1,000 lines a second, for five minutes
+    turn=0
+    while [ $turn -lt 3000 ]; do
+        awk -v turn=$turn 'BEGIN { for (i = 0; i < 100; i++) print "Epoch 1/3: step " turn * 100 + i "  loss 0.512 of a long line" }'
+        sleep 0.1
+        turn=$((turn + 1))
+    done ;;
 stubborn) # neither SIGTERM nor SIGINT ends it
     trap '' TERM INT
     [ "$rank" = 0 ] && echo "waiting"

@@ -42,7 +42,7 @@ fn the_terminals_reply_sets_the_theme_and_is_not_typed() {
 
 #[test]
 fn no_color_asks_for_no_background_and_shows_none() {
-    let mut lab = Options { env: &[("NO_COLOR", "1")], ..Options::default() }.start(&Home::new());
+    let mut lab = Options { env: &[("NO_COLOR", "1")], ..Options::default() }.start_alone();
     lab.wait_for("press r to run");
     assert_eq!(lab.count("\x1b]11;?"), 0);
     assert_eq!(lab.count("\x1b[38;5;"), 0);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::pty::{ENTER, Home, LEAVE, Lab, Options, PATIENCE};
+use super::pty::{ENTER, LEAVE, Lab, Options, PATIENCE};
 
 #[test]
 fn quit_restores_the_terminal() {
@@ -34,7 +34,7 @@ fn signals_restore_the_terminal_and_end() {
 
 #[test]
 fn a_closed_terminal_ends_the_program_at_once() {
-    let mut lab = Options { until: Some("press r to run"), ..Options::default() }.start(&Home::new());
+    let mut lab = Options { until: Some("press r to run"), ..Options::default() }.start_alone();
     lab.wait_for("press r to run");
     let before = Instant::now();
     // The last ends of the master: the kernel hangs up.
@@ -46,7 +46,7 @@ fn a_closed_terminal_ends_the_program_at_once() {
 
 /// A shell, and the screen that it started.
 fn in_a_shell() -> Lab {
-    let mut shell = Options { shell: true, ..Options::default() }.start(&Home::new());
+    let mut shell = Options { shell: true, ..Options::default() }.start_alone();
     shell.wait_for("prompt>");
     shell.press("\"$LAB\"\n");
     shell.wait_for("press r to run");

@@ -31,11 +31,13 @@ pub struct Lab {
     pub master: Option<Box<dyn MasterPty + Send>>,
     pub keys: Option<Box<dyn Write + Send>>,
     pub seen: Arc<(Mutex<Seen>, Condvar)>,
+    /// The home of a test that needs to know nothing of it.
+    home: Option<Home>,
 }
 
 impl Lab {
     pub fn start(columns: u16, rows: u16) -> Lab {
-        Options { columns, rows, ..Options::default() }.start(&Home::new())
+        Options { columns, rows, ..Options::default() }.start_alone()
     }
 
     pub fn start_in(home: &Home) -> Lab {
@@ -180,6 +182,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// In a home of its own, which lasts as long as the program.
+    pub fn start_alone(self) -> Lab {
+        let home = Home::new();
+        let mut lab = self.start(&home);
+        lab.home = Some(home);
+        lab
+    }
+
     pub fn start(self, home: &Home) -> Lab {
         let Options { columns, rows, until, .. } = self;
         let pty = native_pty_system().openpty(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
@@ -219,7 +229,7 @@ impl Options {
             }
         });
         let keys = pty.master.take_writer().unwrap();
-        Lab { child, master: Some(pty.master), keys: Some(keys), seen }
+        Lab { child, master: Some(pty.master), keys: Some(keys), seen, home: None }
     }
 }
 

@@ -55,7 +55,7 @@ fn completions_know_every_verb() {
     Command::new("bash").arg("-n").arg(&file).timeout(PATIENCE).assert().success();
     // What Tab offers after `hvd-lab co`.
     let script = format!(
-        "source {}; COMP_WORDS=(hvd-lab co); COMP_CWORD=1; _hvd-lab hvd-lab co hvd-lab; echo ${{COMPREPLY[*]}}",
+        "source {}; COMP_WORDS=(hvd-lab co); COMP_CWORD=1; _hvd__lab hvd-lab co hvd-lab; echo ${{COMPREPLY[*]}}",
         file.display()
     );
     let offered = Command::new("bash").args(["-c", &script]).timeout(PATIENCE).output().unwrap();
