@@ -1,4 +1,4 @@
-//! This host: its clock, its name, and where the lab keeps what is the user's.
+//! This host: its clock, its name, its processor, and where the lab keeps what is the user's.
 //!
 //! Never writes, never waits.
 
@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etcetera::{BaseStrategy, HomeDirError};
+
+pub mod cpu;
+pub mod process;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.
 pub fn now_s() -> f64 {

@@ -12,7 +12,7 @@
 //! The towers meet in two places only: the argument vector of `hvd-train`, and the JSON-lines events of
 //! [`domain::event`]. `tests/architecture.rs` holds the rules:
 //!
-//! - `domain`: std and serde only; no I/O, no clock. `host`: clock and name of the host, for all but `domain`.
+//! - `domain`: std and serde only; no I/O, no clock. `host`: clock, name and processor of the host, for all but `domain`.
 //! - `dataset`: files and network, no tensor, no screen.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.
 //! - The lab's floors never link libtorch or MPI. Only `tui` names ratatui and crossterm; only `telemetry/nvml.rs` NVML.

@@ -12,7 +12,7 @@ use crate::domain::device::Reading;
 use crate::host;
 use crate::launch::{Launcher, Machine};
 use crate::runs::{RunStore, RunSummary};
-use crate::telemetry::{self, NvmlProbe};
+use crate::telemetry::NvmlProbe;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,7 +120,7 @@ fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
         host: with_host.then(host::name),
         cores: machine.cores,
         physical_cores: machine.physical_cores,
-        memory_bytes: telemetry::host_memory().1,
+        memory_bytes: host::cpu::host_memory().1,
         gpus,
         no_gpus,
         versions,

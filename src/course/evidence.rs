@@ -108,7 +108,7 @@ impl Evidence {
             Event::Checkpoint(report) => process.checkpoints.push(report.clone()),
             Event::Finished { .. } => process.has_finished = true,
             Event::Test { accuracy, images, .. } => process.test = Some(Test { accuracy: *accuracy, images: *images }),
-            Event::Devices(_) | Event::EarlyStop { .. } | Event::Warning { .. } | Event::Fatal { .. } => {}
+            Event::Devices { .. } | Event::EarlyStop { .. } | Event::Warning { .. } | Event::Fatal { .. } => {}
         }
     }
 

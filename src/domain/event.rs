@@ -67,8 +67,8 @@ pub enum Event {
         images: usize,
         seconds: f64,
     },
-    /// What the devices of a host that the lab cannot look at are doing, by its local rank 0.
-    Devices(TelemetrySample),
+    /// What the devices of a host are doing, by the first rank there, where a run spans hosts that the lab cannot look at.
+    Devices { sample: TelemetrySample },
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
@@ -271,6 +271,7 @@ impl EventLine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::device::{DeviceKind, DeviceSample};
     use super::*;
 
     #[test]
@@ -292,6 +293,14 @@ mod tests {
             Event::Epoch(EpochReport { averaged: None, ..EpochReport::sample() }),
             Event::Finished { epochs: 2, training_seconds: 1.5, total_seconds: 2.5, peak_rss_bytes: Some(1 << 40) },
             Event::Epoch(EpochReport::sample()),
+            Event::Devices {
+                sample: TelemetrySample {
+                    time_s: 1.5,
+                    host: "node".into(),
+                    devices: vec![DeviceSample::silent(DeviceKind::Cpu, 0, "CPU", "no sensor")],
+                    gpu_missing: Some("no driver".into()),
+                },
+            },
         ];
         for event in events {
             let line = EventLine { time_s: 1.25, process: 1, event };

@@ -128,7 +128,7 @@ impl DeviceHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::{CpuProbe, DeviceProbe};
+    use crate::host::cpu::CpuProbe;
 
     fn sample(time_s: f64, utilization: &[(&str, Option<f64>)]) -> TelemetrySample {
         let template = CpuProbe::new("test").sample(&[]).devices.remove(0);

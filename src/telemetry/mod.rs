@@ -3,15 +3,13 @@
 //! Never draws, and never fails: a device, field or library that does not answer is a reading with its reason.
 
 use crate::domain::device::{RankPlace, TelemetrySample};
+use crate::host::cpu::CpuProbe;
 
-mod cpu;
 mod history;
 mod nvml;
-mod process;
 mod sampler;
 mod scripted;
 
-pub use cpu::{CpuProbe, host_memory};
 pub use history::{DeviceHistory, History, Point};
 pub use nvml::{GpuSystem, NvmlProbe};
 pub use sampler::{SAMPLE_PERIOD, Sampler};
@@ -27,6 +25,12 @@ pub trait DeviceProbe: Send {
 /// at its first sample, on the thread that takes it: loading a driver takes its time.
 pub fn probe() -> Box<dyn DeviceProbe> {
     Box::new(LateProbe(None))
+}
+
+impl DeviceProbe for CpuProbe {
+    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
+        CpuProbe::sample(self, ranks)
+    }
 }
 
 struct LateProbe(Option<Box<dyn DeviceProbe>>);

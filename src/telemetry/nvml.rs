@@ -15,9 +15,9 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 
-use super::{CpuProbe, DeviceProbe, process};
+use super::DeviceProbe;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
-use crate::host;
+use crate::host::{self, cpu::CpuProbe, process};
 
 /// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
 const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
@@ -315,7 +315,7 @@ fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProc
     };
     let listed = running.into_iter().map(|found| DeviceProcess {
         pid: found.pid,
-        rank: process::rank_of(found.pid, ranks),
+        rank: ranks.iter().find(|place| place.pid == found.pid).map(|place| place.rank),
         command: process::command(found.pid),
         memory_bytes: match found.used_gpu_memory {
             UsedGpuMemory::Used(bytes) => Reading::Value(bytes),

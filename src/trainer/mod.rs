@@ -14,6 +14,7 @@ pub mod distributed;
 pub mod early_stop;
 pub mod evaluate;
 pub mod gradients;
+mod host_report;
 pub mod model;
 pub mod optimizer;
 pub mod params;

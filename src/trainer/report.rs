@@ -4,6 +4,9 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, MARKER};
 use crate::domain::units;
@@ -19,6 +22,8 @@ pub struct Reporter {
     verbose: bool,
     /// `None` once the reader is gone.
     out: RefCell<Option<Box<dyn Write>>>,
+    /// Never sent to: threads of [`Reporter::every`] end with it.
+    beside: RefCell<Vec<Sender<()>>>,
 }
 
 impl Reporter {
@@ -28,7 +33,7 @@ impl Reporter {
     }
 
     fn to(process: usize, events: bool, out: Box<dyn Write>) -> Reporter {
-        Reporter { process, events, verbose: true, out: RefCell::new(Some(out)) }
+        Reporter { process, events, verbose: true, out: RefCell::new(Some(out)), beside: RefCell::default() }
     }
 
     /// Step 2: whether this rank prints its human lines. Events are evidence and come from every rank in any case.
@@ -51,6 +56,34 @@ impl Reporter {
     pub fn evidence(&self, make: impl FnOnce() -> Event) {
         if self.events {
             self.event(make());
+        }
+    }
+
+    /// Prints an event now and then every `period` from a thread of its own, if the lab listens, until this reporter is
+    /// dropped.
+    pub fn every(&self, period: Duration, make: impl FnMut() -> Event + Send + 'static) {
+        // Its own handle of standard output, which keeps the lines of all handles whole.
+        self.every_to(period, make, std::io::stdout());
+    }
+
+    fn every_to(&self, period: Duration, mut make: impl FnMut() -> Event + Send + 'static, out: impl Write + Send + 'static) {
+        if !self.events {
+            return;
+        }
+        let (beside, end) = channel();
+        let process = self.process;
+        let work = move || {
+            let report = Reporter::to(process, true, Box::new(out));
+            loop {
+                report.event(make());
+                if end.recv_timeout(period) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+        };
+        // Without a thread these events are missing, and training goes on.
+        if thread::Builder::new().name("events".into()).spawn(work).is_ok() {
+            self.beside.borrow_mut().push(beside);
         }
     }
 
@@ -240,6 +273,40 @@ mod tests {
             made
         };
         assert_eq!((made(false), made(true)), (0, 1));
+    }
+
+    #[test]
+    fn events_beside_training_come_again_until_the_reporter_is_dropped() {
+        struct Lines(Sender<String>);
+        impl Write for Lines {
+            fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+                let _ = self.0.send(String::from_utf8(bytes.to_vec()).unwrap());
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> Result<()> {
+                Ok(())
+            }
+        }
+        let patience = Duration::from_secs(20);
+        let start = |events, period| {
+            let (sender, lines) = channel();
+            let reporter = reporter(events).0;
+            reporter.every_to(period, || Event::EarlyStop { epoch: 1 }, Lines(sender));
+            (reporter, lines)
+        };
+        let (_reporter, lines) = start(true, Duration::from_millis(1));
+        for _ in 0..3 {
+            let line = lines.recv_timeout(patience).unwrap();
+            assert_eq!(EventLine::parse_line(line.strip_prefix(MARKER).unwrap()).unwrap().process, 1);
+        }
+        // With an hour to the next event, only the drop can end it.
+        let (reporter, lines) = start(true, Duration::from_secs(3600));
+        lines.recv_timeout(patience).unwrap();
+        drop(reporter);
+        assert_eq!(lines.recv_timeout(patience), Err(RecvTimeoutError::Disconnected));
+
+        let (_reporter, lines) = start(false, Duration::from_millis(1));
+        assert_eq!(lines.recv_timeout(patience), Err(RecvTimeoutError::Disconnected), "nobody listens");
     }
 
     #[test]

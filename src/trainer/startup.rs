@@ -14,6 +14,7 @@ use super::checkpoint::SaveError;
 use super::config::{Config, DataChoice, Stop};
 use super::device::{self, Placement};
 use super::digest::{Digester, digest};
+use super::host_report;
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, to_vec};
@@ -133,13 +134,15 @@ fn locate_data(config: &Config) -> anyhow::Result<Located> {
     Ok(dataset::locate(choice, folder, true)?)
 }
 
-/// Tells who this rank is and where it computes, and how gradients on a GPU are going to travel.
+/// Tells who this rank is and where it computes, how gradients on a GPU are going to travel, and from now on what hosts
+/// do that the lab cannot look at.
 ///
 /// # Collective
 /// Every rank calls it, once.
 pub fn introduce(comm: &dyn Communicator, placement: &Placement, report: &Reporter) -> Result<(), CommError> {
     let way = comm.reach_gpu(placement.gpu())?;
     report.event(topology_report(comm, placement));
+    host_report::start(comm, report)?;
     if let Some(way) = way {
         report.line(&format!("Gradients: {}", way.text));
         if !way.direct {

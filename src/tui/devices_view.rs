@@ -132,6 +132,8 @@ impl Default for DevicesView {
 impl DevicesView {
     /// A sample of this host.
     pub fn measured(&mut self, sample: TelemetrySample) {
+        // Its ranks may have reported before it was looked at.
+        self.others.retain(|other| other.host != sample.host);
         self.history.push(&sample);
         self.here = Some(sample);
     }

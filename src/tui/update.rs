@@ -198,7 +198,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     let mut relist = false;
     for update in updates {
         relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
-        if let RunUpdate::Event(EventLine { event: Event::Devices(sample), .. }) = update {
+        if let RunUpdate::Event(EventLine { event: Event::Devices { sample }, .. }) = update {
             state.devices.reported(sample, &watched.topology);
             continue;
         }

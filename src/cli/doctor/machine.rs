@@ -11,9 +11,10 @@ use crate::dataset::{self, LABEL_GENERATED, Location};
 use crate::domain::device::Reading;
 use crate::domain::run::DataSource;
 use crate::domain::units;
+use crate::host;
 use crate::launch::Machine;
 use crate::runs::RunStore;
-use crate::telemetry::{self, NvmlProbe};
+use crate::telemetry::NvmlProbe;
 
 /// What two ranks of the CPU preset take.
 const MEMORY_WANTED_BYTES: u64 = 2 << 30;
@@ -67,7 +68,7 @@ pub(super) fn cores() -> Check {
 }
 
 pub(super) fn memory() -> Check {
-    let (available, total) = telemetry::host_memory();
+    let (available, total) = host::cpu::host_memory();
     let found = format!("{} free of {}", units::bytes(available), units::bytes(total));
     match available {
         0 => Check::warn("memory", "unknown: /proc/meminfo is not readable", "a rank takes about 1 GiB"),

@@ -233,12 +233,16 @@ fn hosts_whose_ranks_report_stand_below_this_one_with_totals_of_their_own() {
         _ => false,
     });
     update(&mut state, Message::Updates(run, topology));
-    let report = EventLine { time_s: 1.0, process: 1, event: Event::Devices(other) };
+    let report = EventLine { time_s: 1.0, process: 1, event: Event::Devices { sample: other } };
     update(&mut state, Message::Updates(run, vec![RunUpdate::Event(report)]));
     look("two_hosts", &state);
     let found: Vec<Option<usize>> =
         state.devices.hosts().nth(1).unwrap().devices.iter().map(|device| device.processes[0].rank).collect();
     assert_eq!(found, [Some(0), Some(1)], "by the pids that the ranks of that host told");
+    let mut same = gpus(2);
+    same.host = "other".into();
+    state.devices.measured(same);
+    assert_eq!(state.devices.hosts().count(), 1, "a host that is looked at needs no reports");
     update(&mut state, Message::Started(RunId(9)));
     assert_eq!(state.devices.hosts().count(), 1, "another run has other hosts");
 }

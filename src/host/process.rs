@@ -2,13 +2,11 @@
 //!
 //! Never signals a process.
 
-use crate::domain::device::RankPlace;
-
 /// Longer command lines are cut: they are recorded twice a second.
 const LONGEST: usize = 120;
 
 /// Name of the program with its arguments, or why it cannot be told: a GPU's processes may belong to another container.
-pub(super) fn command(pid: u32) -> String {
+pub fn command(pid: u32) -> String {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&line);
     let mut words = line.split('\0').filter(|word| !word.is_empty());
@@ -25,9 +23,4 @@ pub(super) fn command(pid: u32) -> String {
             Err(_) => "(not visible here)".into(),
         },
     }
-}
-
-/// The rank whose process id this is.
-pub(super) fn rank_of(pid: u32, ranks: &[RankPlace]) -> Option<usize> {
-    ranks.iter().find(|place| place.pid == pid).map(|place| place.rank)
 }

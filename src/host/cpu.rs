@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::{DeviceProbe, process};
+use super::process;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
-use crate::host;
 
 /// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
 /// Both 0 where the host does not tell.
@@ -52,7 +51,7 @@ impl CpuProbe {
         system.refresh_memory();
         CpuProbe {
             system,
-            host: host::name(),
+            host: super::name(),
             gpu_missing: gpu_missing.into(),
             refreshed: Instant::now(),
             core_percent: Vec::new(),
@@ -67,7 +66,7 @@ impl CpuProbe {
         }
         self.refreshed = Instant::now();
         self.system.refresh_cpu_usage();
-        self.core_percent = self.system.cpus().iter().map(|core| percent(core.cpu_usage())).collect();
+        self.core_percent = self.system.cpus().iter().map(|core| tenths(f64::from(core.cpu_usage()).clamp(0.0, 100.0))).collect();
     }
 
     fn processes(&mut self, ranks: &[RankPlace]) -> Vec<DeviceProcess> {
@@ -92,31 +91,16 @@ impl CpuProbe {
         self.used = used;
         processes
     }
-}
 
-impl CpuTime {
-    /// The kernel counts in ticks of 10 ms: over short intervals the figure before stays.
-    fn since(before: Option<&CpuTime>, used_ms: u64) -> CpuTime {
-        let at = Instant::now();
-        let Some(before) = before else { return CpuTime { at, used_ms, percent: None } };
-        let elapsed = at - before.at;
-        if elapsed < MINIMUM_CPU_UPDATE_INTERVAL {
-            return *before;
-        }
-        let percent = used_ms.saturating_sub(before.used_ms) as f64 / elapsed.as_secs_f64() / 10.0;
-        CpuTime { at, used_ms, percent: Some(percent) }
-    }
-}
-
-impl DeviceProbe for CpuProbe {
-    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
+    /// `ranks` are this host's ranks; those that have ended are left out.
+    pub fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         self.refresh();
         self.system.refresh_memory();
         let processes = self.processes(ranks);
         let cores = self.core_percent.len();
         let utilization_percent = match cores {
             0 => Reading::missing(FIRST),
-            _ => Reading::Value(self.core_percent.iter().sum::<f64>() / cores as f64),
+            _ => Reading::Value(tenths(self.core_percent.iter().sum::<f64>() / cores as f64)),
         };
         let total = self.system.total_memory();
         let memory =
@@ -133,12 +117,27 @@ impl DeviceProbe for CpuProbe {
             ..DeviceSample::silent(DeviceKind::Cpu, 0, name.unwrap_or_else(|| "CPU".into()), NO_SENSOR)
         };
         let gpu_missing = Some(self.gpu_missing.clone());
-        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
+        TelemetrySample { time_s: super::now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
     }
 }
 
-fn percent(value: f32) -> f64 {
-    f64::from(value).clamp(0.0, 100.0)
+impl CpuTime {
+    /// The kernel counts in ticks of 10 ms: over short intervals the figure before stays.
+    fn since(before: Option<&CpuTime>, used_ms: u64) -> CpuTime {
+        let at = Instant::now();
+        let Some(before) = before else { return CpuTime { at, used_ms, percent: None } };
+        let elapsed = at - before.at;
+        if elapsed < MINIMUM_CPU_UPDATE_INTERVAL {
+            return *before;
+        }
+        let percent = used_ms.saturating_sub(before.used_ms) as f64 / elapsed.as_secs_f64() / 10.0;
+        CpuTime { at, used_ms, percent: Some(tenths(percent)) }
+    }
+}
+
+/// Further digits would only make recordings longer.
+fn tenths(percent: f64) -> f64 {
+    (percent * 10.0).round() / 10.0
 }
 
 #[cfg(test)]
