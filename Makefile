@@ -2,7 +2,7 @@
 LAB   := --bin hvd-lab
 TRAIN := --bin hvd-train --no-default-features --features train
 
-.PHONY: run test setup build bench lint install
+.PHONY: run test setup build bench pictures lint install
 
 run: build
 	@target/release/hvd-lab
@@ -20,6 +20,10 @@ build: setup
 bench: build
 	@cargo build --release --locked $(TRAIN) --example bench-allreduce
 	@cargo bench --locked --bench ratios -- $(BENCH)
+
+# The pictures in the README, of the real program at its own recording.
+pictures:
+	HVD_LAB_PICTURES=write cargo test --locked --test screen pictures_of_the_readme
 
 lint: setup
 	cargo fmt --check

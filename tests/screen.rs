@@ -8,6 +8,8 @@ mod editor;
 mod habits;
 #[path = "screen/leaving.rs"]
 mod leaving;
+#[path = "screen/pictures.rs"]
+mod pictures;
 #[path = "screen/pty.rs"]
 mod pty;
 #[path = "screen/replay.rs"]
