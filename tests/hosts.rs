@@ -105,7 +105,7 @@ fn every_host_of_a_run_tells_what_its_devices_do() {
     command.env("PRTE_MCA_plm_ssh_agent", &agent).env("OMPI_MCA_plm_rsh_agent", &agent);
     command.args([env!("CARGO_BIN_EXE_hvd-train"), "--events", "--steps", "1-10", "--data-dir", "generated"]);
     command.args(["--model", "wrn-10-1", "--batch-size", "16", "--train-images", "640", "--validation-images", "64"]);
-    command.args(["--epochs", "6", "--log-dir"]).arg(folder.path());
+    command.args(["--epochs", "25", "--log-dir"]).arg(folder.path());
     let output = mpi::run_limited(command, LIMIT);
     assert!(output.status.success(), "{}", mpi::text(&output));
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -133,7 +133,7 @@ fn every_host_of_a_run_tells_what_its_devices_do() {
         // At once, and then every second; a machine under load may miss some.
         let seconds = (ended - began) as usize;
         assert!(samples.len() > seconds / 3 && samples.len() <= seconds + 2, "{} in {seconds} s", samples.len());
-        assert!(seconds >= 2, "a run of {seconds} s is too short to see anything");
+        assert!(samples.len() > 1, "use is a difference of two samples, and the run was over in {seconds} s");
 
         let last = &samples.last().unwrap().1;
         assert!(last.gpu_missing.as_deref().is_some_and(|why| why.contains("lab's own host")), "{last:?}");
