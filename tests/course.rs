@@ -10,6 +10,8 @@ mod class;
 mod contrast;
 #[path = "course/exercise.rs"]
 mod exercise;
+#[path = "support/fashion_mnist.rs"]
+mod fashion_mnist;
 #[path = "course/good.rs"]
 mod good;
 // Shared with tests/launch.rs, which uses the other half of it.

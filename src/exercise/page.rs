@@ -41,7 +41,9 @@ pub fn rows(diff: &Diff, width: usize, beside: bool) -> Vec<Row> {
     let mut rows = vec![heading(diff, width, beside)];
     for block in &diff.blocks {
         match (block, beside) {
-            (Block::Gap(lines), _) => rows.push(vec![sign(format!("  … {lines} lines alike"))]),
+            (Block::Gap(lines), _) => {
+                rows.push(vec![sign(format!("  … {lines} line{} alike", if *lines == 1 { "" } else { "s" }))])
+            }
             (Block::Same(lines), false) => {
                 for (new, line) in lines {
                     one_column(&mut rows, line, Some(line.number), Some(*new), Role::Same, width);
