@@ -12,6 +12,7 @@ mod palette;
 mod replay;
 mod runs;
 mod series;
+mod typed;
 mod window;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};

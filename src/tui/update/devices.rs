@@ -7,6 +7,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::state::State;
 use super::command::moved;
+use super::typed;
 
 /// Longer filters match nothing that is on the screen.
 const LONGEST_FILTER: usize = 40;
@@ -41,12 +42,7 @@ pub fn filter(state: &mut State, command: Command) -> Vec<Effect> {
             filter.clear();
             return Vec::new();
         }
-        Command::Insert(c) if filter.chars().count() < LONGEST_FILTER && !c.is_control() => filter.push(c),
-        Command::Erase => {
-            filter.pop();
-        }
-        Command::Clear => filter.clear(),
-        _ => {}
+        command => typed::edit(filter, command, LONGEST_FILTER),
     }
     state.mode = Mode::FilterDevices;
     Vec::new()

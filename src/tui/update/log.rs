@@ -8,6 +8,7 @@ use super::super::log_view::{LogCommand, LogTab, Prompt, tabs};
 use super::super::mode::Mode;
 use super::super::pane::log::room;
 use super::super::state::{Pane, State};
+use super::typed;
 use crate::runs::{Jump, LogFilter, LogPage, Pattern, Place, RunId};
 
 /// Lines that can be marked: what a clipboard takes, and a page holds.
@@ -155,12 +156,7 @@ pub fn prompt(state: &mut State, prompt: Prompt, mut text: String, command: Comm
     match command {
         Command::Back => return Vec::new(),
         Command::Accept => return accept(state, prompt, &text),
-        Command::Insert(c) if text.chars().count() < 80 && !c.is_control() => text.push(c),
-        Command::Erase => {
-            text.pop();
-        }
-        Command::Clear => text.clear(),
-        _ => {}
+        command => typed::edit(&mut text, command, 80),
     }
     state.mode = Mode::LogPrompt { prompt, text };
     Vec::new()

@@ -7,7 +7,7 @@ use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::palette::found;
 use super::super::state::State;
-use super::command;
+use super::{command, typed};
 
 /// Longer than any words that find something.
 const MOST: usize = 40;
@@ -32,7 +32,7 @@ pub fn obey(state: &mut State, mut typed: String, chosen: usize, command: Comman
         }
         Command::Up | Command::Down | Command::PageUp | Command::PageDown => command::moved(chosen, entries.len(), command),
         command => {
-            write(&mut typed, command);
+            typed::edit(&mut typed, command, MOST);
             0
         }
     };
@@ -48,18 +48,7 @@ pub fn search(words: &mut String, command: Command) -> bool {
             words.clear();
             return false;
         }
-        command => write(words, command),
+        command => typed::edit(words, command, MOST),
     }
     true
-}
-
-fn write(text: &mut String, command: Command) {
-    match command {
-        Command::Insert(c) if text.chars().count() < MOST && !c.is_control() => text.push(c),
-        Command::Erase => {
-            text.pop();
-        }
-        Command::Clear => text.clear(),
-        _ => {}
-    }
 }

@@ -10,6 +10,7 @@ use super::super::mode::Mode;
 use super::super::runs_view::{Ask, Change, Changed};
 use super::super::state::State;
 use super::command::moved;
+use super::typed;
 use super::watch;
 use crate::runs::export::Format;
 use crate::runs::{Filter, RunId, RunSummary};
@@ -113,12 +114,7 @@ pub fn ask(state: &mut State, ask: Ask, mut text: String, command: Command) -> V
                 }
             };
         }
-        (Command::Insert(c), _) => text.push(c),
-        (Command::Erase, _) => {
-            text.pop();
-        }
-        (Command::Clear, _) => text.clear(),
-        _ => {}
+        (command, _) => typed::edit(&mut text, command, usize::MAX),
     }
     if let Ask::Filter { .. } = ask {
         state.runs_view.filter = Filter::new(&text);

@@ -12,7 +12,7 @@ use super::super::pane::window::last_scroll;
 use super::super::runs_view::Change;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, devices, exercise, lesson, log, palette, runs, series};
+use super::{command, devices, exercise, lesson, log, palette, runs, series, typed};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -150,12 +150,7 @@ fn edit(state: &mut State, field: Field, mut text: String, command: Command) -> 
             }
             return command::data_changed(state, &before);
         }
-        Command::Insert(c) if text.chars().count() < 24 && !c.is_control() => text.push(c),
-        Command::Erase => {
-            text.pop();
-        }
-        Command::Clear => text.clear(),
-        _ => {}
+        command => typed::edit(&mut text, command, 24),
     }
     // Tried on a copy: the error shows while typing, the value changes with Enter.
     let error = field.parse(&text, &mut before.clone(), &mut state.preset.clone(), &state.presets).err();
