@@ -4,6 +4,7 @@
 
 pub mod device;
 pub mod event;
+pub mod markup;
 pub mod run;
 pub mod schedule;
 pub mod speedup;

@@ -5,6 +5,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use hvd_lab::domain::markup;
+
 use super::pty::{Home, Lab, Options};
 
 /// Of one cell, in pixels.
@@ -127,7 +129,7 @@ impl Look {
             return;
         }
         let (x, width) = (x + before * CELL.0, text.chars().count() * CELL.0);
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = markup::xml(text);
         let bold = if self.bold { " font-weight=\"bold\"" } else { "" };
         let line = if self.underline { " text-decoration=\"underline\"" } else { "" };
         let _ = writeln!(

@@ -3,12 +3,12 @@
 //! Never holds a script or a link to another place, and never text that is not escaped.
 
 use super::{Chart, FIGURES, Report, figures, machine_lines};
-use crate::domain::units;
+use crate::domain::{markup, units};
 
 const STYLE: &str = include_str!("report.css");
 
 pub fn render(report: &Report) -> String {
-    let whose = report.learner.as_deref().map(|name| format!(" of {}", escape(name))).unwrap_or_default();
+    let whose = report.learner.as_deref().map(|name| format!(" of {}", markup::xml(name))).unwrap_or_default();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -16,8 +16,8 @@ pub fn render(report: &Report) -> String {
          <title>Lab report{whose}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <h1>Lab report{whose}</h1>\n<p>{}: {}.</p>\n{}{}{}{}{}</main>\n\
          <footer>Made by hvd-lab {}.</footer>\n</body>\n</html>\n",
-        escape(&report.date),
-        escape(&report.summary()),
+        markup::xml(&report.date),
+        markup::xml(&report.summary()),
         steps(report),
         predictions(report),
         speedup(report.speedup.as_ref()),
@@ -110,7 +110,7 @@ fn speedup(chart: Option<&Chart>) -> String {
             top + 29.0,
             LEFT + LONGEST + 12.0,
             top + 20.0,
-            escape(&said),
+            markup::xml(&said),
         );
     }
     let height = chart.bars.len() as f64 * ROW;
@@ -118,7 +118,7 @@ fn speedup(chart: Option<&Chart>) -> String {
         "<p>Against run {}: {}. The bar is measured; the line is as many times the baseline as there are ranks.</p>\n\
          <svg viewBox=\"0 0 640 {height:.0}\" role=\"img\" aria-label=\"Speed-up over the number of ranks\">\n{drawn}</svg>\n",
         chart.baseline,
-        escape(&chart.work)
+        markup::xml(&chart.work)
     );
     section("Speed-up", &text)
 }
@@ -136,27 +136,11 @@ fn table(heading: &[&str], rows: impl Iterator<Item = String>) -> String {
 /// An element with its attributes, around text.
 fn cell(element: &str, text: &str) -> String {
     let name = element.split(' ').next().unwrap_or(element);
-    format!("<{element}>{}</{name}>", escape(text))
+    format!("<{element}>{}</{name}>", markup::xml(text))
 }
 
 fn number(text: &str) -> String {
     cell("td class=\"number\"", text)
-}
-
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 //! Never decides what is in it.
 
 use super::{FIGURES, Report, figures, machine_lines};
-use crate::domain::units;
+use crate::domain::{markup, units};
 
 /// Characters of the bar for the best speed-up.
 const BAR: f64 = 40.0;
 
 pub fn render(report: &Report) -> String {
-    let whose = report.learner.as_deref().map(|name| format!(" of {}", escape(name))).unwrap_or_default();
+    let whose = report.learner.as_deref().map(|name| format!(" of {}", markup::markdown(name))).unwrap_or_default();
     let mut text = format!("# Lab report{whose}\n\n{}: {}.\n\n", report.date, report.summary());
     text += "## Steps\n\n";
     let steps = report.steps.iter().map(|row| {
@@ -22,7 +22,7 @@ pub fn render(report: &Report) -> String {
             row.failed_runs.to_string(),
         ]
     });
-    text += &table(&["step", "", "run", "date", "evidence", "failed runs"], steps);
+    text += &markup::table(&["step", "", "run", "date", "evidence", "failed runs"], steps);
     text += "\n## Predictions\n\n";
     match report.predictions.is_empty() {
         true => text += "None.\n",
@@ -31,7 +31,7 @@ pub fn render(report: &Report) -> String {
                 .predictions
                 .iter()
                 .map(|row| vec![format!("{} {}", row.lesson, row.title), row.outcome.clone(), row.answers.join("; then ")]);
-            text += &table(&["lesson", "", "predicted"], rows);
+            text += &markup::table(&["lesson", "", "predicted"], rows);
         }
     }
     text += "\n## Runs\n\n";
@@ -52,7 +52,7 @@ pub fn render(report: &Report) -> String {
                 cells
             });
             let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
-            text += &table(&heading, rows);
+            text += &markup::table(&heading, rows);
         }
     }
     text += "\n## Speed-up\n\n";
@@ -78,39 +78,7 @@ pub fn render(report: &Report) -> String {
     }
     text += "\n## Machine\n\n";
     for (name, value) in machine_lines(&report.machine) {
-        text += &format!("- {name}: {}\n", escape(&value));
+        text += &format!("- {name}: {}\n", markup::markdown(&value));
     }
     text + &format!("\nMade by hvd-lab {}.\n", env!("CARGO_PKG_VERSION"))
-}
-
-fn table(heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(heading.iter().map(|cell| (*cell).to_owned()).collect());
-    text += &format!("|{}\n", "---|".repeat(heading.len()));
-    rows.for_each(|cells| text += &line(cells.iter().map(|cell| escape(cell)).collect()));
-    text
-}
-
-/// Text that means itself: no markup, no cell border, no second line.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '&' | '#' | '~' => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_means_itself() {
-        assert_eq!(escape("a|b\n<script>*x*"), "a\\|b \\<script\\>\\*x\\*");
-        assert_eq!(escape("400 / 32 = 13 (0.5)"), "400 / 32 = 13 (0.5)");
-    }
 }

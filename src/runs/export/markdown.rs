@@ -4,7 +4,7 @@
 
 use super::Report;
 use crate::domain::device::DeviceKind;
-use crate::domain::units;
+use crate::domain::{markup, units};
 use crate::runs::{Row, RunSummary};
 
 pub fn write(report: &Report) -> String {
@@ -12,7 +12,7 @@ pub fn write(report: &Report) -> String {
     let mut text = format!("# Runs compared with run {baseline}\n\n");
     let heading =
         ["run", "name", "state", "np", "steps", "img/s", "speed-up", "efficiency", "to target", "sooner", "device-s", "accuracy"];
-    table(&mut text, &heading, report.runs.iter().map(|(row, run)| measured(row, run)));
+    text += &markup::table(&heading, report.runs.iter().map(|(row, run)| measured(row, run)));
     text.push_str(
         "\nimg/s: images of all processes per second of training. Efficiency: speed-up per added rank. To target: training time \
          to the target accuracy. device-s: training time times GPUs, or ranks on the CPU.\n",
@@ -40,10 +40,15 @@ pub fn write(report: &Report) -> String {
                 ]
             })
         });
-        table(&mut text, &heading, rows);
+        text += &markup::table(&heading, rows);
         text.push('\n');
         for source in report.published {
-            text.push_str(&format!("- {}: {}. {}.\n", escaped(&source.name), escaped(&source.title), escaped(&source.setting)));
+            text.push_str(&format!(
+                "- {}: {}. {}.\n",
+                markup::markdown(&source.name),
+                markup::markdown(&source.title),
+                markup::markdown(&source.setting)
+            ));
         }
     }
     text
@@ -55,26 +60,6 @@ fn dash() -> String {
 
 fn times(ratio: f64) -> String {
     format!("{ratio:.2}×")
-}
-
-fn table(text: &mut String, heading: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-    text.push_str(&format!("| {} |\n|{}\n", heading.join(" | "), "---|".repeat(heading.len())));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
-        text.push_str(&format!("| {} |\n", cells.join(" | ")));
-    }
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' => safe.extend(['\\', c]),
-            c if c.is_control() => safe.push(' '),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
@@ -116,6 +101,6 @@ fn differences(text: &mut String, report: &Report) {
         if said.is_empty() {
             said.push("nothing that was asked for".into());
         }
-        text.push_str(&format!("- run {}: {}\n", run.id, escaped(&said.join("; "))));
+        text.push_str(&format!("- run {}: {}\n", run.id, markup::markdown(&said.join("; "))));
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use super::Report;
+use crate::domain::markup;
 use crate::runs::scaling::{Point, Scaling};
 
 const WIDTH: f64 = 760.0;
@@ -61,7 +62,7 @@ impl Svg<'_> {
 
     fn label(&mut self, x: f64, y: f64, anchor: &str, colour: &str, text: &str, bold: bool) {
         let weight = if bold { r#" font-weight="bold""# } else { "" };
-        let text = escaped(text);
+        let text = markup::xml(text);
         self.put(format_args!(r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" fill="{colour}"{weight}>{text}</text>"#));
     }
 
@@ -127,9 +128,4 @@ fn ticks(end: f64) -> Vec<f64> {
     let steps = (-1..9).flat_map(|power| [1.0, 2.0, 5.0].map(|step: f64| step * 10f64.powi(power)));
     let step = steps.into_iter().find(|step| end / step <= 10.0).unwrap_or(end);
     (0..=(end / step) as usize).map(|index| (index as f64 * step * 10.0).round() / 10.0).collect()
-}
-
-fn escaped(text: &str) -> String {
-    let plain = text.chars().filter(|c| !c.is_control()).collect::<String>();
-    plain.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
