@@ -44,7 +44,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
         let new: Vec<usize> = new.iter().map(|step| step.number()).collect();
         let whole = serde_json::json!({ "run": id, "np": record.spec.np, "steps": steps, "verdicts": rows, "newly_done": new });
-        super::print(&format!("{}\n", serde_json::to_string_pretty(&whole)?))?;
+        super::print_json(&whole)?;
     } else {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
         super::print(&render(&["step", "", "verdict", "evidence"], &rows))?;

@@ -56,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let pair = side_by_side(&store, args.step, runs)?;
     match args.json {
-        true => super::print(&format!("{}\n", serde_json::to_string_pretty(&pair)?))?,
+        true => super::print_json(&pair)?,
         false => {
             super::print(&lessons::plain_text(&format!("# {}\n\n{}", args.step, Results::Guided(Box::new(pair)).to_markdown())))?
         }

@@ -184,3 +184,8 @@ fn print(text: &str) -> io::Result<bool> {
         done => done.map(|()| true),
     }
 }
+
+/// A value as JSON for programs, with lines that people can read too.
+fn print_json(value: &impl serde::Serialize) -> anyhow::Result<bool> {
+    Ok(print(&format!("{}\n", serde_json::to_string_pretty(value)?))?)
+}

@@ -105,7 +105,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
     // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
     let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
     if args.json {
-        super::print(&format!("{}\n", serde_json::to_string_pretty(&runs)?))?;
+        super::print_json(&runs)?;
     } else if all.is_empty() {
         super::print("no runs yet: `hvd-lab run` starts one\n")?;
     } else if runs.is_empty() {
