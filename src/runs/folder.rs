@@ -6,7 +6,6 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
 use serde::de::DeserializeOwned;
 
 use super::{RunRecord, StoreError, files};
@@ -93,9 +92,8 @@ impl RunFolder {
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Damaged`].
     pub fn change_record(&self, change: impl FnOnce(&mut RunRecord)) -> Result<RunRecord, StoreError> {
-        let folder = File::open(&self.path).map_err(StoreError::io("cannot open the folder", &self.path))?;
         // A file system without locks: as good as it gets there.
-        let _lock = Flock::lock(folder, FlockArg::LockExclusive).ok();
+        let _turn = files::turn(&self.path).ok();
         let mut record = self.read_record()?;
         change(&mut record);
         self.write_record(&record)?;
