@@ -77,45 +77,41 @@ impl MpiComm {
             may_share: std::env::var(SHARING).is_ok_and(|value| value == "1"),
         };
         let offers: Vec<Offer> = self.allgather(&offer.to_bytes())?.iter().map(|bytes| Offer::from_bytes(bytes)).collect();
-        let (true, Some(gpu)) = (offers.iter().any(|offer| offer.uuid.is_some()), gpu) else {
-            return match offers.iter().any(|offer| offer.uuid.is_some()) {
-                true => self.staged(objection(&offers).unwrap_or_default()).map(Some),
-                false => Ok(None),
-            };
+        if offers.iter().all(|offer| offer.uuid.is_none()) {
+            return Ok(None);
+        }
+        let trouble = match (objection(&offers), gpu) {
+            (None, Some(gpu)) => self.connect_gpus(gpu)?,
+            (objection, _) => objection,
         };
-        if let Some(why) = objection(&offers) {
-            return self.staged(why).map(Some);
-        }
-        let (mut id, mut trouble) = (Vec::new(), String::new());
-        if self.topology().is_root() {
-            match nccl::new_id() {
-                Ok(made) => id = made,
-                Err(why) => trouble = why,
-            }
-        }
+        let version = offers[0].nccl.as_ref().copied().map(nccl::version_text).unwrap_or_default();
+        Ok(Some(match trouble {
+            Some(why) => Way { direct: false, text: format!("MPI through host memory, as {why}") },
+            None => Way { direct: true, text: format!("NCCL {version} between {} GPUs", offers.len()) },
+        }))
+    }
+
+    /// Links all GPUs or none; why none.
+    fn connect_gpus(&self, gpu: Gpu) -> Result<Option<String>, CommError> {
+        // No id stands for: the root could make none.
+        let made = if self.topology().is_root() { nccl::new_id() } else { Ok(Vec::new()) };
+        let mut id = made.clone().unwrap_or_default();
         self.broadcast_bytes(&mut id, ROOT_RANK)?;
-        let mut linked = None;
-        if !id.is_empty() {
-            match Nccl::connect(gpu, &self.topology(), &id) {
-                Ok(nccl) => linked = Some(nccl),
-                Err(why) => trouble = why,
-            }
-        }
+        let linked = made.and_then(|_| match id.as_slice() {
+            [] => Ok(None),
+            id => Nccl::connect(gpu, &self.topology(), id).map(Some),
+        });
         // One rank without a link leaves all without: they must all take the same way.
+        let trouble = linked.as_ref().err().map_or("", String::as_str);
         let troubles = self.allgather(trouble.as_bytes())?;
         if let Some((rank, why)) = troubles.iter().enumerate().find(|(_, why)| !why.is_empty()) {
-            return self.staged(format!("rank {}: {}", Rank(rank), String::from_utf8_lossy(why))).map(Some);
+            return Ok(Some(format!("rank {}: {}", Rank(rank), String::from_utf8_lossy(why))));
         }
-        let version = offers[0].nccl.as_ref().copied().map(nccl::version_text).unwrap_or_default();
-        if let Some(linked) = linked {
+        if let Ok(Some(linked)) = linked {
             // Called once, as the callers are told.
             let _ = self.gpu.set(linked);
         }
-        Ok(Some(Way { direct: true, text: format!("NCCL {version} between {} GPUs", offers.len()) }))
-    }
-
-    fn staged(&self, why: String) -> Result<Way, CommError> {
-        Ok(Way { direct: false, text: format!("MPI through host memory, as {why}") })
+        Ok(None)
     }
 }
 
