@@ -35,7 +35,7 @@ impl Communicator for LocalComm {
         match compression.format() {
             Some(format) => {
                 let mut words = Vec::new();
-                format.shrink(source.numbers(), 1.0, &mut words);
+                format.shrink(source.numbers(), 1, &mut words);
                 format.decode(&words, target.numbers_mut());
             }
             None if source.overlaps(target) => {}

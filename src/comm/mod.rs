@@ -20,6 +20,7 @@
 //! Which way carries a communicator out is chosen once, by [`connect`]; nothing else asks whether a run is distributed.
 //! Alone, a program talks to [`LocalComm`], rank 0 of 1, for which every collective is the identity.
 
+mod average;
 mod call;
 mod local;
 mod mpi;

@@ -6,6 +6,7 @@ use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use half::{bf16, f16};
 
 use super::Compression;
+use super::average::average;
 
 /// The two ways of [`Compression`] that change anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +29,16 @@ impl Compression {
 }
 
 impl Format {
-    /// Each number divided by `divisor`, rounded to 16 bits: what a rank adds to an average.
+    /// Each number divided by the number of ranks, rounded to 16 bits: what a rank adds to an average.
     ///
     /// Divided before the sum, as Horovod does, so that the sum of large gradients does not leave the range.
-    pub(super) fn shrink(self, numbers: &[f32], divisor: f32, into: &mut Vec<u16>) {
+    pub(super) fn shrink(self, numbers: &[f32], ranks: usize, into: &mut Vec<u16>) {
         into.resize(numbers.len(), 0);
         let mut block = [0.0; BLOCK];
         for (numbers, into) in numbers.chunks(BLOCK).zip(into.chunks_mut(BLOCK)) {
             let block = &mut block[..numbers.len()];
-            block.iter_mut().zip(numbers).for_each(|(share, number)| *share = number / divisor);
+            block.copy_from_slice(numbers);
+            average(block, ranks);
             self.encode(block, into);
         }
     }
@@ -78,7 +80,7 @@ mod tests {
     fn numbers_are_rounded_as_the_formats_say() {
         let rounded = |format: Format, number: f32| {
             let (mut words, mut back) = (Vec::new(), [0.0]);
-            format.shrink(&[number], 1.0, &mut words);
+            format.shrink(&[number], 1, &mut words);
             format.decode(&words, &mut back);
             back[0]
         };
@@ -97,8 +99,8 @@ mod tests {
             for length in [0, 1, 7, 255, 256, 257, 1000] {
                 let numbers: Vec<f32> = (0..length).map(|i| (i % 64) as f32).collect();
                 let (mut half, mut sum, mut back) = (Vec::new(), Vec::new(), vec![0.0; length]);
-                format.shrink(&numbers, 2.0, &mut half);
-                format.shrink(&numbers, 2.0, &mut sum);
+                format.shrink(&numbers, 2, &mut half);
+                format.shrink(&numbers, 2, &mut sum);
                 format.add(&half, &mut sum);
                 format.decode(&sum, &mut back);
                 assert_eq!(back, numbers);

@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::average::average;
 use super::call::{Call, mismatch};
 use super::{CommError, Communicator, Compression, ReduceOp, Region, check_root};
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
@@ -98,7 +99,7 @@ impl ThreadComm {
 
 /// Both widths of allreduce: rank 0's values, plus the others' in rank order, then the division.
 macro_rules! reduce {
-    ($comm:expr, $buffer:expr, $op:expr, $call:ident, $data:ident, $float:ty) => {{
+    ($comm:expr, $buffer:expr, $op:expr, $call:ident, $data:ident) => {{
         let call = Call::$call { length: $buffer.len(), op: $op };
         let parts = $comm.exchange(call, Data::$data($buffer.to_vec()))?;
         for (rank, part) in parts.iter().enumerate() {
@@ -109,8 +110,7 @@ macro_rules! reduce {
             }
         }
         if $op == ReduceOp::Average {
-            let size = parts.len() as $float;
-            $buffer.iter_mut().for_each(|value| *value /= size);
+            average($buffer, parts.len());
         }
         Ok(())
     }};
@@ -127,17 +127,17 @@ impl Communicator for ThreadComm {
     }
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
-        reduce!(self, buffer, op, Allreduce, F32, f32)
+        reduce!(self, buffer, op, Allreduce, F32)
     }
 
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
-        reduce!(self, buffer, op, AllreduceF64, F64, f64)
+        reduce!(self, buffer, op, AllreduceF64, F64)
     }
 
     /// Done at once: a mistake is named where it is made.
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
         assert_eq!(source.len(), target.len(), "a bucket has one length");
-        let size = self.topology().size.0 as f32;
+        let size = self.topology().size.0;
         let mine = match compression.format() {
             None => Data::F32(source.numbers().to_vec()),
             Some(format) => {
@@ -159,7 +159,7 @@ impl Communicator for ThreadComm {
             }
         }
         match compression.format() {
-            None => target.iter_mut().for_each(|sum| *sum /= size),
+            None => average(target, size),
             Some(format) => format.decode(&words, target),
         }
         Ok(())

@@ -10,7 +10,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
 
 /// 1 KB to 64 MB of float32, each 16 times the one before.
-const SIZES: [usize; 5] = [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26];
+const SIZES: [usize; 7] = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 21, 1 << 22, 1 << 26];
 /// Bytes that a sample moves, so that short messages are timed many at once.
 const SAMPLE_BYTES: usize = 32 << 20;
 

@@ -9,6 +9,7 @@ use ::mpi::collective::SystemOperation;
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::CommunicatorCollectives as _;
 
+use super::super::average::average;
 use super::super::call::Call;
 use super::super::nccl::Nccl;
 use super::super::sixteen::Format;
@@ -20,7 +21,7 @@ use super::operation::Sums;
 /// All buckets between two calls of `finish_allreduces`.
 pub(super) struct Buckets {
     sums: Sums,
-    divisor: f32,
+    ranks: usize,
     /// What all ranks started, the last time that they finished.
     agreed: Vec<(usize, Compression)>,
     /// What this rank has started since.
@@ -61,7 +62,7 @@ impl Buckets {
     pub(super) fn new(ranks: usize) -> Buckets {
         Buckets {
             sums: Sums::register(),
-            divisor: ranks as f32,
+            ranks,
             agreed: Vec::new(),
             started: Vec::new(),
             held: Vec::new(),
@@ -163,7 +164,7 @@ impl Buckets {
         for (source, target) in source.chunks(SUM).zip(target.chunks(SUM)) {
             let target = target.numbers_mut();
             world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
-            target.iter_mut().for_each(|sum| *sum /= self.divisor);
+            average(target, self.ranks);
         }
     }
 
@@ -179,7 +180,7 @@ impl Buckets {
                 }
                 Some(format) => {
                     let (mut from, mut into) = (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
-                    format.shrink(source.numbers(), self.divisor, &mut from);
+                    format.shrink(source.numbers(), self.ranks, &mut from);
                     into.resize(from.len(), 0);
                     let flight = Flight::allreduce(world, Memory::Own(from), Memory::Own(into), self.sums.of(format));
                     Load::Small(flight, format)
@@ -193,7 +194,7 @@ impl Buckets {
     fn receive(&mut self) {
         let Some(Travelling { target, load, .. }) = self.travelling.pop_front() else { return };
         match load {
-            Load::Full(_) => target.numbers_mut().iter_mut().for_each(|sum| *sum /= self.divisor),
+            Load::Full(_) => average(target.numbers_mut(), self.ranks),
             Load::Small(flight, format) => {
                 let (from, into) = flight.land();
                 format.decode(&into, target.numbers_mut());

@@ -23,6 +23,7 @@ use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Equivalence
 use self::buckets::Buckets;
 use self::flight::{Flight, Memory};
 use self::watch::{Wait, Watch};
+use super::average::average;
 use super::call::{Call, WORDS, mismatch};
 use super::nccl::{Gpu, Nccl};
 use super::{CHUNK, CommError, Communicator, Compression, Limits, ReduceOp, Region, Way, check_root};
@@ -64,7 +65,7 @@ pub struct MpiComm {
 
 /// Elements summed up in one go: short enough that the sum is still in the core's cache when it is copied back, which
 /// makes long sums twice as fast as chunks of 16 MiB, and long enough that the way of a message is little beside it.
-const SUM: usize = 256 << 10;
+const SUM: usize = 128 << 10;
 
 /// Room for one piece of a sum. The safe interface of rsmpi knows no MPI_IN_PLACE: source and target are two buffers.
 #[derive(Default)]
@@ -214,21 +215,19 @@ impl MpiComm {
 ///
 /// The library picks the algorithm by size: recursive doubling for short buffers, a ring for long ones. In each, one
 /// rank adds up an element and the others receive that very sum (or both partners of a pair add the same two numbers),
-/// which is why all ranks end with the same bits. The division rides on the copy, which costs one pass over the memory.
+/// which is why all ranks end with the same bits. The copy and the division find the chunk in the core's cache.
 ///
 /// A rank that waits here spins, for no longer than data is on its way: all ranks are there. `mpi_yield_when_idle`
 /// (Open MPI) makes it yield where ranks share a core; that is the launcher's to set, as it knows.
 macro_rules! reduce {
     ($comm:expr, $buffer:expr, $op:expr, $float:ident) => {{
         let scratch = &mut $comm.scratch.borrow_mut().$float;
-        let size = $comm.topology.size.0 as $float;
         for chunk in $buffer.chunks_mut(SUM) {
             scratch.resize(chunk.len(), 0.0);
             $comm.world.all_reduce_into(&*chunk, &mut scratch[..], SystemOperation::sum());
-            match $op {
-                ReduceOp::Sum => chunk.copy_from_slice(scratch),
-                // Division, as multiplying by the reciprocal would round once more.
-                ReduceOp::Average => chunk.iter_mut().zip(&*scratch).for_each(|(average, sum)| *average = sum / size),
+            chunk.copy_from_slice(scratch);
+            if $op == ReduceOp::Average {
+                average(chunk, $comm.topology.size.0);
             }
         }
         Ok(())
