@@ -59,7 +59,6 @@ fn main() -> ExitCode {
 
 fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeline: Timeline) -> anyhow::Result<()> {
     let (process, topology, size) = (comm::launched_index(), comm.topology(), comm.topology().size.0);
-    let mut clock = timeline.clock();
 
     // Step 1/10, second half: one device per rank.
     // Horovod: set_visible_devices(gpus[hvd.local_rank()], 'GPU')
@@ -68,6 +67,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let placement = device::pin(&topology);
     startup::introduce(comm, &placement, report)?;
     timeline.begin(comm, report, &device::name(placement.device))?;
+    let mut clock = timeline.clock(&placement);
 
     let data = startup::load_data(config, process, placement.device)?;
     report.line(&format!("Images: {}", data.label));

@@ -87,7 +87,7 @@ const NEVER: [(&str, &[&str], &str); 4] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 10] = [
+const UNSAFE: [(&str, &str); 11] = [
     ("src/trainer/gradients.rs", "calls the C++ beside it, and lends flat tensors to collectives"),
     ("src/comm/region.rs", "lends raw tensor memory to a collective that runs beside backward"),
     ("src/comm/mpi/flight.rs", "keeps memory alive for MPI, which holds it after the call that gave it"),
@@ -95,6 +95,7 @@ const UNSAFE: [(&str, &str); 10] = [
     ("tests/collectives/started.rs", "lends memory to started allreduces"),
     ("tests/collectives/measure.rs", "lends memory to started allreduces"),
     ("src/comm/nccl.rs", "hands raw tensor memory to NCCL"),
+    ("src/trainer/gpu_marks.rs", "names the stream that libtorch computes on to CUDA"),
     ("src/trainer/device.rs", "opens libtorch_cuda.so where a driver is, and sets the C allocator"),
     ("tests/nccl.rs", "plays libtorch on a stand-in for CUDA"),
     ("tests/bench/rank_allreduce.rs", "lends memory to a collective that is started and finished"),

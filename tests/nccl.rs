@@ -6,10 +6,11 @@
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hvd_lab::comm::{CommError, Communicator, Compression, Gpu, Limits, MpiComm, Region};
 use hvd_lab::domain::topology::Rank;
+use hvd_lab::trainer::stopwatch::{Clock, Phase};
 use libloading::os::unix::{Library, Symbol};
 use mpi::{mpirun, run_limited, text};
 
@@ -27,6 +28,9 @@ const LENGTHS: [usize; 3] = [5_000, 1, 700];
 #[test]
 fn rank_process() {
     let Ok(task) = std::env::var(TASK) else { return };
+    if task == "phases" {
+        return phases();
+    }
     let limits = Limits { warning: Duration::ZERO, shutdown: Duration::from_secs(5) };
     let comm = MpiComm::connect(limits, |_| {}).unwrap();
     let rank = comm.topology().rank.0;
@@ -89,6 +93,30 @@ fn steps(comm: &dyn Communicator, task: &str) -> Result<(), CommError> {
         assert!(*seen == right, "step {step}: what the compute stream saw is not the average");
     }
     Ok(())
+}
+
+/// A step whose work is given at once and done later: the clock of the training loop tells when the GPU did it.
+fn phases() {
+    let device = Device::open();
+    let gpu = Gpu { index: 0, uuid: "GPU-0".into(), compute_stream: Box::new(std::ptr::null_mut) };
+    let mut clock = Clock::since(Instant::now(), None, Some(gpu));
+    let work = |milliseconds| device.compute(Box::new(move || std::thread::sleep(Duration::from_millis(milliseconds))));
+    let began = Instant::now();
+    for _ in 0..3 {
+        clock.begin_step();
+        clock.lap(Phase::Data);
+        work(10);
+        clock.lap(Phase::Forward);
+        work(30);
+        clock.lap(Phase::Backward);
+        device.wait(); // as reading the loss does
+        clock.lap(Phase::Optimizer);
+    }
+    let (seconds, phases) = (began.elapsed().as_secs_f64(), clock.take_phases());
+    let sum = phases.data + phases.forward + phases.backward + phases.optimizer;
+    assert!(phases.forward >= 0.03 && phases.backward >= 0.09 && phases.optimizer < phases.backward, "{phases:?}");
+    assert!(sum > 0.119 && sum <= seconds, "{sum} of {seconds}: {phases:?}");
+    println!("phases of the gpu");
 }
 
 fn value(rank: usize, step: usize, bucket: usize, i: usize) -> f32 {
@@ -174,6 +202,12 @@ fn averages_are_right_whichever_stream_is_slow() {
             assert!(said.contains(&format!("way true NCCL 2.28.9 between {size} GPUs")), "{said}");
         }
     }
+}
+
+#[test]
+fn phases_are_timed_where_they_are_computed() {
+    let Some((said, code)) = ranks(1, "phases", &[("HVD_STAND_IN_LAZY", "compute")]) else { return };
+    assert!(code == 0 && said.contains("phases of the gpu"), "{said}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod digest;
 pub mod distributed;
 pub mod early_stop;
 pub mod evaluate;
+mod gpu_marks;
 pub mod gradients;
 mod host_report;
 pub mod model;

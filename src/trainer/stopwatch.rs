@@ -5,7 +5,9 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::gpu_marks::GpuMarks;
 use super::timeline::Recorder;
+use crate::comm::Gpu;
 use crate::domain::event::PhaseSeconds;
 
 /// What a rank is doing, as seen from the thread that trains.
@@ -46,6 +48,11 @@ impl Phase {
         }
     }
 
+    /// The loss has been read by then, for which the host waits until the GPU is done.
+    fn ends_step(self) -> bool {
+        self == Phase::Optimizer
+    }
+
     /// Phases of a step lie within the section `Training`.
     fn is_of_step(self) -> bool {
         matches!(self, Phase::Data | Phase::Forward | Phase::Backward | Phase::Allreduce | Phase::Optimizer)
@@ -67,18 +74,23 @@ impl Phase {
     }
 }
 
-/// Two hands: one for the phases of a step, one for the sections of a run around them.
+/// Two hands: one for the phases of a step, one for the sections of a run around them. On a GPU, which does its work later
+/// than it is told, the phases of a step are taken from the GPU.
 pub struct Clock {
     step: Instant,
     section: Instant,
     phases: PhaseSeconds,
     recorder: Option<Rc<Recorder>>,
+    gpu: Option<GpuMarks>,
 }
 
 impl Clock {
-    /// A clock that has run since `began`, and tells the recorder of every lap.
-    pub fn since(began: Instant, recorder: Option<Rc<Recorder>>) -> Clock {
-        Clock { step: began, section: began, phases: PhaseSeconds::default(), recorder }
+    /// A clock that has run since `began`, and tells the recorder of every lap. `gpu` is where the steps are computed, if not
+    /// on the host.
+    pub fn since(began: Instant, recorder: Option<Rc<Recorder>>, gpu: Option<Gpu>) -> Clock {
+        // A GPU without events cannot compute either, and whoever trains on it says so.
+        let gpu = gpu.and_then(|gpu| GpuMarks::on(gpu).ok());
+        Clock { step: began, section: began, phases: PhaseSeconds::default(), recorder, gpu }
     }
 
     /// A section begins now: what passed since the last lap belongs to no phase.
@@ -90,21 +102,37 @@ impl Clock {
     /// A step begins now.
     pub fn begin_step(&mut self) {
         self.step = Instant::now();
+        if let Some(gpu) = &mut self.gpu {
+            // What ails the GPU is told by the next thing that it shall compute.
+            let _ = gpu.begin();
+        }
     }
 
-    /// What passed since the last lap of its kind (step or section) was this phase. Returns its seconds.
+    /// What passed since the last lap of its kind (step or section) was this phase. Returns its seconds on the host.
     pub fn lap(&mut self, phase: Phase) -> f64 {
         let now = Instant::now();
         let hand = if phase.is_of_step() { &mut self.step } else { &mut self.section };
         let began = std::mem::replace(hand, now);
-        let passed = (now - began).as_secs_f64();
+        match &mut self.gpu {
+            Some(gpu) if phase.is_of_step() => {
+                let told = gpu.lap(phase).and_then(|()| if phase.ends_step() { gpu.take() } else { Ok(Vec::new()) });
+                for passed in told.unwrap_or_default() {
+                    let end = self.step;
+                    self.keep(passed.phase, end - passed.began, end - passed.ended);
+                }
+            }
+            _ => self.keep(phase, began, now),
+        }
+        (now - began).as_secs_f64()
+    }
+
+    fn keep(&mut self, phase: Phase, began: Instant, ended: Instant) {
         if let Some(seconds) = phase.seconds(&mut self.phases) {
-            *seconds += passed;
+            *seconds += (ended - began).as_secs_f64();
         }
         if let Some(recorder) = &self.recorder {
-            recorder.phase(phase, began, now);
+            recorder.phase(phase, began, ended);
         }
-        passed
     }
 
     /// The seconds since the last time that they were taken.
@@ -119,7 +147,7 @@ mod tests {
 
     #[test]
     fn laps_add_up_and_sections_hold_their_steps() {
-        let mut clock = Clock::since(Instant::now(), None);
+        let mut clock = Clock::since(Instant::now(), None, None);
         clock.lap(Phase::StartUp);
         clock.begin_section();
         let mut sums = [0.0; 2];

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NOT_READY = 600, LONGEST = 1 << 14, SLOTS = 4, RANKS = 8, QUEUE = 1 << 12 };
 
-typedef struct { unsigned long issued, done; } Event;
+typedef struct { unsigned long issued, done; double milliseconds; } Event;
 
 // Shared by all ranks. A slot is written by its rank, and read by all.
 typedef struct {
@@ -79,7 +80,12 @@ static int advance(Stream* stream) {
   Task* task = &stream->tasks[stream->first % QUEUE];
   if (task->kind == WAIT && task->event->done < task->mark) return 0;
   if ((task->kind == REDUCE || task->kind == SPREAD) && !exchange(task)) return 0;
-  if (task->kind == RECORD && task->event->done < task->mark) task->event->done = task->mark;
+  if (task->kind == RECORD && task->event->done < task->mark) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    task->event->milliseconds = now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+    task->event->done = task->mark;
+  }
   if (task->kind == CALL) task->call(task->argument);
   stream->first++;
   return 1;
@@ -135,6 +141,17 @@ int cuEventQuery(void* event) {
   Event* this = event;
   progress(1);
   return this->done >= this->issued ? 0 : NOT_READY;
+}
+
+int cuEventSynchronize(void* event) {
+  while (cuEventQuery(event)) {}
+  return 0;
+}
+
+int cuEventElapsedTime_v2(float* milliseconds, void* began, void* ended) {
+  Event *first = began, *last = ended;
+  if (first->done < first->issued || last->done < last->issued) return NOT_READY;
+  return *milliseconds = last->milliseconds - first->milliseconds, 0;
 }
 
 int cuCtxSynchronize(void) {

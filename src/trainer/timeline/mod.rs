@@ -36,6 +36,7 @@ use self::chrome::Lines;
 use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING};
 use self::one_clock::{Correction, Fix};
 pub use self::recorder::Recorder;
+use super::device;
 use super::report::Reporter;
 use super::stopwatch::{Clock, Phase};
 use crate::comm::{self, CommError, Communicator, Observed};
@@ -96,9 +97,9 @@ impl Timeline {
         self.launched
     }
 
-    /// A clock that runs since the launch.
-    pub fn clock(&self) -> Clock {
-        Clock::since(self.launched, self.recorder.clone())
+    /// A clock that runs since the launch, of a rank that computes there.
+    pub fn clock(&self, placement: &device::Placement) -> Clock {
+        Clock::since(self.launched, self.recorder.clone(), placement.gpu())
     }
 
     /// Opens the file on the root, compares the clocks and introduces the ranks. `device` as in `cpu` or `cuda:0`.
@@ -278,7 +279,7 @@ mod tests {
         let mut report = Reporter::new(0, false);
         report.set_verbose(false);
         timeline.begin(&LocalComm, &report, "cpu").unwrap();
-        let mut clock = timeline.clock();
+        let mut clock = Clock::since(Instant::now(), timeline.recorder.clone(), None);
         (0..10_000).for_each(|_| _ = clock.lap(Phase::Data));
         timeline.write(&LocalComm, &report, None).unwrap();
         let entries = |text: &str| serde_json::from_str::<Vec<serde_json::Value>>(text).unwrap();
