@@ -2,7 +2,9 @@
 
 use clap::ValueEnum;
 use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
-use hvd_lab::trainer::params::{FlatTensors, set, to_vec};
+use hvd_lab::trainer::params::{BLOCK, FlatTensors, Init, TensorSpec, set, to_vec};
+use hvd_lab::trainer::random::{Purpose, stream};
+use tch::{Device, Tensor};
 
 use crate::optimizers::{flat_gradients, params};
 
@@ -81,6 +83,30 @@ fn no_gradients_and_no_decay_move_nothing() {
     for &rule in Rule::value_variants() {
         let (after, _) = trained(rule, 0.0, 5, |_| 0.0);
         assert_eq!(after.to_vec(), params().to_vec(), "{rule:?}");
+    }
+}
+
+/// The weights, after three steps, of a tensor of ones behind `ahead` numbers of another.
+fn behind(rule: Rule, ahead: i64) -> Vec<f32> {
+    let spec = |name: &str, len| TensorSpec { name: name.into(), shape: vec![len], init: Init::Ones, is_kernel: true };
+    let specs = vec![spec("ahead", ahead), spec("late", 200)];
+    let mut params = FlatTensors::build(specs, &mut stream(3, 0, 0, Purpose::Weights), true, Device::Cpu);
+    let mut optimizer = optimizer::build(rule, &params, 0.9, 0.01);
+    let start = params.segments[1].start as usize;
+    for step in 0..3 {
+        let mut gradients = vec![0.0; params.flat.numel()];
+        gradients[start..][..200].iter_mut().enumerate().for_each(|(index, number)| *number = ((index + step) % 7) as f32 - 2.0);
+        optimizer.step(&mut params, &Tensor::from_slice(&gradients), LR);
+    }
+    params.rows().remove(1)
+}
+
+/// Optimizers work on 2^18 numbers at a time where there are few threads: the tensor lies in two of these pieces, or one.
+#[test]
+fn the_place_of_a_tensor_among_others_changes_nothing() {
+    tch::set_num_threads(1);
+    for &rule in Rule::value_variants() {
+        assert!(behind(rule, (1 << 18) - 128) == behind(rule, BLOCK), "{rule:?}");
     }
 }
 

@@ -5,7 +5,8 @@
 use tch::Tensor;
 
 use super::Optimizer;
-use super::per_tensor::{PerTensor, rows};
+use super::per_tensor::PerTensor;
+use super::pieces::pieces;
 use crate::trainer::params::FlatTensors;
 
 const RHO: f64 = 0.95;
@@ -36,12 +37,16 @@ impl Adadelta {
 impl Optimizer for Adadelta {
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
-            let gradients = rows(gradients).addcmul(&rows(&params.flat), &self.decay).view([-1]);
-            let _ = self.squared_gradients.lerp_(&gradients.square(), 1.0 - RHO);
-            let below = (&self.squared_gradients + EPS).sqrt_();
-            let update = (&self.squared_updates + EPS).sqrt_().g_div_(&below).g_mul_(&gradients);
-            let _ = self.squared_updates.lerp_(&update.square(), 1.0 - RHO);
-            super::descend(params, &update, lr);
+            for piece in pieces(params) {
+                let [mut weights, gradients, mut squared_gradients, mut squared_updates, decay] =
+                    piece.of([&params.flat, gradients, &self.squared_gradients, &self.squared_updates, &self.decay]);
+                let gradients = gradients.addcmul(&weights, &decay);
+                let _ = squared_gradients.lerp_(&gradients.square(), 1.0 - RHO);
+                let below = (&squared_gradients + EPS).sqrt_();
+                let update = (&squared_updates + EPS).sqrt_().g_div_(&below).g_mul_(&gradients);
+                let _ = squared_updates.lerp_(&update.square(), 1.0 - RHO);
+                super::descend(&mut weights, &update, lr);
+            }
         });
     }
 

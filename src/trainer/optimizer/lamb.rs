@@ -8,6 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::Optimizer;
 use super::per_tensor::{PerTensor, rows};
+use super::pieces::pieces;
 use crate::trainer::params::FlatTensors;
 
 const BETA_1: f64 = 0.9;
@@ -28,6 +29,8 @@ pub struct Lamb {
     steps: Tensor,
     first_moment: Tensor,
     second_moment: Tensor,
+    /// u of this step, all of it: no weight may move before the ratios are known.
+    update: Tensor,
 }
 
 impl Lamb {
@@ -40,6 +43,7 @@ impl Lamb {
             steps: Tensor::zeros([1], (Kind::Float, params.flat.device())),
             first_moment: params.flat.zeros_like(),
             second_moment: params.flat.zeros_like(),
+            update: params.flat.zeros_like(),
             per_tensor,
         }
     }
@@ -56,18 +60,22 @@ impl Optimizer for Lamb {
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             let _ = self.steps.g_add_scalar_(1.0);
-            let _ = self.first_moment.lerp_(gradients, 1.0 - BETA_1);
-            let _ = self.second_moment.lerp_(&gradients.square(), 1.0 - BETA_2);
             // 1 - b^t as -expm1(t ln b), which keeps its digits where b^t is almost 1; u's fraction is multiplied by
             // the root of the second correction above and below.
             let correction = |beta: f64| (&self.steps * beta.ln()).expm1_().neg_();
             let root = correction(BETA_2).sqrt_();
-            let denominator = self.second_moment.sqrt().g_add_(&(&root * EPS));
-            let update = (&self.first_moment / denominator).g_mul_(&(root / correction(BETA_1)));
-            let _ = rows(&update).addcmul_(&rows(&params.flat), &self.decay);
-            let ratios = self.trust_ratios(&params.flat, &update);
-            let _ = rows(&update).g_mul_(&self.per_tensor.spread(&ratios));
-            super::descend(params, &update, lr);
+            let eps = &root * EPS;
+            let factor = root / correction(BETA_1);
+            for piece in pieces(params) {
+                let [weights, gradients, mut first, mut second, update, decay] =
+                    piece.of([&params.flat, gradients, &self.first_moment, &self.second_moment, &self.update, &self.decay]);
+                let _ = first.lerp_(&gradients, 1.0 - BETA_1);
+                let _ = second.lerp_(&gradients.square(), 1.0 - BETA_2);
+                let below = second.sqrt().g_add_(&eps);
+                let _ = (first * &factor).g_div_(&below).addcmul_out(&update, &weights, &decay);
+            }
+            let minus_strides = self.per_tensor.spread(&(self.trust_ratios(&params.flat, &self.update) * -lr));
+            let _ = rows(&params.flat).addcmul_(&rows(&self.update), &minus_strides);
         });
     }
 

@@ -6,6 +6,7 @@ mod adadelta;
 mod lamb;
 mod novograd;
 mod per_tensor;
+mod pieces;
 mod sgd;
 
 use std::str::FromStr;
@@ -95,7 +96,7 @@ pub trait Optimizer {
 }
 
 /// w -= lr * direction, in one pass and without a copy.
-fn descend(params: &mut FlatTensors, direction: &Tensor, lr: f64) {
-    let minus_lr = Tensor::full([1], -lr, (Kind::Float, params.flat.device()));
-    let _ = params.flat.addcmul_(direction, &minus_lr);
+fn descend(weights: &mut Tensor, direction: &Tensor, lr: f64) {
+    let minus_lr = Tensor::full([1], -lr, (Kind::Float, weights.device()));
+    let _ = weights.addcmul_(direction, &minus_lr);
 }

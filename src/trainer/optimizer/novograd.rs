@@ -49,7 +49,7 @@ impl Optimizer for NovoGrad {
             let _ = momentum.g_mul_scalar_(BETA_1);
             let _ = momentum.addcmul_(&rows(gradients), &scale);
             let _ = momentum.addcmul_(&rows(&params.flat), &self.decay);
-            super::descend(params, &self.momentum, lr);
+            super::descend(&mut params.flat, &self.momentum, lr);
         });
     }
 

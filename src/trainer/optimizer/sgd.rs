@@ -28,7 +28,7 @@ impl Optimizer for Sgd {
             let _ = self.buffer.g_mul_scalar_(self.momentum);
             let _ = self.buffer.g_add_(gradients);
             let _ = rows(&self.buffer).addcmul_(&rows(&params.flat), &self.decay);
-            super::descend(params, &self.buffer, lr);
+            super::descend(&mut params.flat, &self.buffer, lr);
         });
     }
 
