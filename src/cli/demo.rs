@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use crate::tui;
 
 const ABOUT: &str = "\
-Two recordings come with the program: Fashion-MNIST on one rank with no step on, and on two ranks with all ten. Both are real
-runs of hvd-train on a machine with 2 CPU cores and no GPU, with nothing else running. There is no recording of GPUs yet:
-none is made up. Who has some records a run there with `hvd-lab record RUN --out FILE`, and anyone watches it with
-`hvd-lab replay FILE`.
+Two recordings come with the program: Fashion-MNIST on one rank with no step on, and on two ranks with all ten. \
+Both are real runs of hvd-train on a machine with 2 CPU cores and no GPU, with nothing else running. There is no \
+recording of GPUs yet: none is made up. Who has some records a run there with `hvd-lab record RUN --out FILE`, and anyone \
+watches it with `hvd-lab replay FILE`.
 
 Space pauses, ←→ seek by five seconds, Home and End go to start and end, + and - change the speed, q leaves.";
 

@@ -17,7 +17,7 @@ Examples:
   hvd-lab doctor          a line for each thing that a run needs
   hvd-lab doctor --json   {\"ok\":..., \"checks\":[{\"name\",\"state\",\"found\",\"remedy\"}]}
 
-ok: good. warn: a run starts, but not as well as it could. FAIL: no run can
+ok: good. warn: a run starts, but not as well as it could. FAIL: no run can \
 start, and the exit code is 1.";
 
 /// Check everything that a run needs.

@@ -46,19 +46,70 @@ fn shown() -> Command {
         .disable_help_subcommand(true)
 }
 
-/// One page for all: the verbs follow the program, each with its flags.
+/// What is no flag, in the words of a manual.
+const ENVIRONMENT: &str = "\
+.SH ENVIRONMENT
+.TP
+HVD_LAB_HOME
+Where runs, progress, images and the configuration are kept [default: hvd-lab in the user's data folder]
+.TP
+HVD_LAB_DATA
+A folder with the four files of Fashion-MNIST, or of images in the same format
+.TP
+HVD_TRAIN
+The trainer to run [default: hvd-train beside hvd-lab]
+.TP
+HVD_LAB_MPIRUN
+The mpirun to start runs with [default: the one in PATH]
+.TP
+HVD_LAB_OFFLINE
+Set to anything: nothing is downloaded
+.TP
+HVD_LAB_DATA_URL
+A mirror of Fashion-MNIST
+.TP
+HVD_LAB_LESSONS
+A folder with lessons of your own
+.TP
+HVD_LAB_CONFIG
+The configuration of the screen
+.TP
+HVD_LAB_CLASS
+A folder that progress is shared in
+.TP
+NO_COLOR
+Set to anything: no colours on the screen
+.SH \"EXIT STATUS\"
+0 done; 1 a run or a check failed; 2 bad input
+";
+
+/// One page for all: the verbs follow the program, each with its flags and examples.
 pub fn man() -> anyhow::Result<ExitCode> {
     let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        let man = clap_mangen::Man::new(verb.clone());
-        page.extend(format!(".SH \"HVD-LAB {}\"\n", verb.get_name().to_uppercase()).into_bytes());
-        man.render_synopsis_section(&mut page)?;
-        man.render_description_section(&mut page)?;
-        man.render_options_section(&mut page)?;
+    // There is one page: what the generator takes for pages of their own are chapters of it.
+    let pages = String::from_utf8_lossy(&page).replace("\nhvd\\-lab\\-", "\nhvd\\-lab ").replace("(1)\n", "\n");
+    let mut page = pages.into_bytes();
+    for verb in command.get_subcommands() {
+        chapter(&mut page, verb, "hvd-lab")?;
     }
+    page.extend_from_slice(ENVIRONMENT.as_bytes());
     print(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn chapter(page: &mut Vec<u8>, verb: &Command, above: &str) -> std::io::Result<()> {
+    if verb.is_hide_set() {
+        return Ok(());
+    }
+    let name = format!("{above} {}", verb.get_name());
+    page.extend(format!(".SH \"{}\"\n", name.to_uppercase()).into_bytes());
+    let man = clap_mangen::Man::new(verb.clone());
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    man.render_options_section(page)?;
+    man.render_extra_section(page)?;
+    verb.get_subcommands().try_for_each(|verb| chapter(page, verb, &name))
 }

@@ -18,8 +18,8 @@ Examples:
   hvd-lab guided 4 7 8                 two runs that are there: 7 without step 4, 8 with it
   hvd-lab guided 5 --train-images 4000 --json
 
-Ranks, epochs and steps come from the lesson of the step, unless flags say otherwise. Ctrl-C stops the run that is going,
-and the other does not begin.
+Ranks, epochs and steps come from the lesson of the step, unless flags say otherwise. Ctrl-C stops the run that is \
+going, and the other does not begin.
 Exit code: 0 done, 1 a run failed or was stopped, 2 bad input.";
 
 /// Run without and with a step, and explain what differs.

@@ -155,10 +155,25 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = error.to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        eprintln!("hvd-lab: {}", verbs_wanted(&text));
+        return ExitCode::from(2);
+    }
     let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
     eprintln!("hvd-lab: {} (`--help` shows the flags)", said.join(" ").trim_start_matches("error: "));
     ExitCode::from(2)
+}
+
+/// Which verbs would do, from the help of one that was left without.
+fn verbs_wanted(help: &str) -> String {
+    let usage = help.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("hvd-lab");
+    let command = usage.split(['<', '[']).next().unwrap_or(usage).trim();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // What is indented further is the rest of a description.
+    let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    format!("`{command}` needs one of: {} (`{command} --help` says what they do)", names.join(", "))
 }
 
 /// 2 for bad input, 1 for everything else.

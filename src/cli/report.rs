@@ -20,8 +20,8 @@ Examples:
   hvd-lab report > report.md
   hvd-lab report --format json | jq '.steps[] | select(.is_done) | .step'
 
-Steps with the evidence that showed them, predictions, runs, speed-up and the machine; no code, no path, and no host name
-without --host. JSON fields (report: 1, the version; times in Unix seconds):
+Steps with the evidence that showed them, predictions, runs, speed-up and the machine; no code, no path, and no host \
+name without --host. JSON fields (report: 1, the version; times in Unix seconds):
   learner, time_s, date
   steps[]        step, title, is_done, run, time_s, date, evidence, failed_runs
   predictions[]  lesson, title, answers[], tries, right_at_try, outcome

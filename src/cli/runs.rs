@@ -19,8 +19,8 @@ Examples:
   hvd-lab runs delete 3 4                   to the trash; `hvd-lab runs restore 3` brings it back
   hvd-lab runs --json | jq '.[-1].figures.images_per_sec'
 
-A filter is words that all have to fit; `!` before one that must not. `np:2` looks in one field: run, state, np, steps, model,
-data, preset, host, name, note.";
+A filter is words that all have to fit; `!` before one that must not. `np:2` looks in one field: run, state, np, steps, \
+model, data, preset, host, name, note.";
 
 /// List the runs.
 #[derive(Debug, clap::Args)]

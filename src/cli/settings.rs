@@ -28,6 +28,7 @@ pub struct Settings {
     /// Learning rate of a single rank.
     #[arg(long, value_name = "F")]
     pub base_lr: Option<f64>,
+    /// Momentum of the optimizer.
     #[arg(long, value_name = "F")]
     pub momentum: Option<f64>,
     /// Weight decay.
@@ -39,6 +40,7 @@ pub struct Settings {
     /// Epochs in a row above the target before stopping.
     #[arg(long, value_name = "N")]
     pub patience: Option<usize>,
+    /// Epochs until the learning rate is at its full height (step 9).
     #[arg(long, value_name = "F")]
     pub warmup_epochs: Option<f64>,
     /// A Wide ResNet, such as wrn-10-1 or wrn-16-10.
@@ -59,8 +61,10 @@ pub struct Settings {
     /// Keep a checkpoint of every epoch.
     #[arg(long, overrides_with = "no_checkpointing")]
     pub checkpointing: bool,
+    /// Keep none: the run cannot be continued.
     #[arg(long)]
     pub no_checkpointing: bool,
+    /// Of weights and shuffling: the same seed gives the same losses.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Hosts, as mpirun takes them: host:slots,...

@@ -83,9 +83,13 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
     // Only those that the other has not.
     let versions = |of: &RunRecord, other: &RunRecord| {
         let own: Vec<&str> = of.versions.iter().filter(|one| !other.versions.contains(one)).map(String::as_str).collect();
-        if own.is_empty() { "none".to_owned() } else { own.join(", ") }
+        own.join(", ")
     };
-    also("versions", versions(baseline, run), versions(run, baseline));
+    let (before, after) = (versions(baseline, run), versions(run, baseline));
+    // A run tells its libraries at its end: one that is going, or failed before, has told fewer and no others.
+    if !before.is_empty() && !after.is_empty() {
+        also("versions", before, after);
+    }
     found
 }
 
@@ -154,6 +158,18 @@ mod tests {
         let back = settings(&run, &baseline);
         assert_eq!(words(back)[3], "trainer_flags --precision bf16 -> none", "a flag that went is a difference too");
         assert_eq!(settings(&run, &run), []);
+    }
+
+    #[test]
+    fn versions_that_a_run_has_not_told_yet_are_no_difference() {
+        let with = |versions: &[&str]| RunRecord {
+            versions: versions.iter().map(|one| (*one).to_owned()).collect(),
+            ..crate::runs::tests::record(2)
+        };
+        let (going, over) = (with(&["hvd-lab 0.1.0"]), with(&["hvd-lab 0.1.0", "libtorch 2.11.0"]));
+        assert_eq!(differences(&over, &going), []);
+        let other = words(differences(&over, &with(&["hvd-lab 0.1.0", "libtorch 2.12.0"])));
+        assert_eq!(other, ["versions libtorch 2.11.0 -> libtorch 2.12.0"]);
     }
 
     #[test]

@@ -89,9 +89,8 @@ impl CourseView {
         if new.is_empty() {
             return damaged;
         }
-        let steps: Vec<String> = new.iter().map(|step| step.number().to_string()).collect();
-        let noun = if steps.len() == 1 { "step" } else { "steps" };
-        let done = format!("run {run} shows it: {noun} {} done", steps.join(", "));
+        let noun = if new.len() == 1 { "step" } else { "steps" };
+        let done = format!("run {run} shows it: {noun} {} done", new.into_iter().collect::<StepSet>());
         Some(damaged.map_or(done.clone(), |damaged| format!("{done}; {damaged}")))
     }
 }

@@ -133,6 +133,14 @@ pub enum ModeKind {
     Quit,
 }
 
+impl ModeKind {
+    /// A window of more lines than may fit.
+    pub fn scrolls(self) -> bool {
+        use ModeKind::{Compare, Details, Device, Diff, Exercise, Help, Lesson, Series};
+        matches!(self, Help | Details | Device | Lesson | Exercise | Diff | Series | Compare)
+    }
+}
+
 impl Mode {
     pub fn kind(&self) -> ModeKind {
         match self {

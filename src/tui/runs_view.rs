@@ -11,6 +11,8 @@ pub struct RunsView {
     pub reverse: bool,
     /// Rows of what others published stand below the runs.
     pub published: bool,
+    /// A run has been asked for, and is not there yet.
+    pub is_starting: bool,
 }
 
 impl RunsView {

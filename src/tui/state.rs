@@ -154,6 +154,11 @@ impl State {
         self.runs.iter().rev().find(|run| !self.run_state(run).is_over()).map(|run| run.id)
     }
 
+    /// A run has been asked for that is in no list yet.
+    pub fn is_starting(&self) -> bool {
+        self.runs_view.is_starting || self.course.is_starting
+    }
+
     /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
     /// first with a measured rate.
     pub fn baseline(&self) -> Option<&RunSummary> {
@@ -199,6 +204,11 @@ impl State {
 
     pub fn error(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice { text: text.into(), is_error: true });
+    }
+
+    /// News goes with whatever is done next; a problem stays until it is dismissed.
+    pub fn forget_news(&mut self) {
+        self.notice = self.notice.take().filter(|notice| notice.is_error);
     }
 
     pub fn inform(&mut self, text: impl Into<String>) {

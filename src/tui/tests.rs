@@ -11,6 +11,7 @@ mod lessons;
 mod log;
 mod looks;
 mod mouse;
+mod notices;
 mod palette;
 mod panic;
 mod replay;

@@ -5,6 +5,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
+use ratatui::widgets::BorderType;
 
 use super::looks::{Background, Colours, Look};
 use crate::domain::run::RunState;
@@ -56,6 +57,12 @@ impl Theme {
     /// A key in footer, help and windows.
     pub fn key(self) -> Style {
         self.accent().add_modifier(Modifier::BOLD)
+    }
+
+    /// The lines of a frame: heavy around the focus where no colour shows it.
+    pub fn lines(self, focused: bool) -> BorderType {
+        let is_plain = !self.colour || self.colours().accent == Color::Reset;
+        if focused && is_plain { BorderType::Thick } else { BorderType::Rounded }
     }
 
     pub fn border(self, focused: bool) -> Style {
@@ -128,9 +135,12 @@ pub fn to_ascii(buffer: &mut Buffer) {
 
 fn ascii_for(c: char) -> &'static str {
     match c {
-        '─' | '━' | '╌' | '–' | '—' => "-",
+        '─' | '╌' | '–' | '—' => "-",
+        '━' => "=",
         '│' | '┃' | '▕' => "|",
-        '╭' | '╮' | '╰' | '╯' | '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' => "+",
+        '╭' | '╮' | '╰' | '╯' | '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '┏' | '┓' | '┗' | '┛' => {
+            "+"
+        }
         '█' | '▉' | '▊' | '▋' | '▌' => "#",
         '▍' | '▎' | '▏' => "-",
         '▁' | '▂' => "_",

@@ -15,7 +15,7 @@ mod series;
 mod typed;
 mod window;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEventKind};
 
 use super::chart_view;
 use super::effect::Effect;
@@ -35,7 +35,12 @@ use crate::runs::{RunId, RunSummary, RunUpdate};
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     match message {
         Message::Key(key) => press(state, key),
-        Message::Mouse(event) => mouse::obey(state, event),
+        Message::Mouse(event) => {
+            if matches!(event.kind, MouseEventKind::Down(_)) {
+                state.forget_news();
+            }
+            mouse::obey(state, event)
+        }
         Message::Background(background) => {
             state.theme.background = background;
             Vec::new()
@@ -92,11 +97,13 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Started(run) => {
             state.notice = None;
+            state.runs_view.is_starting = false;
             let mut effects = watch(state, run);
             effects.push(Effect::ListRuns);
             effects
         }
         Message::Continued(run) => {
+            state.runs_view.is_starting = false;
             state.inform(format!("run {run} goes on"));
             let mut effects = watch(state, run);
             effects.push(Effect::ListRuns);
@@ -108,7 +115,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Failed(text) => {
-            state.course.is_starting = false;
+            (state.course.is_starting, state.runs_view.is_starting) = (false, false);
             state.error(text);
             vec![Effect::ListRuns]
         }
@@ -124,6 +131,11 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    // Esc takes away what is in front, and nothing else.
+    if key.code == KeyCode::Esc && state.notice.take().is_some() {
+        return Vec::new();
+    }
+    state.forget_news();
     // Whatever else is pressed ends the tour and does what it always does.
     if state.mode == Mode::Normal
         && let Some(page) = state.habits.tour.take()

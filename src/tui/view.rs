@@ -41,8 +41,9 @@ pub fn draw(frame: &mut Frame, state: &State) {
             }
             pane::footer::draw(frame, places.footer, state);
             pane::ask::draw(frame, places.footer, state);
-            pane::notice::draw(frame, places.footer, state);
             pane::window::draw(frame, area, state);
+            // In front of all: what came of a key in a window is said there too.
+            pane::notice::draw(frame, places.footer, state);
         }
     }
     if state.theme.ascii {

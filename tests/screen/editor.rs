@@ -50,6 +50,9 @@ fn an_editor_that_is_not_there_is_said_and_the_screen_goes_on() {
     lab.press("e");
     lab.wait_for("no-such-editor");
     lab.wait_for("Your own trainer");
+    // What is in front goes first: the problem, then the window.
+    lab.press("\x1b");
+    lab.wait("the problem dismissed", |seen| !seen.terminal.screen().contents().contains("Problem"));
     close(&mut lab);
     lab.press("q");
     assert!(lab.exit().success());

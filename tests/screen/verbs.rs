@@ -10,7 +10,7 @@ use assert_cmd::Command;
 
 use super::pty::PATIENCE;
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 21] = [
     "run",
     "runs",
     "stop",
@@ -26,6 +26,12 @@ const VERBS: [&str; 15] = [
     "man",
     "report",
     "class",
+    "exercise",
+    "guided",
+    "ablation",
+    "record",
+    "replay",
+    "demo",
 ];
 
 fn lab(home: &Path, arguments: &[&str]) -> Output {
@@ -74,6 +80,20 @@ fn the_manual_page_has_every_verb_and_its_flags() {
         assert!(page.contains(&format!("HVD-LAB {}\"", verb.to_uppercase())), "no section on {verb}");
     }
     assert!(page.contains("batch\\-size") && !page.to_lowercase().contains("supervise"));
+    // It is all there is: it names no other page, and has what is no flag too.
+    assert!(!page.contains("run(1)") && page.contains("\nhvd\\-lab run\n"), "{page}");
+    for words in ["HVD-LAB CONFIG CHECK", "ENVIRONMENT", "NO_COLOR", "EXIT STATUS", "delete 3 4"] {
+        assert!(page.contains(words), "no {words}");
+    }
+}
+
+#[test]
+fn a_verb_without_its_own_verb_names_those_there_are() {
+    let home = tempfile::tempdir().unwrap();
+    let said = lab(home.path(), &["config"]);
+    assert_eq!(said.status.code(), Some(2));
+    let expected = "hvd-lab: `hvd-lab config` needs one of: path, show, write, check (`hvd-lab config --help` says what they do)";
+    assert_eq!(words(&said.stderr).trim(), expected);
 }
 
 #[test]

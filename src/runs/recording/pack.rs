@@ -38,7 +38,7 @@ const LONGEST_HEADER: u64 = 1 << 20;
 /// What is wrong with a recording, or with making one.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{} is no recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
     Foreign { path: PathBuf },

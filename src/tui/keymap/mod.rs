@@ -137,6 +137,8 @@ pub enum Scope {
     /// The panes, whichever has the focus.
     Panes,
     Pane(Pane),
+    /// Windows that scroll.
+    Pages,
     Window(ModeKind),
 }
 
@@ -183,6 +185,7 @@ static TABLES: &[&[Binding]] = &[
     panes::RUNS,
     panes::ALL,
     windows::EVERYWHERE,
+    windows::PAGES,
     windows::EDIT,
     windows::LOG_PROMPT,
     windows::HELP,
@@ -222,6 +225,7 @@ pub fn active(mode: ModeKind, focus: Pane) -> impl Iterator<Item = &'static Bind
         Scope::Everywhere => true,
         Scope::Panes => panes,
         Scope::Pane(pane) => panes && pane == focus,
+        Scope::Pages => mode.scrolls(),
         Scope::Window(kind) => mode == kind,
     })
 }

@@ -7,11 +7,21 @@ use crossterm::event::KeyCode as K;
 
 use super::super::mode::ModeKind;
 use super::On::{self, Char, Code, Ctrl};
-use super::Scope::{Everywhere, Window};
+use super::Scope::{Everywhere, Pages, Window};
 use super::{Binding, Command as C, DOWN, ENTER, LEFT, RIGHT, UP, row};
 
 pub static EVERYWHERE: &[Binding] =
     &[row(Everywhere, &[Ctrl('z')], C::Suspend, "Ctrl-Z", "", "back to the shell; `fg` shows the screen again")];
+
+/// Windows of more lines than may fit.
+pub static PAGES: &[Binding] = &[
+    row(Pages, UP, C::Up, "↑↓", "scroll", "a line"),
+    row(Pages, DOWN, C::Down, "", "", ""),
+    row(Pages, &[Code(K::PageUp)], C::PageUp, "PgUp", "", "what fits; PgDn or Space forwards"),
+    row(Pages, &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
+    row(Pages, &[Code(K::Home)], C::First, "Home", "", "to the top; End to the bottom"),
+    row(Pages, &[Code(K::End)], C::Last, "", "", ""),
+];
 
 pub static EDIT: &[Binding] = &[
     row(Window(ModeKind::Edit), ENTER, C::Accept, "Enter", "take over", "take the typed value over"),
@@ -43,10 +53,6 @@ pub static LOG_PROMPT: &[Binding] = &[
 ];
 
 pub static HELP: &[Binding] = &[
-    row(Window(ModeKind::Help), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Help), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Help), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Help), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Help), &[Char('/')], C::SearchHelp, "/", "search", ""),
     row(Window(ModeKind::Help), &[Code(K::Esc), Char('?'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
@@ -72,10 +78,6 @@ pub static PALETTE: &[Binding] = &[
 ];
 
 pub static DETAILS: &[Binding] = &[
-    row(Window(ModeKind::Details), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Details), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Details), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Details), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Details), &[Char('y')], C::Copy, "y", "copy the command", "copy the mpirun line to the clipboard"),
     row(Window(ModeKind::Details), &[Char('b')], C::Baseline, "b", "baseline", "make it the baseline"),
     row(Window(ModeKind::Details), &[Char('c')], C::Continue, "c", "continue", "train it for more epochs"),
@@ -90,19 +92,10 @@ pub static FILTER_DEVICES: &[Binding] = &[
     row(Window(ModeKind::FilterDevices), &[On::Text], C::Insert(' '), "", "", ""),
 ];
 
-pub static DEVICE: &[Binding] = &[
-    row(Window(ModeKind::Device), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Device), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Device), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Device), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
-    row(Window(ModeKind::Device), &[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
-];
+pub static DEVICE: &[Binding] =
+    &[row(Window(ModeKind::Device), &[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", "")];
 
 pub static LESSON: &[Binding] = &[
-    row(Window(ModeKind::Lesson), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Lesson), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Lesson), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Lesson), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Lesson), LEFT, C::Left, "←→", "lessons", ""),
     row(Window(ModeKind::Lesson), RIGHT, C::Right, "", "", ""),
     row(Window(ModeKind::Lesson), &[Char('?')], C::Hint, "?", "hint", ""),
@@ -122,18 +115,10 @@ pub static EXERCISE: &[Binding] = &[
     row(Window(ModeKind::Exercise), &[Char('e')], C::Edit, "e", "edit", ""),
     row(Window(ModeKind::Exercise), &[Char('r')], C::Run, "r", "build and run", ""),
     row(Window(ModeKind::Exercise), &[Char('d')], C::Diff, "d", "diff to the solution", ""),
-    row(Window(ModeKind::Exercise), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Exercise), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Exercise), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Exercise), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Exercise), &[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
 
 pub static DIFF: &[Binding] = &[
-    row(Window(ModeKind::Diff), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Diff), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Diff), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Diff), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Diff), LEFT, C::Left, "←→", "steps", ""),
     row(Window(ModeKind::Diff), RIGHT, C::Right, "", "", ""),
     row(Window(ModeKind::Diff), &[Char('m')], C::Mine, "m", "mine/step", ""),
@@ -143,10 +128,6 @@ pub static DIFF: &[Binding] = &[
 ];
 
 pub static SERIES: &[Binding] = &[
-    row(Window(ModeKind::Series), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Series), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Series), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Series), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Series), &[Char('x')], C::Stop, "x", "cancel what waits, stop what runs", ""),
     row(Window(ModeKind::Series), &[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
@@ -181,10 +162,6 @@ pub static CONFIRM_DELETE: &[Binding] = &[
 ];
 
 pub static COMPARE: &[Binding] = &[
-    row(Window(ModeKind::Compare), UP, C::Up, "↑↓", "scroll", ""),
-    row(Window(ModeKind::Compare), DOWN, C::Down, "", "", ""),
-    row(Window(ModeKind::Compare), &[Code(K::PageUp)], C::PageUp, "", "", ""),
-    row(Window(ModeKind::Compare), &[Code(K::PageDown), Char(' ')], C::PageDown, "", "", ""),
     row(Window(ModeKind::Compare), &[Char('b')], C::Baseline, "b", "baseline", "make it the baseline"),
     row(Window(ModeKind::Compare), &[Char('o')], C::Published, "o", "published", "what others published"),
     row(Window(ModeKind::Compare), &[Char('E')], C::Export, "E", "export", "write the comparison to a file"),

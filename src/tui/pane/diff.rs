@@ -10,6 +10,9 @@ use super::super::theme::Theme;
 use crate::domain::step::Step;
 use crate::exercise::{Diff, Role, rows};
 
+/// Columns of the window around the programs.
+pub const FRAME: usize = 4;
+
 pub fn title(step: Step, mine: bool) -> String {
     if mine {
         return format!("Yours and the solution after step {}/10", step.number());

@@ -71,6 +71,9 @@ fn next_run(state: &State, width: usize) -> Line<'static> {
 
 fn run_line(state: &State, width: usize) -> Line<'static> {
     let theme = state.theme;
+    if state.is_starting() {
+        return Line::from(vec![Span::styled(" a run is starting …", theme.accent())]);
+    }
     let Some(watched) = &state.watched else {
         let text = if state.listed { " no run yet: press " } else { " reading the runs … press " };
         return Line::from(vec![
@@ -135,7 +138,8 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
 
 fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<Span<'static>> {
     let Some(summary) = state.summary(watched.id) else { return Vec::new() };
-    let mut text = format!("  {} epochs", summary.last_epoch);
+    let epochs = summary.last_epoch;
+    let mut text = format!("  {epochs} epoch{}", if epochs == 1 { "" } else { "s" });
     if let Some(epoch) = watched.early_stop {
         text.push_str(&format!(" (stopped early after {epoch})"));
     }
@@ -143,7 +147,7 @@ fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<Span<'stati
         text.push_str(&format!("  test accuracy {:.1} %", test.accuracy * 100.0));
     }
     if let Some(ended) = status.ended_s {
-        text.push_str(&format!("  {}", units::seconds(ended - status.started_s)));
+        text.push_str(&format!("  {} in all", units::seconds(ended - status.started_s)));
     }
     if let Some(rate) = summary.figures.images_per_sec {
         text.push_str(&format!("  {} images/s", units::rate(rate)));

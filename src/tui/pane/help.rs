@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::keymap::{self, Binding, Scope};
 use super::super::mode::ModeKind;
+use super::super::replay;
 use super::super::state::{Pane, State};
 
 const INTRO: [&str; 4] = [
@@ -27,7 +28,9 @@ pub fn lines(state: &State, words: &str, typing: bool) -> Vec<Line<'static>> {
     };
     let words = words.to_lowercase();
     let mut section = |title: String, scope: Scope| {
-        let rows = keymap::table().filter(|binding| binding.scope == scope && !binding.help.is_empty());
+        // A recording is neither started nor stopped: keys that would are not named.
+        let is_refused = |binding: &Binding| state.replay.is_some() && replay::refuses(binding.command);
+        let rows = keymap::table().filter(|binding| binding.scope == scope && !binding.help.is_empty() && !is_refused(binding));
         let has_words = |binding: &&Binding| {
             let all = format!("{} {} {} {title}", binding.key, binding.label, binding.help).to_lowercase();
             words.split_whitespace().all(|word| all.contains(word))
@@ -43,9 +46,13 @@ pub fn lines(state: &State, words: &str, typing: bool) -> Vec<Line<'static>> {
             Line::from(vec![Span::styled(format!("  {:<7} ", binding.key), theme.key()), Span::raw(binding.help)])
         }));
     };
-    section("Everywhere".into(), Scope::Panes);
-    section("In a replay".into(), Scope::Window(ModeKind::Replay));
+    let replay = ("In a replay", Scope::Window(ModeKind::Replay));
+    let everywhere = ("Everywhere", Scope::Panes);
+    for (title, scope) in if state.replay.is_some() { [replay, everywhere] } else { [everywhere, replay] } {
+        section(title.into(), scope);
+    }
     section("In windows too".into(), Scope::Everywhere);
+    section("In windows that scroll".into(), Scope::Pages);
     for pane in Pane::ALL {
         section(format!("In {}", pane.title()), Scope::Pane(pane));
     }

@@ -69,7 +69,7 @@ fn frame_of(state: &State, pane: Pane, extra: Vec<Span<'static>>) -> Block<'stat
     let style = if focused { theme.accent().add_modifier(Modifier::BOLD) } else { theme.strong() };
     let mut title = vec![Span::raw(" "), Span::styled(pane.title(), style), Span::raw(" ")];
     title.extend(extra);
-    Block::bordered().border_type(BorderType::Rounded).border_style(theme.border(focused)).title(Line::from(title))
+    Block::bordered().border_type(theme.lines(focused)).border_style(theme.border(focused)).title(Line::from(title))
 }
 
 /// Says on the lower border which panes take turns in this place.

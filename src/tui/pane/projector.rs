@@ -19,10 +19,10 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let (step, steps) = (state.step, state.spec.steps);
     // The lowest quarter stays empty.
     let [_, figures, words, marks, _] = Layout::vertical([
-        Constraint::Length(area.height.saturating_sub(16) / 4),
+        Constraint::Length(area.height.saturating_sub(18) / 4),
         Constraint::Length(9),
         Constraint::Length(2),
-        Constraint::Length(2),
+        Constraint::Length(4),
         Constraint::Min(area.height / 6),
     ])
     .areas(area);
@@ -57,7 +57,9 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         let text = format!(" [{}]{} ", if steps.contains(other) { "x" } else { " " }, other.number());
         Span::styled(text, if other == step { theme.cursor(true) } else { theme.text() })
     };
-    frame.render_widget(Paragraph::new(vec![Line::raw(""), Line::from_iter(Step::ALL.map(mark))]), marks);
+    let marks_of_all = Line::from_iter(Step::ALL.map(mark));
+    let way_back = Line::from(vec![Span::styled(" P", theme.key()), Span::styled(" shows the panes again", theme.dim())]);
+    frame.render_widget(Paragraph::new(vec![Line::raw(""), marks_of_all, Line::raw(""), way_back]), marks);
 }
 
 fn big(frame: &mut Frame, area: Rect, state: &State, text: String, style: Style) {

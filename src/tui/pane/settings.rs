@@ -18,9 +18,11 @@ const LABEL: usize = 15;
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let block = frame_of(state, Pane::Settings, Vec::new());
     let inner = block.inner(area);
-    frame.render_widget(block, area);
     let note = note(state, inner.width as usize, inner.height);
     let [list, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(note.len() as u16)]).areas(inner);
+    let hidden = Field::ALL.len().saturating_sub(list.height as usize);
+    let more = if hidden > 0 { format!(" {hidden} more, ↑↓ ") } else { String::new() };
+    frame.render_widget(block.title_bottom(Line::styled(more, state.theme.dim()).right_aligned()), area);
     let rows = visible(state, list).map(|field| row(state, *field, list.width as usize));
     frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
     frame.render_widget(Paragraph::new(note), below);

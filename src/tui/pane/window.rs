@@ -85,9 +85,19 @@ struct Page {
     scroll: usize,
 }
 
-/// The furthest that the window in front can be scrolled on a screen of this size.
-pub fn last_scroll(state: &State, area: Rect) -> usize {
-    page(state, area).map_or(0, |page| page.hidden())
+/// How far the window in front can be scrolled on a screen of some size.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    pub last: usize,
+    /// What Page down moves by: all but one line of what is shown, so that the eye finds its place.
+    pub page: usize,
+}
+
+pub fn reach(state: &State, area: Rect) -> Reach {
+    page(state, area).map_or_else(Reach::default, |page| Reach {
+        last: page.hidden(),
+        page: usize::from(page.place.height).saturating_sub(3).max(1),
+    })
 }
 
 fn page(state: &State, area: Rect) -> Option<Page> {
@@ -131,7 +141,12 @@ fn page(state: &State, area: Rect) -> Option<Page> {
         Mode::Diff { step, mine, scroll } => {
             // Programs need all the room there is.
             let width = body.width;
-            (diff::title(*step, *mine), width, diff::lines(state, *step, *mine, width.saturating_sub(4) as usize), *scroll)
+            (
+                diff::title(*step, *mine),
+                width,
+                diff::lines(state, *step, *mine, (width as usize).saturating_sub(diff::FRAME)),
+                *scroll,
+            )
         }
         Mode::Series { scroll } => {
             let width = width.min(110);

@@ -57,7 +57,11 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Zoom => state.zoom = !state.zoom,
         Command::Help => state.mode = Mode::Help { scroll: 0, words: String::new(), typing: false },
         Command::Palette => state.mode = Mode::Palette { typed: String::new(), chosen: 0 },
-        Command::Projector => state.habits.projector = !state.habits.projector,
+        Command::Projector => {
+            state.habits.projector = !state.habits.projector;
+            // The only one of the panes whose cursor shows there.
+            state.focus = if state.habits.projector { Pane::Steps } else { state.focus };
+        }
         Command::Tour => habits::start_tour(state),
         Command::ResetBorders => {
             state.habits.shares.clear();
@@ -77,18 +81,15 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             None => state.done = true,
         },
         Command::Back => {
-            if state.notice.take().is_none() {
-                if state.habits.projector {
-                    state.habits.projector = false;
-                    return Vec::new();
+            if std::mem::take(&mut state.habits.projector) {
+                return Vec::new();
+            }
+            match log::back(state) {
+                Some(effects) => return effects,
+                None if state.focus == Pane::Runs && !state.runs_view.filter.is_empty() => {
+                    state.runs_view.filter = Filter::default();
                 }
-                match log::back(state) {
-                    Some(effects) => return effects,
-                    None if state.focus == Pane::Runs && !state.runs_view.filter.is_empty() => {
-                        state.runs_view.filter = Filter::default();
-                    }
-                    None => state.zoom = false,
-                }
+                None => state.zoom = false,
             }
         }
         _ => return in_pane(state, command),
@@ -186,6 +187,10 @@ fn run(state: &mut State) -> Vec<Effect> {
         state.error(format!("cannot start: {problem}"));
         return Vec::new();
     }
+    if state.is_starting() {
+        state.inform("a run is starting already: wait until it shows");
+        return Vec::new();
+    }
     if let Some(going) = state.going() {
         state.mode = Mode::ConfirmStart { going };
         return Vec::new();
@@ -194,13 +199,14 @@ fn run(state: &mut State) -> Vec<Effect> {
 }
 
 pub fn start(state: &mut State) -> Vec<Effect> {
-    state.inform("starting …");
+    state.runs_view.is_starting = true;
     vec![Effect::Start { spec: Box::new(state.spec.clone()), preset: state.preset.clone() }]
 }
 
 fn stop(state: &mut State) {
     match state.going() {
         Some(run) => state.mode = Mode::ConfirmStop { run },
+        None if state.is_starting() => state.inform("the run is only just starting: x stops it as soon as it shows"),
         None => state.inform("no run is going: nothing to stop"),
     }
 }

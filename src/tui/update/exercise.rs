@@ -6,11 +6,12 @@ use super::super::effect::Effect;
 use super::super::exercise_view::{News, Stage};
 use super::super::keymap::Command;
 use super::super::mode::Mode;
+use super::super::pane::diff::FRAME;
 use super::super::state::State;
 use super::lesson;
 use crate::course::Judged;
 use crate::domain::step::Step;
-use crate::exercise::{attempt, places};
+use crate::exercise::{TWO_COLUMNS, attempt, places};
 
 /// What a step changes.
 pub fn diff(state: &mut State, step: Step) {
@@ -36,7 +37,11 @@ pub fn in_diff(state: &mut State, step: Step, mine: bool, scroll: usize, command
             return vec![Effect::ReadExercise];
         }
         Command::Columns => {
-            state.exercise.one_column ^= true;
+            let needed = TWO_COLUMNS + FRAME;
+            match usize::from(state.size.0) < needed {
+                true => state.inform(format!("side by side needs {needed} columns, and this screen has {}", state.size.0)),
+                false => state.exercise.one_column ^= true,
+            }
             // Another number of rows: the place in the old ones means nothing.
             state.mode = Mode::Diff { step, mine, scroll: 0 };
         }

@@ -8,7 +8,7 @@ use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::pane::details;
-use super::super::pane::window::last_scroll;
+use super::super::pane::window::{Reach, reach};
 use super::super::runs_view::Change;
 use super::super::settings::Field;
 use super::super::state::State;
@@ -16,7 +16,7 @@ use super::{command, devices, exercise, lesson, log, palette, runs, series, type
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
-    let last = last_scroll(state, Rect::new(0, 0, state.size.0, state.size.1));
+    let reach = reach(state, Rect::new(0, 0, state.size.0, state.size.1));
     // Taken out, so that the state is free while the mode is looked at; put back where it stays.
     match std::mem::take(&mut state.mode) {
         Mode::Normal => Vec::new(),
@@ -30,7 +30,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Mode::Help { scroll, words, .. } => {
             if command != Command::Back {
                 let typing = command == Command::SearchHelp;
-                state.mode = Mode::Help { scroll: scrolled(scroll, last, command), words, typing };
+                state.mode = Mode::Help { scroll: scrolled(scroll, reach, command), words, typing };
             }
             Vec::new()
         }
@@ -47,23 +47,23 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
                 copy(state, run)
             }
             _ => {
-                state.mode = Mode::Details { run, scroll: scrolled(scroll, last, command) };
+                state.mode = Mode::Details { run, scroll: scrolled(scroll, reach, command) };
                 Vec::new()
             }
         },
         Mode::FilterDevices => devices::filter(state, command),
         Mode::Device { scroll } => {
             if command != Command::Back {
-                state.mode = Mode::Device { scroll: scrolled(scroll, last, command) };
+                state.mode = Mode::Device { scroll: scrolled(scroll, reach, command) };
             }
             Vec::new()
         }
         Mode::Lesson { number, scroll, hints, typed } => {
-            state.mode = Mode::Lesson { number, scroll: scrolled(scroll, last, command), hints, typed };
+            state.mode = Mode::Lesson { number, scroll: scrolled(scroll, reach, command), hints, typed };
             lesson::obey(state, command)
         }
-        Mode::Diff { step, mine, scroll } => exercise::in_diff(state, step, mine, scrolled(scroll, last, command), command),
-        Mode::Exercise { scroll } => exercise::in_window(state, scrolled(scroll, last, command), command),
+        Mode::Diff { step, mine, scroll } => exercise::in_diff(state, step, mine, scrolled(scroll, reach, command), command),
+        Mode::Exercise { scroll } => exercise::in_window(state, scrolled(scroll, reach, command), command),
         Mode::Series { scroll } => match command {
             Command::Back => Vec::new(),
             Command::Stop => {
@@ -71,7 +71,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
                 series::cancel(state)
             }
             _ => {
-                state.mode = Mode::Series { scroll: scrolled(scroll, last, command) };
+                state.mode = Mode::Series { scroll: scrolled(scroll, reach, command) };
                 Vec::new()
             }
         },
@@ -82,7 +82,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Mode::Continue { run, done, more } => match command {
             Command::Back => Vec::new(),
             Command::Accept => {
-                state.inform(format!("continuing run {run} …"));
+                state.runs_view.is_starting = true;
                 vec![Effect::Continue { run, epochs: done + more }]
             }
             _ => {
@@ -107,7 +107,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             Command::Baseline => command::baseline(state),
             Command::Export => runs::obey(state, command),
             _ => {
-                state.mode = Mode::Compare { run, scroll: scrolled(scroll, last, command) };
+                state.mode = Mode::Compare { run, scroll: scrolled(scroll, reach, command) };
                 if command == Command::Published { runs::obey(state, command) } else { Vec::new() }
             }
         },
@@ -170,12 +170,14 @@ fn copy(state: &mut State, run: RunId) -> Vec<Effect> {
     }
 }
 
-fn scrolled(scroll: usize, last: usize, command: Command) -> usize {
+fn scrolled(scroll: usize, Reach { last, page }: Reach, command: Command) -> usize {
     match command {
         Command::Up => scroll.saturating_sub(1),
         Command::Down => (scroll + 1).min(last),
-        Command::PageUp => scroll.saturating_sub(10),
-        Command::PageDown => (scroll + 10).min(last),
+        Command::PageUp => scroll.saturating_sub(page),
+        Command::PageDown => (scroll + page).min(last),
+        Command::First => 0,
+        Command::Last => last,
         _ => scroll.min(last),
     }
 }

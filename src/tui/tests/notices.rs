@@ -1,0 +1,122 @@
+//! What the screen says of what was asked: seen in front of windows too, gone when it is old, and true while a run starts.
+
+use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
+
+use super::super::effect::Effect;
+use super::super::message::Message;
+use super::super::mode::Mode;
+use super::super::samples;
+use super::super::state::{Pane, State};
+use super::super::update::update;
+use super::{press, text, type_text};
+use crate::runs::RunId;
+
+fn notice(state: &State) -> Option<&str> {
+    state.notice.as_ref().map(|notice| notice.text.as_str())
+}
+
+#[test]
+fn what_a_key_in_a_window_did_is_seen_in_front_of_it() {
+    let mut state = samples::compared();
+    state.size = (80, 24);
+    type_text(&mut state, "i");
+    update(&mut state, Message::Done("copied".into()));
+    assert!(text(&state, 80, 24).contains("copied"), "{}", text(&state, 80, 24));
+    press(&mut state, KeyCode::Esc);
+    assert!(state.notice.is_none() && matches!(state.mode, Mode::Details { .. }), "Escape takes one thing away");
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(state.mode, Mode::Normal);
+}
+
+#[test]
+fn news_goes_with_the_next_thing_done_and_a_problem_stays() {
+    let mut state = samples::compared();
+    state.size = (80, 24);
+    update(&mut state, Message::Done("saved".into()));
+    update(&mut state, Message::Tick(1.0));
+    assert_eq!(notice(&state), Some("saved"), "nobody did anything");
+    press(&mut state, KeyCode::Tab);
+    assert_eq!(notice(&state), None);
+    update(&mut state, Message::Done("saved".into()));
+    let (kind, modifiers) = (MouseEventKind::Down(MouseButton::Left), crossterm::event::KeyModifiers::NONE);
+    update(&mut state, Message::Mouse(MouseEvent { kind, column: 5, row: 5, modifiers }));
+    assert_eq!(notice(&state), None);
+    update(&mut state, Message::Failed("no room on the disk".into()));
+    press(&mut state, KeyCode::Tab);
+    assert_eq!(notice(&state), Some("no room on the disk"));
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(notice(&state), None);
+}
+
+#[test]
+fn a_run_that_is_starting_is_not_started_twice() {
+    let mut state = samples::compared();
+    let asked = |effects: &[Effect]| effects.iter().filter(|effect| matches!(effect, Effect::Start { .. })).count();
+    assert_eq!(asked(&type_text(&mut state, "r")), 1);
+    assert!(text(&state, 80, 24).contains("a run is starting"), "{}", text(&state, 80, 24));
+    assert_eq!(asked(&type_text(&mut state, "r")), 0, "a second press would have made a second run");
+    assert_eq!(notice(&state), Some("a run is starting already: wait until it shows"));
+    type_text(&mut state, "x");
+    assert_eq!(notice(&state), Some("the run is only just starting: x stops it as soon as it shows"));
+    update(&mut state, Message::Started(RunId(6)));
+    assert!(!text(&state, 80, 24).contains("a run is starting"));
+    // What failed to start can be tried again.
+    let mut state = samples::compared();
+    type_text(&mut state, "r");
+    update(&mut state, Message::Failed("no mpirun".into()));
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(asked(&type_text(&mut state, "r")), 1);
+}
+
+#[test]
+fn a_window_is_paged_by_what_it_shows() {
+    let mut state = samples::never_used();
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        update(&mut state, Message::Resize(columns, rows));
+        type_text(&mut state, "?");
+        press(&mut state, KeyCode::PageDown);
+        // The last line of one page is the first of the next.
+        let shown = usize::from(rows) - 5;
+        let Mode::Help { scroll, .. } = state.mode else { panic!("{:?}", state.mode) };
+        assert_eq!(scroll, shown - 1);
+        press(&mut state, KeyCode::End);
+        let Mode::Help { scroll, .. } = state.mode else { panic!("{:?}", state.mode) };
+        assert!(text(&state, columns, rows).contains("the shown runs to a file"), "the last line is not there");
+        press(&mut state, KeyCode::Down);
+        assert!(matches!(state.mode, Mode::Help { scroll: same, .. } if same == scroll));
+        press(&mut state, KeyCode::Home);
+        assert!(matches!(state.mode, Mode::Help { scroll: 0, .. }));
+        press(&mut state, KeyCode::Esc);
+    }
+}
+
+#[test]
+fn two_columns_that_have_no_room_are_said_to_have_none() {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Resize(80, 24));
+    type_text(&mut state, "ds");
+    assert_eq!(notice(&state), Some("side by side needs 112 columns, and this screen has 80"));
+    update(&mut state, Message::Resize(112, 24));
+    let beside = text(&state, 112, 24);
+    type_text(&mut state, "s");
+    assert!(state.notice.is_none() && text(&state, 112, 24) != beside, "{beside}");
+}
+
+#[test]
+fn settings_below_the_edge_are_announced() {
+    let state = samples::never_used();
+    assert!(text(&state, 80, 24).contains("5 more, ↑↓"), "{}", text(&state, 80, 24));
+    assert!(!text(&state, 120, 40).contains("more, ↑↓"));
+}
+
+#[test]
+fn the_focus_shows_without_colour_too() {
+    let mut state = samples::compared();
+    state.focus = Pane::Runs;
+    assert!(!text(&state, 80, 24).contains('┏'), "colour says it");
+    state.theme.colour = false;
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("┏ Runs") && shown.matches('┏').count() == 1, "{shown}");
+    state.theme.ascii = true;
+    assert!(text(&state, 80, 24).contains("+ Runs compared with run 1 * ="), "{}", text(&state, 80, 24));
+}
