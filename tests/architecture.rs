@@ -12,8 +12,9 @@ use std::path::Path;
 use source::{Source, sources};
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-const FLOORS: [(&str, &[&str]); 12] = [
+const FLOORS: [(&str, &[&str]); 13] = [
     ("domain", &[]),
+    ("columns", &[]),
     ("host", &["domain"]),
     ("dataset", &["domain", "host"]),
     ("comm", &["domain"]),
@@ -21,10 +22,10 @@ const FLOORS: [(&str, &[&str]); 12] = [
     ("telemetry", &["domain", "host"]),
     ("runs", &["domain", "host"]),
     ("launch", &["domain", "host", "dataset", "runs", "telemetry"]),
-    ("course", &["domain", "host", "runs"]),
-    ("exercise", &["domain", "host", "runs", "launch", "course"]),
-    ("tui", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise"]),
-    ("cli", &["domain", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise", "tui"]),
+    ("course", &["domain", "columns", "host", "runs"]),
+    ("exercise", &["domain", "columns", "host", "runs", "launch", "course"]),
+    ("tui", &["domain", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise"]),
+    ("cli", &["domain", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise", "tui"]),
 ];
 
 /// The only users of a crate: (crate, where it may be named).

@@ -4,6 +4,8 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use crate::columns;
+
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
@@ -208,7 +210,7 @@ impl Page {
         let depth = "  ".repeat(self.lists.len().saturating_sub(1));
         match self.bullet.as_mut() {
             Some(bullet) => {
-                let after = " ".repeat(bullet.chars().count());
+                let after = " ".repeat(columns::width(bullet));
                 let first = std::mem::replace(bullet, after.clone());
                 (format!("{quote}{depth}{first}"), format!("{quote}{depth}{after}"))
             }
@@ -223,7 +225,7 @@ impl Page {
             return;
         }
         let (first, others) = self.margins();
-        let width = self.width.saturating_sub(first.chars().count()).max(1);
+        let width = self.width.saturating_sub(columns::width(&first)).max(1);
         for (index, mut row) in flow(words, width).into_iter().enumerate() {
             if role == Role::Heading {
                 row.iter_mut().filter(|piece| piece.role == Role::Text).for_each(|piece| piece.role = Role::Heading);
@@ -247,12 +249,11 @@ impl Page {
                 (false, true) => Role::Sign,
                 (false, false) => Role::Code,
             };
-            let line: Vec<char> = line.chars().collect();
             if line.is_empty() {
                 self.rows.push(vec![Piece { text: "  ".into(), role }]);
             }
-            for part in line.chunks(width) {
-                self.rows.push(vec![Piece { text: format!("  {}", part.iter().collect::<String>()), role }]);
+            for part in columns::chunks(line, width) {
+                self.rows.push(vec![Piece { text: format!("  {part}"), role }]);
             }
         }
     }
@@ -276,7 +277,7 @@ impl Page {
                 let mut out: Row = Vec::new();
                 for (cell, &width) in cells.iter().zip(&widths) {
                     let pieces = cell.get(line).cloned().unwrap_or_default();
-                    let gap = width.saturating_sub(pieces.iter().map(|piece| piece.text.chars().count()).sum()) + GAP;
+                    let gap = width.saturating_sub(pieces.iter().map(|piece| columns::width(&piece.text)).sum()) + GAP;
                     out.extend(pieces);
                     out.push(Piece { text: " ".repeat(gap), role: Role::Text });
                 }
@@ -293,12 +294,14 @@ impl Page {
 
 /// Columns of words on one row.
 fn length(words: &[Word]) -> usize {
-    let letters: usize = words.iter().flatten().map(|piece| piece.text.chars().count()).sum();
+    let letters: usize = words.iter().flatten().map(|piece| columns::width(&piece.text)).sum();
     letters + words.len().saturating_sub(1)
 }
 
 /// Words in rows of at most `width` columns; a word that is longer than a row is cut.
 fn flow(words: Vec<Word>, width: usize) -> Vec<Row> {
+    // A wide sign fits at least.
+    let width = width.max(2);
     let mut rows: Vec<Row> = Vec::new();
     let mut used = 0;
     for word in words {
@@ -315,15 +318,18 @@ fn flow(words: Vec<Word>, width: usize) -> Vec<Row> {
             used = 0;
         }
         for piece in word {
-            let mut letters: Vec<char> = piece.text.chars().collect();
-            while !letters.is_empty() {
-                if used == width {
+            let mut rest = piece.text.as_str();
+            while !rest.is_empty() {
+                let (part, after) = rest.split_at(columns::fitting(rest, width - used));
+                if !part.is_empty() {
+                    rows.last_mut().into_iter().for_each(|row| row.push(Piece { text: part.to_owned(), role: piece.role }));
+                    used += columns::width(part);
+                }
+                rest = after;
+                if !rest.is_empty() {
                     rows.push(Row::new());
                     used = 0;
                 }
-                let part: String = letters.drain(..letters.len().min(width - used)).collect();
-                used += part.chars().count();
-                rows.last_mut().into_iter().for_each(|row| row.push(Piece { text: part.clone(), role: piece.role }));
             }
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! Never draws, and never knows a colour: a mark before each line says the same as a role.
 
+use crate::columns;
+
 use super::diff::{Block, Diff, Line, side_by_side};
 
 /// What a piece of a row is.
@@ -72,9 +74,9 @@ pub fn rows(diff: &Diff, width: usize, beside: bool) -> Vec<Row> {
 fn heading(diff: &Diff, width: usize, beside: bool) -> Row {
     match beside {
         true => {
-            let side = (width - RULE.chars().count()) / 2;
-            let left = format!("- {}", diff.old);
-            vec![sign(format!("{left:<side$}{RULE}+ {}", diff.new))]
+            let side = (width - columns::width(RULE)) / 2;
+            let left = columns::left(&format!("- {}", diff.old), side);
+            vec![sign(format!("{left}{RULE}+ {}", diff.new))]
         }
         false => vec![sign(format!("- {}   + {}", diff.old, diff.new))],
     }
@@ -90,7 +92,7 @@ fn one_column(rows: &mut Vec<Row>, line: &Line, old: Option<usize>, new: Option<
 }
 
 fn two_columns(rows: &mut Vec<Row>, left: Option<&Line>, right: Option<&Line>, roles: [Role; 2], width: usize) {
-    let side = (width - RULE.chars().count()) / 2;
+    let side = (width - columns::width(RULE)) / 2;
     let cells = [(left, roles[0]), (right, roles[1])].map(|(line, role)| {
         let Some(line) = line else { return Vec::new() };
         let before = format!("{:>DIGITS$} {} ", line.number, mark(role));
@@ -100,7 +102,7 @@ fn two_columns(rows: &mut Vec<Row>, left: Option<&Line>, right: Option<&Line>, r
     });
     for index in 0..cells[0].len().max(cells[1].len()) {
         let mut row = cells[0].get(index).cloned().unwrap_or_default();
-        let used: usize = row.iter().map(|piece| piece.text.chars().count()).sum();
+        let used: usize = row.iter().map(|piece| columns::width(&piece.text)).sum();
         row.push(sign(format!("{}{RULE}", " ".repeat(side.saturating_sub(used)))));
         row.extend(cells[1].get(index).cloned().unwrap_or_default());
         rows.push(row);
@@ -110,29 +112,37 @@ fn two_columns(rows: &mut Vec<Row>, left: Option<&Line>, right: Option<&Line>, r
 /// A line in rows of at most `width` columns; at least one. It is broken at spaces where there are any, and goes on a
 /// little further in than it began.
 fn folded(line: &Line, role: Role, width: usize) -> Vec<Row> {
-    let mut rest: Vec<(char, Role)> = Vec::new();
+    let mut rest: Vec<(&str, Role)> = Vec::new();
     for part in &line.parts {
         let role = match (role, part.has_changed) {
             (Role::Removed, true) => Role::RemovedWord,
             (Role::Added, true) => Role::AddedWord,
             (role, _) => role,
         };
-        rest.extend(part.text.chars().map(|c| (c, role)));
+        rest.extend(columns::signs(&part.text).map(|sign| (sign, role)));
     }
     let width = width.max(8);
-    let further = (rest.iter().take_while(|(c, _)| *c == ' ').count() + 2).min(width / 2);
+    let further = (rest.iter().take_while(|(sign, _)| *sign == " ").count() + 2).min(width / 2);
     let (mut rows, mut indent) = (Vec::new(), 0);
     loop {
         let room = width - indent;
-        let end = match rest.len() <= room {
-            true => rest.len(),
-            false => rest[..room].iter().rposition(|(c, _)| *c == ' ').filter(|at| *at > further).map_or(room, |at| at + 1),
+        let mut used = 0;
+        let fits = |(sign, _): &&(&str, Role)| {
+            used += columns::width(sign);
+            used <= room
+        };
+        let fitting = rest.iter().take_while(fits).count();
+        let end = match fitting == rest.len() {
+            true => fitting,
+            false => {
+                rest[..fitting].iter().rposition(|(sign, _)| *sign == " ").filter(|at| *at > further).map_or(fitting, |at| at + 1)
+            }
         };
         let mut row = if indent > 0 { vec![sign(" ".repeat(indent))] } else { Row::new() };
-        for (c, role) in rest.drain(..end) {
+        for (sign, role) in rest.drain(..end) {
             match row.last_mut().filter(|piece| piece.role == role) {
-                Some(piece) => piece.text.push(c),
-                None => row.push(Piece { text: c.into(), role }),
+                Some(piece) => piece.text.push_str(sign),
+                None => row.push(Piece { text: sign.into(), role }),
             }
         }
         rows.push(row);

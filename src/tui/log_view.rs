@@ -4,9 +4,8 @@
 
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthChar;
-
 use super::state::State;
+use crate::columns::fitting;
 use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place};
 
 /// Which lines the log shows.
@@ -254,25 +253,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<Range<usize>> {
     }
 }
 
-/// Bytes of the text that fit into so many columns.
-fn fitting(text: &str, width: usize) -> usize {
-    let mut columns = 0;
-    for (place, c) in text.char_indices() {
-        columns += c.width().unwrap_or(0);
-        if columns > width {
-            return place;
-        }
-    }
-    text.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn columns(text: &str) -> usize {
-        text.chars().map(|c| c.width().unwrap_or(0)).sum()
-    }
+    use crate::columns;
 
     #[test]
     fn wrapped_pieces_fit_and_lose_nothing() {
@@ -287,7 +271,7 @@ mod tests {
                 let pieces = wrapped(text, width);
                 let whole: String = pieces.iter().map(|piece| &text[piece.clone()]).collect();
                 assert_eq!(whole, text);
-                assert!(pieces.iter().all(|piece| columns(&text[piece.clone()]) <= width), "{width}: {pieces:?}");
+                assert!(pieces.iter().all(|piece| columns::width(&text[piece.clone()]) <= width), "{width}: {pieces:?}");
             }
         }
     }

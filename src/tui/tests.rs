@@ -19,6 +19,7 @@ mod runs;
 mod series;
 mod sweep;
 mod themes;
+mod wide;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;

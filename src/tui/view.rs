@@ -46,6 +46,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
             pane::notice::draw(frame, places.footer, state);
         }
     }
+    pane::whole_signs(frame.buffer_mut());
     if state.theme.ascii {
         to_ascii(frame.buffer_mut());
     }

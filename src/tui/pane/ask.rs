@@ -11,6 +11,7 @@ use ratatui::widgets::{Clear, Paragraph};
 use super::super::mode::Mode;
 use super::super::runs_view::Ask;
 use super::super::state::State;
+use crate::columns;
 
 pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
     let Mode::Ask { ask, text, error } = &state.mode else { return };
@@ -26,15 +27,15 @@ pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
         None => (format!("Enter take over  Esc leave  {hint}"), theme.dim()),
     };
     let label = format!(" {label}: ");
-    let hint_width = Span::raw(&hint).width() + 3;
+    let hint_width = columns::width(&hint) + 3;
     let width = footer.width as usize;
     // What is typed goes before any hint.
-    let room = width.saturating_sub(Span::raw(&label).width() + 1);
-    let hint_fits = Span::raw(text.as_str()).width() + hint_width <= room || error.is_some();
+    let room = width.saturating_sub(columns::width(&label) + 1);
+    let hint_fits = columns::width(text) + hint_width <= room || error.is_some();
     let room = if hint_fits { room.saturating_sub(hint_width).max(8) } else { room };
     let mut spans = vec![
         Span::styled(label, theme.strong()),
-        Span::styled(end_of(text, room), theme.key()),
+        Span::styled(columns::end_of(text, room).to_owned(), theme.key()),
         Span::styled(" ", theme.key().add_modifier(Modifier::REVERSED)),
     ];
     if hint_fits {
@@ -47,11 +48,4 @@ pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
 fn found(state: &State) -> String {
     let shown = state.runs_view.shown(&state.runs).len();
     format!("{shown} of {} fit  (np:2  failed  !name:old)", state.runs.len())
-}
-
-/// As much of the end as fits: that is where one types.
-fn end_of(text: &str, width: usize) -> String {
-    let starts = text.char_indices().map(|(start, _)| start).chain([text.len()]);
-    let mut ends = starts.map(|start| &text[start..]);
-    ends.find(|end| Span::raw(*end).width() <= width).unwrap_or_default().to_owned()
 }

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::state::State;
 use super::{cut, scaling, wrap};
+use crate::columns;
 use crate::domain::device::DeviceKind;
 use crate::domain::units;
 use crate::runs::scaling::Scaling;
@@ -121,8 +122,7 @@ fn publication(page: &mut Page, source: &Source) {
             cell(row.duration(), 11),
             cell(row.test_accuracy(), 11),
         ];
-        let label = cut(&row.label, 24);
-        page.lines.push(Line::from(format!("{label:<24} {}", figures.concat()).trim_end().to_owned()));
+        page.lines.push(Line::from(format!("{} {}", columns::left(&row.label, 24), figures.concat()).trim_end().to_owned()));
     }
 }
 

@@ -10,6 +10,7 @@ use ratatui::widgets::Paragraph;
 use super::super::keymap::{self, Binding, Command, Scope};
 use super::super::replay;
 use super::super::state::State;
+use crate::columns;
 
 /// Kept when there is no room for all: what a first-time user needs.
 fn rank(binding: &Binding) -> u8 {
@@ -43,7 +44,7 @@ pub fn hit(state: &State, area: Rect, at: Position) -> Option<Command> {
 }
 
 fn width(binding: &Binding) -> usize {
-    binding.key.chars().count() + binding.label.chars().count() + 3
+    columns::width(binding.key) + columns::width(binding.label) + 3
 }
 
 /// The bindings that there is room for.

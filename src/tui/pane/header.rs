@@ -11,6 +11,7 @@ use super::super::state::State;
 use super::super::theme::{bar, sign};
 use super::super::watched::Watched;
 use super::cut;
+use crate::columns;
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
@@ -170,7 +171,7 @@ fn fit(spans: Vec<Span<'static>>, width: usize) -> Line<'static> {
     let mut left = width;
     let mut fitted = Vec::with_capacity(spans.len());
     for span in spans {
-        let columns = span.content.chars().count();
+        let columns = columns::width(&span.content);
         if columns > left {
             fitted.push(Span::styled(cut(&span.content, left), span.style));
             break;

@@ -14,6 +14,7 @@ use super::super::state::{Pane, State};
 use super::super::view::place_of;
 use super::super::watched::Watched;
 use super::{cut, frame_of};
+use crate::columns;
 use crate::domain::run::RunState;
 use crate::runs::{LogLine, LogSource, Place};
 
@@ -24,7 +25,7 @@ const TIME: usize = 9;
 pub fn room(state: &State) -> (usize, usize) {
     let area = place_of(state, Pane::Log).unwrap_or(Rect::new(0, 0, 80, 24));
     let width = (area.width as usize).saturating_sub(2 + gutter(state));
-    let rows = (area.height as usize).saturating_sub(2 + usize::from(status(state).is_some()));
+    let rows = (area.height as usize).saturating_sub(2 + usize::from(status(state, 0).is_some()));
     (width, rows)
 }
 
@@ -50,7 +51,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         return;
     };
     let mut left = inner;
-    if let Some(status) = status(state) {
+    if let Some(status) = status(state, inner.width as usize) {
         left.height = left.height.saturating_sub(1);
         frame.render_widget(status, Rect::new(inner.x, left.bottom(), inner.width, inner.height.min(1)));
     }
@@ -86,7 +87,7 @@ fn empty_reason(state: &State, watched: &Watched) -> String {
 }
 
 /// What is typed, marked, searched for or filtered by: the last row, where there is any of it.
-fn status(state: &State) -> Option<Line<'static>> {
+fn status(state: &State, width: usize) -> Option<Line<'static>> {
     let theme = state.theme;
     let log = &state.log;
     if let Mode::LogPrompt { prompt, text } = &state.mode {
@@ -95,9 +96,10 @@ fn status(state: &State) -> Option<Line<'static>> {
             Prompt::Filter => " only lines with: ",
             Prompt::InverseFilter => " only lines without: ",
         };
+        let room = width.saturating_sub(what.len() + 1);
         return Some(Line::from(vec![
             Span::styled(what, theme.key()),
-            Span::raw(text.clone()),
+            Span::raw(columns::end_of(text, room).to_owned()),
             Span::styled(" ", Style::new().add_modifier(Modifier::REVERSED)),
         ]));
     }

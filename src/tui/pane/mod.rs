@@ -3,6 +3,7 @@
 //! Never changes the state, and never writes outside the given area.
 
 use ratatui::Frame;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
@@ -10,6 +11,7 @@ use ratatui::widgets::{Block, BorderType, Padding};
 
 use super::settings::Field;
 use super::state::{Pane, State};
+use crate::columns::{cut, wrap};
 use crate::domain::step::Step;
 use crate::runs::RunId;
 
@@ -109,66 +111,16 @@ fn centred(area: Rect, width: u16, height: u16) -> Rect {
     Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height)
 }
 
-/// Text cut to `width` columns, with a sign where something is missing.
-fn cut(text: &str, width: usize) -> String {
-    if Span::raw(text).width() <= width {
-        return text.to_owned();
-    }
-    let mut short = String::new();
-    for c in text.chars() {
-        short.push(c);
-        // Room for the sign; a character may take two columns.
-        if Span::raw(short.as_str()).width() > width.saturating_sub(1) {
-            short.pop();
-            break;
-        }
-    }
-    if width > 0 {
-        short.push('…');
-    }
-    short
-}
-
-/// Text broken into lines of at most `width` columns, at spaces where there are any.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
-        loop {
-            let last = lines.last_mut().map_or(0, |line| line.chars().count());
-            let space = usize::from(last > 0);
-            if last + space + word.len() <= width {
-                if let Some(line) = lines.last_mut() {
-                    line.extend(std::iter::repeat_n(' ', space).chain(word));
-                }
-                break;
+/// A window over half of a wide sign leaves a space of it: the other half would push the border to the right.
+pub fn whole_signs(buffer: &mut Buffer) {
+    let area = buffer.area;
+    for row in area.rows() {
+        for x in row.x..row.right() {
+            let is_wide = |cell: &Cell| cell.symbol().len() > 1 && crate::columns::width(cell.symbol()) > 1;
+            let has_room = x + 1 < row.right() && buffer[(x + 1, row.y)].symbol() == " ";
+            if is_wide(&buffer[(x, row.y)]) && !has_room {
+                buffer[(x, row.y)].set_symbol(" ");
             }
-            if last > 0 {
-                lines.push(String::new());
-                continue;
-            }
-            if let Some(line) = lines.last_mut() {
-                line.extend(word.drain(..width));
-            }
-            lines.push(String::new());
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wrapped_lines_fit_and_lose_no_word() {
-        for width in 1..30 {
-            let text = "mpirun -np 2 /a/very/long/path/that/does/not/fit --steps 1-10";
-            let lines = wrap(text, width);
-            assert!(lines.iter().all(|line| line.chars().count() <= width), "{width}: {lines:?}");
-            let squeeze = |text: &str| text.replace(' ', "");
-            assert_eq!(squeeze(&lines.concat()), squeeze(text));
         }
     }
 }

@@ -9,6 +9,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::super::state::State;
 use super::{window_frame, wrap};
+use crate::columns;
 
 pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
     let Some(notice) = &state.notice else { return };
@@ -19,7 +20,7 @@ pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
         ("▸ ", theme.accent(), "Esc dismisses")
     };
     let width = footer.width.saturating_sub(4).min(100);
-    let longest = notice.text.chars().count().max(title.len()) as u16 + 8;
+    let longest = columns::width(&notice.text).max(title.len()) as u16 + 8;
     let width = width.min(longest);
     let lines = wrap(&notice.text, width.saturating_sub(6) as usize);
     let height = (lines.len() as u16 + 2).min(footer.y);

@@ -10,6 +10,7 @@ use ratatui::widgets::{Clear, Paragraph};
 use super::super::palette::found;
 use super::super::state::{Pane, State};
 use super::{centred, cut, window_frame};
+use crate::columns;
 
 const ROWS: usize = 14;
 const KEY: usize = 7;
@@ -33,7 +34,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State, typed: &str, chosen: u
     for (index, entry) in entries.iter().enumerate().skip(first).take(rows) {
         let pane = entry.pane().map_or("", Pane::title);
         let text = cut(&entry.text, width.saturating_sub(KEY + pane.len() + 2));
-        let fill = width.saturating_sub(KEY + text.chars().count() + pane.len() + 1);
+        let fill = width.saturating_sub(KEY + columns::width(&text) + pane.len() + 1);
         if index == chosen {
             let line = format!("{:<KEY$}{text}{:fill$}{pane} ", entry.key, "");
             lines.push(Line::styled(line, theme.cursor(true)));

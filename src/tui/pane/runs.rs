@@ -11,6 +11,7 @@ use ratatui::widgets::Paragraph;
 use super::super::state::{Pane, State};
 use super::super::theme::{bar, sign};
 use super::{Hit, cut, frame_of};
+use crate::columns;
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::speedup::Comparison;
 use crate::domain::units;
@@ -234,8 +235,8 @@ fn padded(text: &str, column: &Column, left: usize) -> String {
     if column.title == NAME {
         return format!(" {}", cut(text, left.saturating_sub(1)));
     }
-    let (text, width) = (cut(text, column.width), column.width);
-    if column.right { format!(" {text:>width$}") } else { format!(" {text:<width$}") }
+    let padded = if column.right { columns::right } else { columns::left };
+    format!(" {}", padded(text, column.width))
 }
 
 fn head(state: &State, columns: &[&Column]) -> Line<'static> {
@@ -298,7 +299,7 @@ fn published(state: &State, columns: &[&Column], width: usize, room: usize) -> V
     let narrow = |row: &&Published| row.np < 1000;
     for source in references().iter().filter(|source| source.rows.iter().any(|row| narrow(&row))) {
         let rule = cut(&format!("─ published elsewhere: {} ", source.name), width);
-        let rest = "─".repeat(width.saturating_sub(rule.chars().count()));
+        let rest = "─".repeat(width.saturating_sub(columns::width(&rule)));
         lines.push(Line::styled(format!("{rule}{rest}"), theme.warn()));
         lines.extend(source.rows.iter().filter(narrow).map(|row| {
             let mut spans = vec![Span::styled(if row.baseline { "◆" } else { " " }, theme.warn())];

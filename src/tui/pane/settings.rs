@@ -12,6 +12,7 @@ use super::super::mode::Mode;
 use super::super::settings::Field;
 use super::super::state::{Pane, State};
 use super::{Hit, cut, frame_of, wrap};
+use crate::columns;
 
 const LABEL: usize = 15;
 
@@ -51,7 +52,7 @@ fn row(state: &State, field: Field, width: usize) -> Line<'static> {
     {
         return Line::from(vec![
             Span::styled(format!(" {:<LABEL$} ", field.label()), theme.strong()),
-            Span::styled(text.clone(), theme.key()),
+            Span::styled(columns::end_of(text, width.saturating_sub(LABEL + 3)).to_owned(), theme.key()),
             Span::styled(" ", theme.key().add_modifier(Modifier::REVERSED)),
         ]);
     }
@@ -59,7 +60,7 @@ fn row(state: &State, field: Field, width: usize) -> Line<'static> {
     if state.field == field {
         let focused = state.focus == Pane::Settings && state.mode == Mode::Normal;
         let value = if focused { format!("‹ {value} ›") } else { value };
-        let line = format!(" {:<LABEL$} {value:<rest$}", field.label(), rest = width.saturating_sub(LABEL + 2));
+        let line = format!(" {:<LABEL$} {}", field.label(), columns::left(&value, width.saturating_sub(LABEL + 2)));
         return Line::styled(line, theme.cursor(focused));
     }
     Line::from(vec![Span::styled(format!(" {:<LABEL$} ", field.label()), theme.dim()), Span::raw(value)])

@@ -16,6 +16,7 @@ use super::super::super::graph::{Graph, decimals};
 use super::super::super::theme::Theme;
 use super::scale::Scale;
 use super::trace::{Trace, View};
+use crate::columns;
 use crate::domain::units;
 
 /// A run as the chart shows it.
@@ -53,7 +54,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     let theme = common.theme;
     let scale = scale(graph, log, common);
     let ticks = scale.ticks(usize::from(body.height / 3).clamp(3, 8), |tick, step| graph.tick(tick, step));
-    let gutter = ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(1).max(4) as u16;
+    let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
     let [left, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
     frame.render_widget(Paragraph::new(heading), title);
     if plot.width < 4 || plot.height < 2 {
@@ -190,7 +191,7 @@ fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Com
     let theme = common.theme;
     // In the middle below its tick, and never beyond the plot.
     let place = |x: f64, label: &str| {
-        let (column, width) = (view.column(x)?, label.chars().count() as u16);
+        let (column, width) = (view.column(x)?, columns::width(label) as u16);
         let most = axis.right().saturating_sub(width).max(axis.x);
         let at = (axis.x + column).saturating_sub(width / 2).clamp(axis.x.saturating_sub(1), most);
         Some((axis.x + column, at, at + width))

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::super::super::theme::{Theme, bar};
-use super::super::cut;
+use crate::columns;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 
 /// At this temperature GPUs begin to slow down.
@@ -17,11 +17,11 @@ const FULL_PERCENT: f64 = 97.0;
 pub type Cell = fn(Theme, &DeviceSample, usize) -> Vec<Span<'static>>;
 
 pub fn left(text: &str, width: usize, style: Style) -> Span<'static> {
-    Span::styled(format!("{:<width$}", cut(text, width)), style)
+    Span::styled(columns::left(text, width), style)
 }
 
 pub fn right(text: &str, width: usize, style: Style) -> Span<'static> {
-    Span::styled(format!("{:>width$}", cut(text, width)), style)
+    Span::styled(columns::right(text, width), style)
 }
 
 fn figure<T>(theme: Theme, reading: &Reading<T>, width: usize, style: Style, show: impl Fn(&T) -> String) -> Vec<Span<'static>> {

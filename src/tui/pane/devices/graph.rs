@@ -14,6 +14,7 @@ use super::super::super::state::State;
 use super::super::super::theme::Theme;
 use super::super::cut;
 use super::LEAST_GRAPH;
+use crate::columns;
 use crate::domain::device::Reading;
 use crate::telemetry::DeviceHistory;
 
@@ -103,7 +104,7 @@ fn legend(theme: Theme, row: Row, area: Rect) -> Line<'static> {
     let sign = if has_line { "─ " } else { "" };
     let of_memory = format!("  {sign}memory {}", percent(&row.device.memory_percent()));
     let name = format!(" {}  ", row.title());
-    let left = (area.width as usize).saturating_sub(name.chars().count() + of_use.chars().count());
+    let left = (area.width as usize).saturating_sub(columns::width(&name) + columns::width(&of_use));
     Line::from(vec![
         Span::styled(name, theme.strong()),
         Span::styled(of_use, theme.accent()),

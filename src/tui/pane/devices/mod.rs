@@ -12,6 +12,7 @@ use super::super::mode::Mode;
 use super::super::state::{Pane, State};
 use super::super::theme::Theme;
 use super::{cut, frame_of};
+use crate::columns;
 use crate::domain::device::{DeviceKind, DeviceSample, Reading};
 
 mod cells;
@@ -175,7 +176,7 @@ fn fact_line(state: &State, row: Row, width: usize) -> Line<'static> {
         Reading::Value(text) => (text.clone(), theme.strong()),
         Reading::Missing { missing } => (format!("N/A, {missing}"), theme.warn()),
     };
-    let left = width.saturating_sub(subject.chars().count());
+    let left = width.saturating_sub(columns::width(&subject));
     Line::from(vec![Span::styled(subject, theme.dim()), Span::styled(cut(&value, left), style)])
 }
 

@@ -7,11 +7,12 @@ use ratatui::text::{Line, Span};
 use super::super::super::theme::Theme;
 use super::super::cut;
 use super::cells::gib;
+use crate::columns;
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 
 pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
     let host = cut(&format!(" {} ", sample.host), width);
-    let left = width.saturating_sub(host.chars().count());
+    let left = width.saturating_sub(columns::width(&host));
     Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text(sample), left), theme.dim())])
 }
 

@@ -1,0 +1,168 @@
+//! Names in scripts with wide signs and combined letters: in every pane and window no border moves and no sign is halved.
+//!
+//! Never asks how a name reads: only where its cells lie.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::super::layout::places;
+use super::super::message::{DataInfo, Message};
+use super::super::mode::Mode;
+use super::super::pane;
+use super::super::printed::Printed;
+use super::super::runs_view::Ask;
+use super::super::samples;
+use super::super::state::{Pane, State};
+use super::picture;
+use crate::columns;
+use crate::domain::run::RunState;
+use crate::domain::step::Step;
+use crate::runs::{RunId, RunUpdate};
+
+/// Wide, combined, joined by a selector, and plain signs, so that every cut meets half of something.
+const NAME: &str = "学習率の比較 e\u{301}a\u{308}o\u{302}n 실행 🚀 長い名前のランはどこでも切れる ﾊﾞｯﾁ x";
+
+/// The same lab with wide names or with short plain ones.
+fn lab(name: &str) -> State {
+    let mut state = samples::running();
+    let mut runs = vec![samples::finished(1, 1, 1023.0), samples::finished(2, 2, 1964.0)];
+    for run in &mut runs {
+        let record = run.record.as_mut().unwrap();
+        (record.name, record.note) = (Some(name.into()), Some(name.into()));
+        (record.host, record.data_label) = (name.into(), name.into());
+        record.versions = vec![name.into()];
+    }
+    samples::say(&mut state, Message::Runs(runs));
+    samples::say(&mut state, Message::Data(DataInfo { label: name.into(), note: None }));
+    let mut sample = samples::gpu_sample();
+    sample.host = name.into();
+    for device in &mut sample.devices {
+        device.name = name.into();
+        device.processes.iter_mut().for_each(|process| process.command = name.into());
+    }
+    sample.devices[5].temperature_celsius = crate::domain::device::Reading::missing(name);
+    samples::say(&mut state, Message::Telemetry(sample));
+    let mut failed = samples::status(RunState::Failed, name);
+    failed.failed_process = Some(1);
+    failed.last_lines = vec![name.into()];
+    samples::say(&mut state, Message::Updates(RunId(2), vec![RunUpdate::Status(failed)]));
+    let line = name.repeat(5);
+    Printed::new(2).lines([(0, line.as_str()), (0, name), (1, line.as_str())]).show(&mut state);
+    state
+}
+
+/// Every pane, alone and among the others, and every window that shows names.
+fn views(name: &str) -> Vec<(String, State)> {
+    let state = lab(name);
+    let mut views = Vec::new();
+    for pane in Pane::ALL {
+        for zoom in [false, true] {
+            let mut view = State { focus: pane, zoom, ..state.clone() };
+            if pane.shares_slot() {
+                view.slot = pane;
+            }
+            views.push((format!("{pane:?}, zoomed: {zoom}"), view.clone()));
+            view.log.wraps = false;
+            views.push((format!("{pane:?} unwrapped, zoomed: {zoom}"), view));
+        }
+    }
+    let run = RunId(2);
+    let typed = || name.repeat(3);
+    let modes = [
+        Mode::Details { run, scroll: 0 },
+        Mode::Details { run, scroll: 9 },
+        Mode::Compare { run, scroll: 0 },
+        Mode::ConfirmDelete { run },
+        Mode::Device { scroll: 0 },
+        Mode::Device { scroll: 20 },
+        Mode::FilterDevices,
+        Mode::LogPrompt { prompt: super::super::log_view::Prompt::Search, text: typed() },
+        Mode::Edit { field: state.field, text: typed(), error: Some(typed()) },
+        Mode::Ask { ask: Ask::Name(run), text: typed(), error: None },
+        Mode::Palette { typed: typed(), chosen: 0 },
+        Mode::Help { scroll: 0, words: typed(), typing: true },
+        Mode::Diff { step: Step::Broadcast, mine: true, scroll: 3 },
+        Mode::Exercise { scroll: 0 },
+    ];
+    for mode in modes {
+        for slot in [Pane::Log, Pane::Devices] {
+            let mut view = State { mode: mode.clone(), slot, ..state.clone() };
+            view.exercise.path = format!("/home/{name}/main.rs");
+            view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
+            view.exercise.stage = super::super::exercise_view::Stage::Broken(typed());
+            if mode == Mode::FilterDevices {
+                view.devices.filter = typed();
+            }
+            views.push((format!("{:?} over {slot:?}", mode.kind()), view));
+        }
+    }
+    for is_error in [false, true] {
+        let notice = super::super::state::Notice { text: typed(), is_error };
+        views.push(("notice".into(), State { notice: Some(notice), ..state.clone() }));
+    }
+    let mut projector = state.clone();
+    projector.habits.projector = true;
+    views.push(("projector".into(), projector));
+    views
+}
+
+/// Wide signs have their two cells, and no cell begins with a mark that belongs to a letter before it.
+fn well_formed(buffer: &Buffer) -> Result<(), String> {
+    for row in buffer.area.rows() {
+        for x in row.x..row.right() {
+            let cell = &buffer[(x, row.y)];
+            let sign = cell.symbol();
+            if sign.graphemes(true).count() > 1 || columns::width(sign) == 0 {
+                return Err(format!("{sign:?} at {x},{}", row.y));
+            }
+            if columns::width(sign) == 2 && (x + 1 == row.right() || buffer[(x + 1, row.y)].symbol() != " ") {
+                return Err(format!("half of {sign:?} at {x},{}", row.y));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_frame(sign: &str) -> bool {
+    "│╭╮╰╯".contains(sign)
+}
+
+/// The left and right border of a pane in every row of it.
+fn borders(buffer: &Buffer, pane: Rect) -> Vec<(u16, u16)> {
+    let ends = |y| [(pane.x, y), (pane.right() - 1, y)];
+    (pane.y..pane.bottom()).flat_map(ends).filter(|at| is_frame(buffer[*at].symbol())).collect()
+}
+
+#[test]
+fn no_name_moves_a_border_or_is_left_in_halves() {
+    for (width, height) in [(80, 24), (81, 24), (120, 40), (200, 60)] {
+        for (name, mut state) in views(NAME) {
+            state.size = (width, height);
+            let terminal = picture(&state, width, height);
+            let buffer = terminal.backend().buffer();
+            well_formed(buffer).unwrap_or_else(|wrong| panic!("{name} at {width}x{height}: {wrong}\n{}", terminal.backend()));
+            let zoomed = state.zoom.then_some(state.focus);
+            let rows = pane::devices::rows(&state);
+            let places = places(Rect::new(0, 0, width, height), zoomed, state.slot, rows, &state.habits.shares).unwrap();
+            if state.habits.projector || state.notice.is_some() || state.mode != Mode::Normal {
+                continue;
+            }
+            for (pane, place) in places.panes {
+                let all = 2 * usize::from(place.height);
+                assert_eq!(borders(buffer, place).len(), all, "{pane:?} in {name} at {width}x{height}:\n{}", terminal.backend());
+            }
+        }
+    }
+}
+
+/// In ASCII a wide sign has a sign of one column and a space, so that nothing moves either.
+#[test]
+fn wide_names_keep_their_columns_in_ascii() {
+    for (name, mut state) in views(NAME) {
+        state.theme.ascii = true;
+        let terminal = picture(&state, 80, 24);
+        let buffer = terminal.backend().buffer();
+        assert!(buffer.content.iter().all(|cell| cell.symbol().len() == 1 && cell.symbol().is_ascii()), "{name}");
+    }
+}
