@@ -5,6 +5,7 @@
 mod charts;
 mod devices;
 mod exercise;
+mod footer;
 mod habits;
 mod keys;
 mod lessons;

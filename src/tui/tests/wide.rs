@@ -2,6 +2,8 @@
 //!
 //! Never asks how a name reads: only where its cells lie.
 
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_segmentation::UnicodeSegmentation;
@@ -14,6 +16,7 @@ use super::super::printed::Printed;
 use super::super::runs_view::Ask;
 use super::super::samples;
 use super::super::state::{Pane, State};
+use super::super::view;
 use super::picture;
 use crate::columns;
 use crate::domain::run::RunState;
@@ -47,8 +50,10 @@ fn lab(name: &str) -> State {
     failed.failed_process = Some(1);
     failed.last_lines = vec![name.into()];
     samples::say(&mut state, Message::Updates(RunId(2), vec![RunUpdate::Status(failed)]));
-    let line = name.repeat(5);
-    Printed::new(2).lines([(0, line.as_str()), (0, name), (1, line.as_str())]).show(&mut state);
+    // Wherever a border crosses them, it meets the middle of a sign in every other line.
+    let [even, odd] = ["", "x"].map(|first| format!("{first}{}", "学".repeat(90)));
+    let lines = (0..30).flat_map(|_| [(1, even.as_str()), (1, odd.as_str()), (1, name)]);
+    Printed::new(2).lines(lines).show(&mut state);
     state
 }
 
@@ -87,7 +92,7 @@ fn views(name: &str) -> Vec<(String, State)> {
     ];
     for mode in modes {
         for slot in [Pane::Log, Pane::Devices] {
-            let mut view = State { mode: mode.clone(), slot, ..state.clone() };
+            let mut view = State { mode: mode.clone(), slot, focus: slot, zoom: true, ..state.clone() };
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
             view.exercise.stage = super::super::exercise_view::Stage::Broken(typed());
@@ -124,6 +129,13 @@ fn well_formed(buffer: &Buffer) -> Result<(), String> {
     Ok(())
 }
 
+/// The terminal, and what it was asked to show: it leaves out what lies under the second half of a sign.
+fn drawn(state: &State, width: u16, height: u16) -> (Terminal<TestBackend>, Buffer) {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let drawn = terminal.draw(|frame| view::draw(frame, state)).unwrap().buffer.clone();
+    (terminal, drawn)
+}
+
 fn is_frame(sign: &str) -> bool {
     "│╭╮╰╯".contains(sign)
 }
@@ -139,9 +151,9 @@ fn no_name_moves_a_border_or_is_left_in_halves() {
     for (width, height) in [(80, 24), (81, 24), (120, 40), (200, 60)] {
         for (name, mut state) in views(NAME) {
             state.size = (width, height);
-            let terminal = picture(&state, width, height);
+            let (terminal, drawn) = drawn(&state, width, height);
             let buffer = terminal.backend().buffer();
-            well_formed(buffer).unwrap_or_else(|wrong| panic!("{name} at {width}x{height}: {wrong}\n{}", terminal.backend()));
+            well_formed(&drawn).unwrap_or_else(|wrong| panic!("{name} at {width}x{height}: {wrong}\n{}", terminal.backend()));
             let zoomed = state.zoom.then_some(state.focus);
             let rows = pane::devices::rows(&state);
             let places = places(Rect::new(0, 0, width, height), zoomed, state.slot, rows, &state.habits.shares).unwrap();
@@ -154,6 +166,21 @@ fn no_name_moves_a_border_or_is_left_in_halves() {
             }
         }
     }
+}
+
+/// What stands behind a name in a table stands where it did.
+#[test]
+fn columns_stay_in_line_behind_wide_names() {
+    let places = |name: &str| {
+        let state = State { focus: Pane::Devices, slot: Pane::Devices, zoom: true, ..lab(name) };
+        let terminal = picture(&state, 120, 40);
+        let buffer = terminal.backend().buffer();
+        let signs = buffer.area.positions().filter(|at| ["°", "█", "%"].contains(&buffer[*at].symbol()));
+        // The table, not the graphs below it.
+        signs.filter(|at| at.y < 12).map(|at| (at.x, at.y)).collect::<Vec<_>>()
+    };
+    assert_eq!(places(NAME), places("plain"));
+    assert!(places(NAME).len() > 30);
 }
 
 /// In ASCII a wide sign has a sign of one column and a space, so that nothing moves either.
