@@ -159,6 +159,12 @@ pub fn reach(state: &State) -> Reach {
     Reach { end, furthest, newest: own.unwrap_or(furthest) }
 }
 
+/// Where a pointer says.
+pub fn put_cursor(state: &mut State, x: f64) {
+    let reach = reach(state);
+    state.chart_view.range.put_cursor(x, reach);
+}
+
 /// What the keys of the chart do.
 pub fn obey(state: &mut State, command: Command) {
     let reach = reach(state);

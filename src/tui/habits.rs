@@ -9,13 +9,20 @@ use super::kept::Kept;
 use super::layout::{Shares, Split};
 use super::state::State;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dragged {
+    Border(Split),
+    /// The cursor of the chart.
+    Cursor,
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Habits {
     pub config: Config,
     /// Where borders were dragged to.
     pub shares: Shares,
-    /// The border under the pressed button.
-    pub dragged: Option<Split>,
+    /// What the pressed button holds.
+    pub dragged: Option<Dragged>,
     /// The terminal tells the mouse to the lab; released, it selects text as ever.
     pub mouse: bool,
     /// Large step and speed-up, for the last row of a lecture hall.

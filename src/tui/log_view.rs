@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
+use super::log_rows::{Row, sideways, wrapped};
 use super::state::State;
-use crate::columns::fitting;
+use crate::columns;
 use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place};
 
 /// Which lines the log shows.
@@ -64,6 +65,9 @@ pub enum LogCommand {
     NextMatch,
     PreviousMatch,
     Wrap,
+    /// Sideways, where lines are cut.
+    Leftwards,
+    Rightwards,
     Times,
     /// Begin or end to mark lines.
     Mark,
@@ -81,6 +85,15 @@ pub enum Prompt {
     InverseFilter,
 }
 
+/// What was typed there, as a pattern; nothing typed is none.
+pub fn pattern(text: &str, regex: bool) -> Result<Option<Pattern>, String> {
+    match (text, regex) {
+        ("", _) => Ok(None),
+        (text, false) => Ok(Some(Pattern::new(text))),
+        (text, true) => Pattern::regex(text).map(Some),
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct LogView {
     pub tab: LogTab,
@@ -91,6 +104,8 @@ pub struct LogView {
     /// The match that one is at.
     pub found: Option<Found>,
     pub wraps: bool,
+    /// Columns of the lines that are out of sight on the left, where lines are cut.
+    pub left: usize,
     pub shows_times: bool,
     /// Shown lines that are marked: where the marking began, and where it is.
     pub marked: Option<(usize, usize)>,
@@ -108,23 +123,13 @@ impl Default for LogView {
             search: None,
             found: None,
             wraps: true,
+            left: 0,
             shows_times: false,
             marked: None,
             page: LogPage { done: 0.0, ..LogPage::default() },
             asked: 0,
         }
     }
-}
-
-/// A row of the pane: a piece of a line of the page.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// Index in the page.
-    pub index: usize,
-    /// Bytes of its text.
-    pub piece: Range<usize>,
-    /// Text goes on to the right of the pane.
-    pub is_cut: bool,
 }
 
 impl LogView {
@@ -174,15 +179,11 @@ impl LogView {
         let lines = &self.page.lines;
         let pieces = |index: usize| -> Vec<Row> {
             let text = lines[index].text.as_str();
-            let (pieces, is_cut) = match self.wraps {
-                true => (wrapped(text, width), false),
-                false => {
-                    let is_cut = fitting(text, width) < text.len();
-                    let end = fitting(text, width.saturating_sub(usize::from(is_cut)));
-                    (std::iter::once(0..end).collect(), is_cut)
-                }
-            };
-            pieces.into_iter().map(|piece| Row { index, piece, is_cut }).collect()
+            if !self.wraps {
+                return vec![Row { index, ..sideways(text, self.left, width) }];
+            }
+            let row = |piece: Range<usize>| Row { index, is_first: piece.start == 0, piece, ..Row::default() };
+            wrapped(text, width).into_iter().map(row).collect()
         };
         match self.place {
             Place::Line(top) => {
@@ -230,51 +231,40 @@ impl LogView {
         }
     }
 
+    /// Scrolls cut lines sideways, by half of what is to be seen and no further than the longest line.
+    pub fn turn_sideways(&mut self, rightwards: bool, width: usize, height: usize) {
+        let step = (width / 2).max(1);
+        if !rightwards {
+            self.left = self.left.saturating_sub(step);
+            return;
+        }
+        let rows = self.rows(width, height);
+        let longest = rows.iter().map(|row| columns::width(&self.page.lines[row.index].text)).max().unwrap_or(0);
+        self.left = (self.left + step).min(longest.saturating_sub(width).max(self.left));
+    }
+
+    /// Brings what is found in a line into sight, where lines are cut.
+    pub fn reveal(&mut self, shown: usize, width: usize) {
+        let place = self.line(shown).zip(self.search.as_ref()).and_then(|(line, pattern)| {
+            let place = pattern.places(&line.text).into_iter().next()?;
+            Some(columns::width(&line.text[..place.start])..columns::width(&line.text[..place.end]))
+        });
+        let Some(place) = place.filter(|_| !self.wraps) else { return };
+        // The outer columns may say that the line goes on.
+        let is_in_sight = place.end < self.left + width && (place.start > self.left || self.left == 0);
+        if !is_in_sight {
+            self.left = if place.end < width { 0 } else { place.start.saturating_sub(width / 3) };
+        }
+    }
+
     pub fn line(&self, shown: usize) -> Option<&LogLine> {
         self.page.lines.get(shown.checked_sub(self.page.first)?)
-    }
-}
-
-/// Pieces of at most `width` columns, broken behind spaces where there are any; nothing is left out.
-pub fn wrapped(text: &str, width: usize) -> Vec<Range<usize>> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    loop {
-        let end = start + fitting(&text[start..], width.max(2));
-        if end == text.len() {
-            pieces.push(start..end);
-            return pieces;
-        }
-        // Not so early that most of the row stays empty.
-        let space = text[start..end].rfind(' ').map(|place| start + place + 1).filter(|place| place - start > (end - start) / 2);
-        let end = space.unwrap_or(end);
-        pieces.push(start..end);
-        start = end;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns;
-
-    #[test]
-    fn wrapped_pieces_fit_and_lose_nothing() {
-        for text in [
-            "",
-            "    indented   and spaced",
-            "日本語の長い行はどこでも折れる",
-            "mpirun -np 2 /a/path/that/does/not/fit",
-            "a\u{301}e\u{301}",
-        ] {
-            for width in 2..24 {
-                let pieces = wrapped(text, width);
-                let whole: String = pieces.iter().map(|piece| &text[piece.clone()]).collect();
-                assert_eq!(whole, text);
-                assert!(pieces.iter().all(|piece| columns::width(&text[piece.clone()]) <= width), "{width}: {pieces:?}");
-            }
-        }
-    }
 
     #[test]
     fn an_answer_to_something_else_is_not_taken() {

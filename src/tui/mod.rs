@@ -19,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+mod ask;
 mod chart_range;
 mod chart_view;
 pub mod config;
@@ -33,6 +34,7 @@ mod kept;
 mod keymap;
 mod layout;
 mod lend;
+mod log_rows;
 mod log_thread;
 mod log_view;
 mod looks;

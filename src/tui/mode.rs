@@ -2,8 +2,7 @@
 //!
 //! Never more than one window at a time.
 
-use super::log_view::Prompt;
-use super::runs_view::Ask;
+use super::ask::Ask;
 use super::settings::Field;
 use crate::domain::step::Step;
 use crate::runs::RunId;
@@ -17,11 +16,6 @@ pub enum Mode {
         text: String,
         /// Why the text is no value, if it is none.
         error: Option<String>,
-    },
-    /// What the log is searched for or filtered by is being typed.
-    LogPrompt {
-        prompt: Prompt,
-        text: String,
     },
     Help {
         scroll: usize,
@@ -39,8 +33,6 @@ pub enum Mode {
         run: RunId,
         scroll: usize,
     },
-    /// What the devices pane shows is typed.
-    FilterDevices,
     /// All about the device under the cursor.
     Device {
         scroll: usize,
@@ -112,12 +104,10 @@ pub enum ModeKind {
     /// As normal, with the keys of the player before all others.
     Replay,
     Edit,
-    LogPrompt,
     Help,
     HelpSearch,
     Palette,
     Details,
-    FilterDevices,
     Device,
     Lesson,
     Diff,
@@ -147,11 +137,9 @@ impl Mode {
             Mode::Normal => ModeKind::Normal,
             Mode::Edit { .. } => ModeKind::Edit,
             Mode::Help { typing: true, .. } => ModeKind::HelpSearch,
-            Mode::LogPrompt { .. } => ModeKind::LogPrompt,
             Mode::Help { .. } => ModeKind::Help,
             Mode::Palette { .. } => ModeKind::Palette,
             Mode::Details { .. } => ModeKind::Details,
-            Mode::FilterDevices => ModeKind::FilterDevices,
             Mode::Device { .. } => ModeKind::Device,
             Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Diff { .. } => ModeKind::Diff,

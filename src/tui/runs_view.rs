@@ -32,19 +32,6 @@ impl RunsView {
     }
 }
 
-/// What the line is for that is being typed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
-    /// Words that runs have to fit; what stood there before comes back with Escape.
-    Filter {
-        before: String,
-    },
-    Name(RunId),
-    Note(RunId),
-    /// The file that the shown runs are written to.
-    Export,
-}
-
 /// What is to be done in the run folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {

@@ -3,6 +3,7 @@
 //! Never a terminal: `tests/screen.rs` has the real one.
 
 mod charts;
+mod clicks;
 mod devices;
 mod exercise;
 mod footer;
@@ -10,6 +11,7 @@ mod habits;
 mod keys;
 mod lessons;
 mod log;
+mod log_lines;
 mod looks;
 mod mouse;
 mod notices;

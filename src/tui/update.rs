@@ -2,6 +2,7 @@
 //!
 //! Never does I/O, reads a clock or waits.
 
+mod ask;
 mod command;
 mod devices;
 mod exercise;
@@ -15,7 +16,7 @@ mod series;
 mod typed;
 mod window;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::chart_view;
 use super::effect::Effect;
@@ -35,12 +36,7 @@ use crate::runs::{RunId, RunSummary, RunUpdate};
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     match message {
         Message::Key(key) => press(state, key),
-        Message::Mouse(event) => {
-            if matches!(event.kind, MouseEventKind::Down(_)) {
-                state.forget_news();
-            }
-            mouse::obey(state, event)
-        }
+        Message::Mouse(event) => mouse::obey(state, event),
         Message::Background(background) => {
             state.theme.background = background;
             Vec::new()

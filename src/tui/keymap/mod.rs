@@ -105,6 +105,8 @@ pub enum Command {
     Insert(char),
     Erase,
     Clear,
+    /// Typing: text as it stands, or a regular expression.
+    Regex,
     Copy,
     Log(LogCommand),
     /// Devices and runs: the next order, and words that a row has to fit.
@@ -187,12 +189,10 @@ static TABLES: &[&[Binding]] = &[
     windows::EVERYWHERE,
     windows::PAGES,
     windows::EDIT,
-    windows::LOG_PROMPT,
     windows::HELP,
     windows::HELP_SEARCH,
     windows::PALETTE,
     windows::DETAILS,
-    windows::FILTER_DEVICES,
     windows::DEVICE,
     windows::LESSON,
     windows::DIFF,

@@ -44,14 +44,6 @@ pub static REPLAY: &[Binding] = &[
     row(Window(ModeKind::Replay), &[Char('-'), Char('_')], C::Player(P::Slower), "", "", ""),
 ];
 
-pub static LOG_PROMPT: &[Binding] = &[
-    row(Window(ModeKind::LogPrompt), ENTER, C::Accept, "Enter", "go", ""),
-    row(Window(ModeKind::LogPrompt), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "leave as it was", ""),
-    row(Window(ModeKind::LogPrompt), &[Code(K::Backspace)], C::Erase, "", "", ""),
-    row(Window(ModeKind::LogPrompt), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
-    row(Window(ModeKind::LogPrompt), &[On::Text], C::Insert(' '), "", "", ""),
-];
-
 pub static HELP: &[Binding] = &[
     row(Window(ModeKind::Help), &[Char('/')], C::SearchHelp, "/", "search", ""),
     row(Window(ModeKind::Help), &[Code(K::Esc), Char('?'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
@@ -82,14 +74,6 @@ pub static DETAILS: &[Binding] = &[
     row(Window(ModeKind::Details), &[Char('b')], C::Baseline, "b", "baseline", "make it the baseline"),
     row(Window(ModeKind::Details), &[Char('c')], C::Continue, "c", "continue", "train it for more epochs"),
     row(Window(ModeKind::Details), &[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
-];
-
-pub static FILTER_DEVICES: &[Binding] = &[
-    row(Window(ModeKind::FilterDevices), ENTER, C::Accept, "Enter", "keep", "keep the filter"),
-    row(Window(ModeKind::FilterDevices), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "show all", "show all devices again"),
-    row(Window(ModeKind::FilterDevices), &[Code(K::Backspace)], C::Erase, "", "", ""),
-    row(Window(ModeKind::FilterDevices), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
-    row(Window(ModeKind::FilterDevices), &[On::Text], C::Insert(' '), "", "", ""),
 ];
 
 pub static DEVICE: &[Binding] =
@@ -168,11 +152,13 @@ pub static COMPARE: &[Binding] = &[
     row(Window(ModeKind::Compare), &[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
 
+/// The line at the foot of the screen, whatever it is typed for: it names its own keys.
 pub static ASK: &[Binding] = &[
     row(Window(ModeKind::Ask), ENTER, C::Accept, "Enter", "take over", ""),
     row(Window(ModeKind::Ask), &[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "leave", ""),
     row(Window(ModeKind::Ask), &[Code(K::Backspace)], C::Erase, "", "", ""),
     row(Window(ModeKind::Ask), &[Ctrl('u')], C::Clear, "Ctrl-U", "clear", ""),
+    row(Window(ModeKind::Ask), &[Ctrl('r')], C::Regex, "", "", ""),
     row(Window(ModeKind::Ask), &[On::Text], C::Insert(' '), "", "", ""),
 ];
 

@@ -1,51 +1,78 @@
-//! The line that is typed at the foot of the screen: a filter, a name, a note, a file.
+//! The line that is typed at the foot of the screen: a search, a filter, a name, a note, a file.
 //!
 //! Never covers what it changes.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::Modifier;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
+use super::super::ask::Ask;
+use super::super::keymap::Command;
 use super::super::mode::Mode;
-use super::super::runs_view::Ask;
 use super::super::state::State;
-use crate::columns;
+use crate::columns::{self, cut};
+
+/// What is typed keeps so many columns beside an error.
+const LEAST: usize = 12;
 
 pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
-    let Mode::Ask { ask, text, error } = &state.mode else { return };
-    let theme = state.theme;
-    let (label, hint) = match ask {
-        Ask::Filter { .. } => ("Filter".to_owned(), found(state)),
-        Ask::Name(run) => (format!("Name of run {run}"), "empty takes it away".to_owned()),
-        Ask::Note(run) => (format!("Note on run {run}"), "empty takes it away".to_owned()),
-        Ask::Export => ("Export to".to_owned(), ".md .csv .json .svg".to_owned()),
-    };
-    let (hint, style) = match error {
-        Some(error) => (format!("! {error}"), theme.warn()),
-        None => (format!("Enter take over  Esc leave  {hint}"), theme.dim()),
-    };
-    let label = format!(" {label}: ");
-    let hint_width = columns::width(&hint) + 3;
-    let width = footer.width as usize;
-    // What is typed goes before any hint.
-    let room = width.saturating_sub(columns::width(&label) + 1);
-    let hint_fits = columns::width(text) + hint_width <= room || error.is_some();
-    let room = if hint_fits { room.saturating_sub(hint_width).max(8) } else { room };
-    let mut spans = vec![
-        Span::styled(label, theme.strong()),
-        Span::styled(columns::end_of(text, room).to_owned(), theme.key()),
-        Span::styled(" ", theme.key().add_modifier(Modifier::REVERSED)),
-    ];
-    if hint_fits {
-        spans.push(Span::styled(format!("  {hint}"), style));
+    let parts = parts(state, footer.width as usize);
+    if !parts.is_empty() {
+        frame.render_widget(Clear, footer);
+        frame.render_widget(Paragraph::new(Line::from_iter(parts.into_iter().map(|(_, span)| span))), footer);
     }
-    frame.render_widget(Clear, footer);
-    frame.render_widget(Paragraph::new(Line::from(spans)), footer);
 }
 
-fn found(state: &State) -> String {
-    let shown = state.runs_view.shown(&state.runs).len();
-    format!("{shown} of {} fit  (np:2  failed  !name:old)", state.runs.len())
+/// What a click on the line asks for; `None` while nothing is typed there.
+pub fn hit(state: &State, footer: Rect, at: Position) -> Option<Option<Command>> {
+    let parts = parts(state, footer.width as usize);
+    let mut from = footer.x as usize;
+    let hit = parts.iter().find(|(_, span)| {
+        from += span.width();
+        usize::from(at.x) < from
+    });
+    (!parts.is_empty()).then(|| hit.and_then(|(command, _)| *command))
+}
+
+/// From left to right, with what each answers to a click. Empty while nothing is typed.
+fn parts(state: &State, width: usize) -> Vec<(Option<Command>, Span<'static>)> {
+    let Mode::Ask { ask, text, error } = &state.mode else { return Vec::new() };
+    let theme = state.theme;
+    let label = format!(" {}: ", ask.label());
+    // What is typed goes before any hint, and an error before what does not end there.
+    let room = width.saturating_sub(columns::width(&label) + 1);
+    let wide = columns::width(text);
+    let (hints, room) = match error {
+        Some(error) => {
+            let typed = room.saturating_sub(columns::width(error) + 4).clamp(wide.min(LEAST), wide.max(LEAST)).min(room);
+            let error = cut(&format!("  ! {error}"), room.saturating_sub(typed.min(wide)));
+            (vec![(None, Span::styled(error, theme.warn()))], typed)
+        }
+        None => {
+            let hints = hints(state, ask, theme.dim());
+            let fit = wide + hints.iter().map(|(_, span)| span.width()).sum::<usize>() <= room;
+            (if fit { hints } else { Vec::new() }, room)
+        }
+    };
+    let mut parts = vec![
+        (None, Span::styled(label, theme.strong())),
+        (None, Span::styled(columns::end_of(text, room).to_owned(), theme.key())),
+        (None, Span::styled(" ", theme.key().add_modifier(Modifier::REVERSED))),
+    ];
+    parts.extend(hints);
+    parts
+}
+
+fn hints(state: &State, ask: &Ask, style: Style) -> Vec<(Option<Command>, Span<'static>)> {
+    let [enter, escape] = ask.answers();
+    let key = |command, words: String| (Some(command), Span::styled(format!("  {words}"), style));
+    let mut hints = vec![key(Command::Accept, format!("Enter {enter}")), key(Command::Back, format!("Esc {escape}"))];
+    if let Ask::Log { regex, .. } = ask {
+        let other = if *regex { "plain text" } else { "regular expression" };
+        hints.push(key(Command::Regex, format!("Ctrl-R {other}")));
+    }
+    hints.push((None, Span::styled(format!("  {}", ask.hint(state)), style)));
+    hints
 }

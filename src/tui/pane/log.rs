@@ -3,20 +3,19 @@
 //! Never draws a line that `runs::safe` has not seen.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::log_view::{Prompt, Row, tabs};
-use super::super::mode::Mode;
+use super::super::log_rows::Row;
+use super::super::log_view::{LogTab, tabs};
 use super::super::state::{Pane, State};
 use super::super::view::place_of;
 use super::super::watched::Watched;
 use super::{cut, frame_of};
-use crate::columns;
 use crate::domain::run::RunState;
-use crate::runs::{LogLine, LogSource, Place};
+use crate::runs::{LogLine, LogSource, Pattern, Place};
 
 /// Columns of a time before its line.
 const TIME: usize = 9;
@@ -25,7 +24,7 @@ const TIME: usize = 9;
 pub fn room(state: &State) -> (usize, usize) {
     let area = place_of(state, Pane::Log).unwrap_or(Rect::new(0, 0, 80, 24));
     let width = (area.width as usize).saturating_sub(2 + gutter(state));
-    let rows = (area.height as usize).saturating_sub(2 + usize::from(status(state, 0).is_some()));
+    let rows = (area.height as usize).saturating_sub(2 + usize::from(status(state).is_some()));
     (width, rows)
 }
 
@@ -51,7 +50,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         return;
     };
     let mut left = inner;
-    if let Some(status) = status(state, inner.width as usize) {
+    if let Some(status) = status(state) {
         left.height = left.height.saturating_sub(1);
         frame.render_widget(status, Rect::new(inner.x, left.bottom(), inner.width, inner.height.min(1)));
     }
@@ -64,14 +63,21 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     frame.render_widget(Paragraph::new(lines), left);
 }
 
-/// On the lower border: that the view stays, or how a failed run is looked into.
+/// On the lower border: that the view stays or lies sideways, or how a failed run is looked into.
 fn hint(state: &State) -> Option<Line<'static>> {
     let theme = state.theme;
     let has_failed = state.watched.as_ref().and_then(Watched::state) == Some(RunState::Failed);
-    if state.log.place != Place::End {
-        return Some(Line::styled(" staying, End follows ", theme.warn()));
+    let mut spans = Vec::new();
+    if !state.log.wraps {
+        let from = if state.log.left > 0 { format!("from column {} ", state.log.left + 1) } else { "sideways ".to_owned() };
+        spans.extend([Span::styled(" , . ", theme.key()), Span::styled(from, theme.dim())]);
     }
-    has_failed.then(|| Line::from(vec![Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]))
+    if state.log.place != Place::End {
+        spans.push(Span::styled(" staying, End follows ", theme.warn()));
+    } else if has_failed {
+        spans.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
+    }
+    (!spans.is_empty()).then(|| Line::from(spans))
 }
 
 fn empty_reason(state: &State, watched: &Watched) -> String {
@@ -79,30 +85,19 @@ fn empty_reason(state: &State, watched: &Watched) -> String {
     let is_over = watched.state().is_some_and(RunState::is_over);
     match (log.is_current() && log.page.done >= 1.0, &log.filter) {
         (false, _) => " reading …".to_owned(),
-        (true, Some(filter)) if filter.inverse => format!(" no line without “{}”", filter.pattern.text()),
-        (true, Some(filter)) => format!(" no line with “{}”", filter.pattern.text()),
+        (true, Some(filter)) if filter.inverse => {
+            format!(" no line without {}“{}”", kind(&filter.pattern), filter.pattern.text())
+        }
+        (true, Some(filter)) => format!(" no line with {}“{}”", kind(&filter.pattern), filter.pattern.text()),
         (true, None) if is_over => " this process printed nothing".to_owned(),
         (true, None) => " nothing printed yet".to_owned(),
     }
 }
 
-/// What is typed, marked, searched for or filtered by: the last row, where there is any of it.
-fn status(state: &State, width: usize) -> Option<Line<'static>> {
+/// What is marked, searched for or filtered by: the last row, where there is any of it.
+fn status(state: &State) -> Option<Line<'static>> {
     let theme = state.theme;
     let log = &state.log;
-    if let Mode::LogPrompt { prompt, text } = &state.mode {
-        let what = match prompt {
-            Prompt::Search => " search: ",
-            Prompt::Filter => " only lines with: ",
-            Prompt::InverseFilter => " only lines without: ",
-        };
-        let room = width.saturating_sub(what.len() + 1);
-        return Some(Line::from(vec![
-            Span::styled(what, theme.key()),
-            Span::raw(columns::end_of(text, room).to_owned()),
-            Span::styled(" ", Style::new().add_modifier(Modifier::REVERSED)),
-        ]));
-    }
     let mut spans = Vec::new();
     if let Some(marked) = log.marked_lines() {
         let lines = marked.end - marked.start;
@@ -117,42 +112,64 @@ fn status(state: &State, width: usize) -> Option<Line<'static>> {
             (None, true) if found == 0 => "no match ".to_owned(),
             (None, true) => format!("{found} matches "),
         };
-        spans.push(Span::styled(format!(" /{} ", cut(pattern.text(), 16)), theme.key()));
+        spans.push(Span::styled(format!(" {}/{} ", kind(pattern), cut(pattern.text(), 16)), theme.key()));
         spans.push(Span::styled(count, if found == 0 && log.page.done >= 1.0 { theme.warn() } else { theme.text() }));
     }
     if let Some(filter) = &log.filter {
         let how = if filter.inverse { "without" } else { "with" };
-        spans.push(Span::styled(format!(" only {how} “{}”", cut(filter.pattern.text(), 16)), theme.warn()));
+        spans.push(Span::styled(
+            format!(" only {how} {}“{}”", kind(&filter.pattern), cut(filter.pattern.text(), 16)),
+            theme.warn(),
+        ));
         spans.push(Span::styled(format!(" {} ", log.page.shown), theme.dim()));
     }
     (!spans.is_empty()).then(|| Line::from(spans))
 }
 
+fn kind(pattern: &Pattern) -> &'static str {
+    if pattern.is_regex() { "regex " } else { "" }
+}
+
 /// As many tabs as fit, the chosen one always among them.
-fn tab_titles(state: &State, width: usize) -> Vec<Span<'static>> {
-    let theme = state.theme;
+fn tabs_that_fit(state: &State, width: usize) -> Vec<LogTab> {
     let tabs = tabs(state);
     let chosen = tabs.iter().position(|tab| *tab == state.log.tab).unwrap_or(0);
     let room = width.saturating_sub(12);
+    let wide = |tab: &LogTab| tab.name().len() + 3;
     let mut first = 0;
-    while first < chosen && tabs[first..=chosen].iter().map(|tab| tab.name().len() + 3).sum::<usize>() > room {
+    while first < chosen && tabs[first..=chosen].iter().map(wide).sum::<usize>() > room {
         first += 1;
     }
-    let mut spans = Vec::new();
     let mut used = 0;
-    for (index, tab) in tabs.iter().enumerate().skip(first) {
-        let name = tab.name();
-        used += name.len() + 3;
-        if used > room {
-            break;
-        }
-        if index > first {
+    let fits = |tab: &LogTab| {
+        used += wide(tab);
+        used <= room
+    };
+    tabs.into_iter().skip(first).take_while(fits).collect()
+}
+
+fn tab_titles(state: &State, width: usize) -> Vec<Span<'static>> {
+    let theme = state.theme;
+    let mut spans = Vec::new();
+    for tab in tabs_that_fit(state, width) {
+        if !spans.is_empty() {
             spans.push(Span::styled("│", theme.dim()));
         }
-        let style = if index == chosen { theme.key().add_modifier(Modifier::UNDERLINED) } else { theme.dim() };
-        spans.extend([Span::raw(" "), Span::styled(name, style), Span::raw(" ")]);
+        let style = if tab == state.log.tab { theme.key().add_modifier(Modifier::UNDERLINED) } else { theme.dim() };
+        spans.extend([Span::raw(" "), Span::styled(tab.name(), style), Span::raw(" ")]);
     }
     spans
+}
+
+/// The tab under the pointer.
+pub fn tab_hit(state: &State, area: Rect, at: Position) -> Option<LogTab> {
+    // Behind the corner and the title with a space on either side.
+    let mut from = area.x + Pane::Log.title().len() as u16 + 3;
+    tabs_that_fit(state, area.width as usize).into_iter().find(|tab| {
+        let place = Rect::new(from, area.y, tab.name().len() as u16 + 2, 1);
+        from = place.right() + 1;
+        place.contains(at)
+    })
 }
 
 /// Columns before the text: a sign, the time, the writer.
@@ -170,7 +187,7 @@ fn line(state: &State, watched: &Watched, row: &Row) -> Line<'static> {
     let (theme, log) = (state.theme, &state.log);
     let line = &log.page.lines[row.index];
     let shown = log.page.first + row.index;
-    let is_first = row.piece.start == 0;
+    let is_first = row.is_first;
     let sign = match () {
         () if log.marked_lines().is_some_and(|marked| marked.contains(&shown)) => Span::styled("┃", theme.accent()),
         () if log.found.is_some_and(|found| found.line == shown) && is_first => Span::styled("▸", theme.key()),
@@ -192,11 +209,11 @@ fn line(state: &State, watched: &Watched, row: &Row) -> Line<'static> {
         });
     }
     let style = if blames(watched, line) { theme.warn() } else { theme.text() };
+    let more = Span::styled("…", theme.dim());
+    spans.extend(row.before.then(|| more.clone()));
+    spans.push(Span::raw(" ".repeat(row.pad)));
     spans.extend(highlighted(state, line, row, style));
-    if row.is_cut {
-        // The last column says that there is more.
-        spans.push(Span::styled("…", theme.dim()));
-    }
+    spans.extend(row.after.then_some(more));
     Line::from(spans)
 }
 

@@ -9,7 +9,9 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
 
-use super::settings::Field;
+use super::graph::Graph;
+use super::log_view::LogTab;
+use super::settings::{Direction, Field};
 use super::state::{Pane, State};
 use crate::columns::{cut, wrap};
 use crate::domain::step::Step;
@@ -47,20 +49,38 @@ pub enum Hit {
         mark: bool,
     },
     Field(Field),
+    /// An arrow beside the value of the chosen setting.
+    Change(Direction),
     Run(RunId),
+    /// The title of a column of the runs.
+    RunsTitle(&'static str),
+    /// By its place among the shown.
+    Device(usize),
+    /// A graph of the chart, and where along its curves.
+    Graph {
+        graph: Graph,
+        x: Option<f64>,
+    },
+    Tab(LogTab),
 }
 
 /// What a click at `at` means in a pane drawn in `area`. A pane without an answer just gets the focus.
 pub fn hit(state: &State, pane: Pane, area: Rect, at: Position) -> Option<Hit> {
     let inner = area.inner(Margin::new(1, 1));
     if !inner.contains(at) {
-        return None;
+        return match pane {
+            Pane::Log => log::tab_hit(state, area, at).map(Hit::Tab),
+            Pane::Chart => chart::legend_hit(state, area, at).map(Hit::Run),
+            _ => None,
+        };
     }
     match pane {
         Pane::Steps => steps::hit(inner, at),
         Pane::Settings => settings::hit(state, inner, at),
         Pane::Runs => runs::hit(state, inner, at),
-        Pane::Devices | Pane::Chart | Pane::Log => None,
+        Pane::Devices => devices::hit(state, inner, at),
+        Pane::Chart => chart::hit(state, inner, at),
+        Pane::Log => None,
     }
 }
 

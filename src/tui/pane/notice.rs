@@ -3,33 +3,43 @@
 //! Never ends the program.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::super::state::State;
+use super::super::state::{Notice, State};
 use super::{window_frame, wrap};
 use crate::columns;
+
+/// Where it stands, and its text in lines.
+fn laid_out(footer: Rect, notice: &Notice) -> (Rect, Vec<String>) {
+    let width = footer.width.saturating_sub(4).min(100);
+    let longest = columns::width(&notice.text).max(title(notice).len()) as u16 + 8;
+    let width = width.min(longest);
+    let lines = wrap(&notice.text, width.saturating_sub(6) as usize);
+    let height = (lines.len() as u16 + 2).min(footer.y);
+    (Rect::new(footer.x + footer.width.saturating_sub(width + 1), footer.y - height, width, height), lines)
+}
+
+fn title(notice: &Notice) -> &'static str {
+    if notice.is_error { "Problem, Esc dismisses" } else { "Esc dismisses" }
+}
+
+/// The pointer is on it.
+pub fn hit(state: &State, footer: Rect, at: Position) -> bool {
+    state.notice.as_ref().is_some_and(|notice| laid_out(footer, notice).0.contains(at))
+}
 
 pub fn draw(frame: &mut Frame, footer: Rect, state: &State) {
     let Some(notice) = &state.notice else { return };
     let theme = state.theme;
-    let (sign, style, title) = if notice.is_error {
-        ("✗ ", theme.warn(), "Problem, Esc dismisses")
-    } else {
-        ("▸ ", theme.accent(), "Esc dismisses")
-    };
-    let width = footer.width.saturating_sub(4).min(100);
-    let longest = columns::width(&notice.text).max(title.len()) as u16 + 8;
-    let width = width.min(longest);
-    let lines = wrap(&notice.text, width.saturating_sub(6) as usize);
-    let height = (lines.len() as u16 + 2).min(footer.y);
-    let place = Rect::new(footer.x + footer.width.saturating_sub(width + 1), footer.y - height, width, height);
+    let (sign, style) = if notice.is_error { ("✗ ", theme.warn()) } else { ("▸ ", theme.accent()) };
+    let (place, lines) = laid_out(footer, notice);
     let text = lines
         .into_iter()
         .enumerate()
         .map(|(index, line)| Line::from(vec![Span::styled(if index == 0 { sign } else { "  " }, style), Span::raw(line)]));
-    let block = window_frame(state, title).border_style(style);
+    let block = window_frame(state, title(notice)).border_style(style);
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(text.collect::<Vec<_>>()).block(block), place);
 }

@@ -3,7 +3,7 @@
 //! Never runs one.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
@@ -14,13 +14,34 @@ use crate::columns;
 
 const ROWS: usize = 14;
 const KEY: usize = 7;
+/// What is typed, and how many it finds.
+const HEAD: usize = 2;
+
+pub fn place(area: Rect) -> Rect {
+    centred(area, 76, ROWS as u16 + 4)
+}
+
+/// The first entry that shows: the chosen one stays in view.
+fn first(chosen: usize, rows: usize) -> usize {
+    (chosen + 1).saturating_sub(rows)
+}
+
+/// The place of the entry under the pointer.
+pub fn hit(area: Rect, at: Position, typed: &str, chosen: usize) -> Option<usize> {
+    let inner = place(area).inner(Margin::new(1, 1));
+    let rows = (inner.height as usize).saturating_sub(HEAD);
+    // Below what is typed and what it finds.
+    let row = usize::from(at.y).checked_sub(usize::from(inner.y) + HEAD).filter(|row| *row < rows && inner.contains(at))?;
+    let entry = first(chosen, rows) + row;
+    (entry < found(typed).len()).then_some(entry)
+}
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State, typed: &str, chosen: usize) {
     let theme = state.theme;
-    let place = centred(area, 76, ROWS as u16 + 4);
+    let place = place(area);
     let block = window_frame(state, "Commands");
     let inner = block.inner(place);
-    let rows = (inner.height as usize).saturating_sub(2);
+    let rows = (inner.height as usize).saturating_sub(HEAD);
     let width = inner.width as usize;
     let entries = found(typed);
     let mut lines = vec![Line::from(vec![Span::styled(": ", theme.key()), Span::styled(format!("{typed}_"), theme.strong())])];
@@ -29,8 +50,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State, typed: &str, chosen: u
         1 => Line::styled("1 command", theme.dim()),
         many => Line::styled(format!("{many} commands, ↑↓ chooses, Enter runs it"), theme.dim()),
     });
-    // The chosen one stays in view.
-    let first = (chosen + 1).saturating_sub(rows);
+    let first = first(chosen, rows);
     for (index, entry) in entries.iter().enumerate().skip(first).take(rows) {
         let pane = entry.pane().map_or("", Pane::title);
         let text = cut(&entry.text, width.saturating_sub(KEY + pane.len() + 2));

@@ -147,8 +147,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         return;
     }
     let width = inner.width as usize;
-    let named = state.runs_view.published || shown.iter().filter_map(|run| run.record.as_ref()).any(|run| !name(run).is_empty());
-    let columns = fitting(width, named.then_some(if state.runs_view.published { LABEL_WIDTH } else { NAME_WIDTH }));
+    let columns = columns(state, &shown, width);
     if !columns.iter().any(|column| column.title == NAME) {
         name_of_chosen(frame, area, state);
     }
@@ -183,8 +182,46 @@ fn visible(state: &State, inner: Rect) -> (Vec<&RunSummary>, usize) {
 }
 
 pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
-    let row = usize::from(at.y - inner.y).checked_sub(1)?;
-    visible(state, inner).0.get(row).map(|run| Hit::Run(run.id))
+    match usize::from(at.y - inner.y).checked_sub(1) {
+        Some(row) => visible(state, inner).0.get(row).map(|run| Hit::Run(run.id)),
+        None if state.runs.is_empty() => None,
+        None => title_hit(state, inner, at).map(Hit::RunsTitle),
+    }
+}
+
+/// The title of a column under the pointer.
+fn title_hit(state: &State, inner: Rect, at: Position) -> Option<&'static str> {
+    let columns = columns(state, &state.runs_view.shown(&state.runs), inner.width as usize);
+    // The mark of the baseline or of a pin stands before the first.
+    let mut from = inner.x + 1;
+    let column = columns.into_iter().find(|column| {
+        from += 1 + column.width as u16;
+        at.x < from
+    });
+    column.map(|column| column.title).filter(|title| !title.is_empty())
+}
+
+/// What a click on a title sorts by, where there is such an order.
+pub fn order_of(title: &str) -> Option<SortKey> {
+    Some(match title {
+        "run" => SortKey::Number,
+        "state" => SortKey::State,
+        "np" => SortKey::Np,
+        // Against one baseline the fastest gained most.
+        "img/s" | "speed" => SortKey::Rate,
+        "time" => SortKey::Time,
+        "target" | "sooner" => SortKey::ToTarget,
+        "test" => SortKey::Accuracy,
+        "dev-s" => SortKey::Cost,
+        NAME => SortKey::Name,
+        _ => return None,
+    })
+}
+
+fn columns(state: &State, shown: &[&RunSummary], width: usize) -> Vec<&'static Column> {
+    let published = state.runs_view.published;
+    let named = published || shown.iter().filter_map(|run| run.record.as_ref()).any(|run| !name(run).is_empty());
+    fitting(width, named.then_some(if published { LABEL_WIDTH } else { NAME_WIDTH }))
 }
 
 /// What is shown, in which order, and against what.

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::mode::Mode;
-use super::super::settings::Field;
+use super::super::settings::{Direction, Field};
 use super::super::state::{Pane, State};
 use super::{Hit, cut, frame_of, wrap};
 use crate::columns;
@@ -40,7 +40,18 @@ fn visible(state: &State, list: Rect) -> impl Iterator<Item = &'static Field> {
 pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
     let note = note(state, inner.width as usize, inner.height).len() as u16;
     let list = Rect { height: inner.height.saturating_sub(note), ..inner };
-    visible(state, list).nth(usize::from(at.y - inner.y)).copied().map(Hit::Field)
+    let field = visible(state, list).nth(usize::from(at.y - inner.y)).copied()?;
+    if state.field == field && state.focus == Pane::Settings && list.contains(at) {
+        // The arrows around the value under the cursor.
+        let value = cut(&field.value(&state.spec, &state.preset), (list.width as usize).saturating_sub(LABEL + 6));
+        let left = inner.x + LABEL as u16 + 2;
+        let right = left + Span::raw(value).width() as u16 + 3;
+        let arrows = [(left, Direction::Down), (right, Direction::Up)];
+        if let Some((_, direction)) = arrows.into_iter().find(|(x, _)| *x == at.x) {
+            return Some(Hit::Change(direction));
+        }
+    }
+    Some(Hit::Field(field))
 }
 
 fn row(state: &State, field: Field, width: usize) -> Line<'static> {

@@ -3,12 +3,12 @@
 //! Never more than one, and never without the keys that answer it.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 use super::super::course_view::Mark;
-use super::super::keymap;
+use super::super::keymap::{self, Binding, Command};
 use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
@@ -18,63 +18,124 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
         return page.draw(frame, state);
     }
+    if let Mode::Palette { typed, chosen } = &state.mode {
+        palette::draw(frame, area, state, typed, *chosen);
+    }
+    if let Some(question) = question(state) {
+        question.draw(frame, area, state);
+    }
+}
+
+/// What a click means while a window is in front.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WindowHit {
+    Outside,
+    Answer(Command),
+    /// An entry of the palette, by its place.
+    Entry(usize),
+    /// On what answers to no click.
+    Inside,
+}
+
+/// `None` where no window is in front.
+pub fn hit(state: &State, area: Rect, at: Position) -> Option<WindowHit> {
+    if let Mode::Palette { typed, chosen } = &state.mode {
+        return Some(match palette::hit(area, at, typed, *chosen) {
+            Some(entry) => WindowHit::Entry(entry),
+            None if palette::place(area).contains(at) => WindowHit::Inside,
+            None => WindowHit::Outside,
+        });
+    }
+    let question = question(state);
+    let place = match &question {
+        Some(question) => question.place(state, area),
+        None => page(state, area)?.place,
+    };
+    if !place.contains(at) {
+        return Some(WindowHit::Outside);
+    }
+    let answers = question.filter(|_| at.y + 2 == place.bottom()).and_then(|_| {
+        // Behind the frame and its padding.
+        let mut from = place.x + 2;
+        answers_in_force(state).into_iter().find_map(|(binding, text)| {
+            let answer = Rect::new(from, at.y, text.trim_end().chars().count() as u16, 1);
+            from += text.chars().count() as u16;
+            answer.contains(at).then_some(WindowHit::Answer(binding.command))
+        })
+    });
+    Some(answers.unwrap_or(WindowHit::Inside))
+}
+
+struct Question {
+    title: &'static str,
+    text: Vec<String>,
+}
+
+fn question(state: &State) -> Option<Question> {
+    let ask = |title, text: [String; 2]| Some(Question { title, text: text.into() });
     match &state.mode {
-        Mode::Normal | Mode::Edit { .. } | Mode::LogPrompt { .. } | Mode::FilterDevices => {}
-        Mode::Help { .. } | Mode::Details { .. } | Mode::Device { .. } | Mode::Lesson { .. } => {}
-        Mode::Diff { .. } | Mode::Exercise { .. } | Mode::Series { .. } => {}
-        Mode::ConfirmAblation => question(frame, area, state, "Ablation", &series::ablation_question(state)),
-        Mode::Palette { typed, chosen } => palette::draw(frame, area, state, typed, *chosen),
-        Mode::Compare { .. } | Mode::Ask { .. } => {}
+        Mode::ConfirmAblation => Some(Question { title: "Ablation", text: series::ablation_question(state).to_vec() }),
         Mode::Continue { run, done, more } => {
-            let text = [
-                format!("Train run {run} for {more} more epoch{}?", if *more == 1 { "" } else { "s" }),
-                format!("From its last checkpoint, to {} epochs in total.", done + more),
-            ];
-            question(frame, area, state, "Continue", &text);
+            let epochs = format!("{more} more epoch{}", if *more == 1 { "" } else { "s" });
+            ask(
+                "Continue",
+                [
+                    format!("Train run {run} for {epochs}?"),
+                    format!("From its last checkpoint, to {} epochs in total.", done + more),
+                ],
+            )
         }
         Mode::ConfirmStop { run } => {
-            let text = [format!("Stop run {run}?"), "What it has measured stays; its checkpoints too.".into()];
-            question(frame, area, state, "Stop", &text);
+            ask("Stop", [format!("Stop run {run}?"), "What it has measured stays; its checkpoints too.".into()])
         }
         Mode::ConfirmDelete { run } => {
             let name = state.summary(*run).and_then(|run| run.record.as_ref()?.name.as_deref());
             let name = name.map_or(String::new(), |name| format!(", {}", cut(&crate::runs::safe(name), 40)));
-            let text = [format!("Delete run {run}{name}?"), "It goes to the trash: u brings it back.".into()];
-            question(frame, area, state, "Delete", &text);
+            ask("Delete", [format!("Delete run {run}{name}?"), "It goes to the trash: u brings it back.".into()])
         }
-        Mode::ConfirmStart { going } => {
-            let text =
-                [format!("Run {going} is still going."), "Two runs share the devices, so neither measures its speed.".into()];
-            question(frame, area, state, "Start another run?", &text);
-        }
-        Mode::Quit { going } => {
-            let text = [
-                format!("Run {going} is still going."),
-                "It can go on without the screen: the next start shows it again.".into(),
-            ];
-            question(frame, area, state, "Quit", &text);
-        }
+        Mode::ConfirmStart { going } => ask(
+            "Start another run?",
+            [format!("Run {going} is still going."), "Two runs share the devices, so neither measures its speed.".into()],
+        ),
+        Mode::Quit { going } => ask(
+            "Quit",
+            [format!("Run {going} is still going."), "It can go on without the screen: the next start shows it again.".into()],
+        ),
+        _ => None,
     }
 }
 
-fn question(frame: &mut Frame, area: Rect, state: &State, title: &str, text: &[String]) {
-    let mut lines = vec![Line::raw("")];
-    lines.extend(text.iter().map(|line| Line::raw(line.clone())));
-    lines.push(Line::raw(""));
-    lines.push(answers(state));
-    let width = lines.iter().map(Line::width).max().unwrap_or(0) as u16 + 6;
-    let place = centred(area, width, lines.len() as u16 + 2);
-    frame.render_widget(Clear, place);
-    frame.render_widget(Paragraph::new(lines).block(window_frame(state, title)), place);
+impl Question {
+    fn lines(&self, state: &State) -> Vec<Line<'static>> {
+        let text = self.text.iter().map(|line| Line::raw(line.clone()));
+        let mut lines: Vec<Line> = std::iter::once(Line::raw("")).chain(text).chain([Line::raw("")]).collect();
+        lines.push(answers(state));
+        lines
+    }
+
+    fn place(&self, state: &State, area: Rect) -> Rect {
+        let lines = self.lines(state);
+        let width = lines.iter().map(Line::width).max().unwrap_or(0) as u16 + 6;
+        centred(area, width, lines.len() as u16 + 2)
+    }
+
+    fn draw(&self, frame: &mut Frame, area: Rect, state: &State) {
+        let place = self.place(state, area);
+        frame.render_widget(Clear, place);
+        frame.render_widget(Paragraph::new(self.lines(state)).block(window_frame(state, self.title)), place);
+    }
 }
 
-/// The keys in force, from the table.
-fn answers(state: &State) -> Line<'static> {
-    let theme = state.theme;
+/// The keys in force, from the table, as the question names them.
+fn answers_in_force(state: &State) -> Vec<(&'static Binding, String)> {
     let shown = keymap::active(state.mode.kind(), Pane::Steps).filter(|binding| !binding.label.is_empty());
-    Line::from_iter(
-        shown.flat_map(|binding| [Span::styled(binding.key, theme.key()), Span::raw(format!(" {}   ", binding.label))]),
-    )
+    shown.map(|binding| (binding, format!("{} {}   ", binding.key, binding.label))).collect()
+}
+
+fn answers(state: &State) -> Line<'static> {
+    Line::from_iter(answers_in_force(state).into_iter().flat_map(|(binding, text)| {
+        [Span::styled(binding.key, state.theme.key()), Span::raw(text[binding.key.len()..].to_owned())]
+    }))
 }
 
 /// A window of more lines than may fit.

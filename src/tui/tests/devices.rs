@@ -5,6 +5,7 @@
 use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
+use super::super::ask::Ask;
 use super::super::message::Message;
 use super::super::mode::Mode;
 use super::super::samples;
@@ -206,9 +207,9 @@ fn sorting_and_filtering_are_keys_of_the_pane_and_say_what_they_do() {
     assert_eq!(state.devices.cursor(), 1, "the cursor is on GPU 0 still");
     // Keys are text while the filter is typed.
     assert!(type_text(&mut state, "/rank 2").is_empty());
-    assert_eq!(state.mode, Mode::FilterDevices);
+    assert!(matches!(state.mode, Mode::Ask { ask: Ask::FilterDevices, .. }));
     assert_eq!(state.devices.rows().iter().map(|row| row.device.index).collect::<Vec<_>>(), [2]);
-    assert!(text(&state, 80, 24).contains("/rank 2▏ 7 hidden"));
+    assert!(text(&state, 80, 24).contains("/rank 2 7 hidden"));
     press(&mut state, KeyCode::Enter);
     assert_eq!((&state.mode, text(&state, 80, 24).contains("/rank 2 7 hidden")), (&Mode::Normal, true));
     type_text(&mut state, "/x");

@@ -18,14 +18,14 @@ use crate::runs::{Place, RunId};
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 /// A screen with the log in front, and what answers it.
-struct Desk {
-    state: State,
+pub(super) struct Desk {
+    pub(super) state: State,
     printed: Printed,
 }
 
 impl Desk {
     /// Run 2 goes on, and printed these lines.
-    fn new<'a>(lines: impl IntoIterator<Item = (usize, &'a str)>) -> Desk {
+    pub(super) fn new<'a>(lines: impl IntoIterator<Item = (usize, &'a str)>) -> Desk {
         let mut state = samples::running();
         update(&mut state, Message::Resize(80, 24));
         (state.focus, state.slot) = (Pane::Log, Pane::Log);
@@ -38,26 +38,26 @@ impl Desk {
         Desk::new(lines.iter().map(|line| (0, line.as_str())))
     }
 
-    fn press(&mut self, code: KeyCode) -> Vec<Effect> {
+    pub(super) fn press(&mut self, code: KeyCode) -> Vec<Effect> {
         let effects = press(&mut self.state, code);
         self.printed.answer(&mut self.state, effects.clone());
         effects
     }
 
-    fn type_text(&mut self, keys: &str) -> Vec<Effect> {
+    pub(super) fn type_text(&mut self, keys: &str) -> Vec<Effect> {
         keys.chars().map(|c| self.press(if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })).last().unwrap_or_default()
     }
 
-    fn resize(&mut self, width: u16, height: u16) {
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
         let effects = update(&mut self.state, Message::Resize(width, height));
         self.printed.answer(&mut self.state, effects);
     }
 
-    fn screen(&self) -> String {
+    pub(super) fn screen(&self) -> String {
         text(&self.state, self.state.size.0, self.state.size.1)
     }
 
-    fn shows(&self, wanted: &str) -> bool {
+    pub(super) fn shows(&self, wanted: &str) -> bool {
         self.screen().contains(wanted)
     }
 }

@@ -14,21 +14,21 @@ use crate::domain::step::Step;
 use crate::runs::RunId;
 use crossterm::event::KeyCode;
 
-const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+pub(super) const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
-fn mouse(state: &mut State, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Effect> {
+pub(super) fn mouse(state: &mut State, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Effect> {
     update(state, Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
 }
 
 /// Column and row where `words` begin on the screen.
-fn find(state: &State, words: &str) -> (u16, u16) {
+pub(super) fn find(state: &State, words: &str) -> (u16, u16) {
     let screen = text(state, state.size.0, state.size.1);
     let rows = screen.lines().map(|line| line.trim_matches('"'));
     let found = rows.enumerate().find_map(|(row, line)| Some((line[..line.find(words)?].chars().count() as u16, row as u16)));
     found.unwrap_or_else(|| panic!("no `{words}` on\n{screen}"))
 }
 
-fn sized(mut state: State, columns: u16, rows: u16) -> State {
+pub(super) fn sized(mut state: State, columns: u16, rows: u16) -> State {
     update(&mut state, Message::Resize(columns, rows));
     state
 }

@@ -3,11 +3,12 @@
 use crossterm::event::KeyCode;
 use ratatui::style::Color;
 
+use super::super::ask::Ask;
 use super::super::effect::Effect;
 use super::super::message::Message;
 use super::super::mode::Mode;
 use super::super::runner::change::made;
-use super::super::runs_view::{Ask, Change, Changed};
+use super::super::runs_view::{Change, Changed};
 use super::super::samples;
 use super::super::state::{Pane, State};
 use super::super::update::update;

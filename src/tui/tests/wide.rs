@@ -8,12 +8,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::super::ask::Ask;
 use super::super::layout::places;
 use super::super::message::{DataInfo, Message};
 use super::super::mode::Mode;
 use super::super::pane;
 use super::super::printed::Printed;
-use super::super::runs_view::Ask;
 use super::super::samples;
 use super::super::state::{Pane, State};
 use super::super::view;
@@ -68,7 +68,7 @@ fn views(name: &str) -> Vec<(String, State)> {
                 view.slot = pane;
             }
             views.push((format!("{pane:?}, zoomed: {zoom}"), view.clone()));
-            view.log.wraps = false;
+            (view.log.wraps, view.log.left) = (false, 3);
             views.push((format!("{pane:?} unwrapped, zoomed: {zoom}"), view));
         }
     }
@@ -81,8 +81,12 @@ fn views(name: &str) -> Vec<(String, State)> {
         Mode::ConfirmDelete { run },
         Mode::Device { scroll: 0 },
         Mode::Device { scroll: 20 },
-        Mode::FilterDevices,
-        Mode::LogPrompt { prompt: super::super::log_view::Prompt::Search, text: typed() },
+        Mode::Ask { ask: Ask::FilterDevices, text: typed(), error: None },
+        Mode::Ask {
+            ask: Ask::Log { prompt: super::super::log_view::Prompt::Search, regex: true },
+            text: typed(),
+            error: Some(typed()),
+        },
         Mode::Edit { field: state.field, text: typed(), error: Some(typed()) },
         Mode::Ask { ask: Ask::Name(run), text: typed(), error: None },
         Mode::Palette { typed: typed(), chosen: 0 },
@@ -96,7 +100,7 @@ fn views(name: &str) -> Vec<(String, State)> {
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
             view.exercise.stage = super::super::exercise_view::Stage::Broken(typed());
-            if mode == Mode::FilterDevices {
+            if matches!(mode, Mode::Ask { ask: Ask::FilterDevices, .. }) {
                 view.devices.filter = typed();
             }
             views.push((format!("{:?} over {slot:?}", mode.kind()), view));

@@ -2,15 +2,13 @@
 //!
 //! Never reads a device.
 
+use super::super::ask::Ask;
 use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
 use super::super::state::State;
+use super::ask;
 use super::command::moved;
-use super::typed;
-
-/// Longer filters match nothing that is on the screen.
-const LONGEST_FILTER: usize = 40;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     let view = &mut state.devices;
@@ -20,7 +18,10 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             view.field = moved(view.field, fields, command);
         }
         Command::Sort => view.reorder(),
-        Command::Filter => state.mode = Mode::FilterDevices,
+        Command::Filter => {
+            let text = view.filter.clone();
+            ask::open(state, Ask::FilterDevices, text);
+        }
         Command::Accept => match view.chosen() {
             Some(_) => state.mode = Mode::Device { scroll: 0 },
             None => state.inform("no device to tell about"),
@@ -30,20 +31,5 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
             view.choose(place);
         }
     }
-    Vec::new()
-}
-
-/// While the filter is typed: it works at once.
-pub fn filter(state: &mut State, command: Command) -> Vec<Effect> {
-    let filter = &mut state.devices.filter;
-    match command {
-        Command::Accept => return Vec::new(),
-        Command::Back => {
-            filter.clear();
-            return Vec::new();
-        }
-        command => typed::edit(filter, command, LONGEST_FILTER),
-    }
-    state.mode = Mode::FilterDevices;
     Vec::new()
 }

@@ -2,13 +2,13 @@
 //!
 //! Never hides a line by searching: a search finds, a filter hides.
 
+use super::super::ask::Ask;
 use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::log_view::{LogCommand, LogTab, Prompt, tabs};
-use super::super::mode::Mode;
 use super::super::pane::log::room;
 use super::super::state::{Pane, State};
-use super::typed;
+use super::ask;
 use crate::runs::{Jump, LogFilter, LogPage, Pattern, Place, RunId};
 
 /// Lines that can be marked: what a clipboard takes, and a page holds.
@@ -87,12 +87,14 @@ fn own(state: &mut State, command: LogCommand) -> Vec<Effect> {
         LogCommand::Prompt(prompt) => {
             let log = &state.log;
             let filter = |inverse| log.filter.as_ref().filter(|filter| filter.inverse == inverse).map(|filter| &filter.pattern);
-            let text = match prompt {
+            let pattern = match prompt {
                 Prompt::Search => log.search.as_ref(),
                 Prompt::Filter => filter(false),
                 Prompt::InverseFilter => filter(true),
             };
-            state.mode = Mode::LogPrompt { prompt, text: text.map(|pattern| pattern.text().to_owned()).unwrap_or_default() };
+            let regex = pattern.is_some_and(Pattern::is_regex);
+            let text = pattern.map(|pattern| pattern.text().to_owned()).unwrap_or_default();
+            ask::open(state, Ask::Log { prompt, regex }, text);
         }
         LogCommand::NextMatch | LogCommand::PreviousMatch if state.log.search.is_none() => {
             state.inform("nothing searched for yet: / searches")
@@ -111,6 +113,13 @@ fn own(state: &mut State, command: LogCommand) -> Vec<Effect> {
                 state.log.place = Place::Line(visible.start);
             }
             state.log.wraps = !state.log.wraps;
+            state.log.left = 0;
+        }
+        LogCommand::Leftwards | LogCommand::Rightwards if state.log.wraps => {
+            state.inform("these lines are wrapped: W cuts them, then , and . scroll sideways");
+        }
+        LogCommand::Leftwards | LogCommand::Rightwards => {
+            state.log.turn_sideways(command == LogCommand::Rightwards, width, height);
         }
         LogCommand::Times => state.log.shows_times = !state.log.shows_times,
         LogCommand::Mark => {
@@ -151,21 +160,10 @@ fn copy(state: &mut State) -> Vec<Effect> {
     vec![Effect::Copy(text)]
 }
 
-/// A search or a filter is being typed.
-pub fn prompt(state: &mut State, prompt: Prompt, mut text: String, command: Command) -> Vec<Effect> {
-    match command {
-        Command::Back => return Vec::new(),
-        Command::Accept => return accept(state, prompt, &text),
-        command => typed::edit(&mut text, command, 80),
-    }
-    state.mode = Mode::LogPrompt { prompt, text };
-    Vec::new()
-}
-
-fn accept(state: &mut State, prompt: Prompt, text: &str) -> Vec<Effect> {
+/// Searches or filters the log; by nothing shows all again.
+pub fn look_for(state: &mut State, prompt: Prompt, pattern: Option<Pattern>) -> Vec<Effect> {
     let (width, height) = room(state);
     let visible = state.log.visible(width, height);
-    let pattern = (!text.is_empty()).then(|| Pattern::new(text));
     let log = &mut state.log;
     log.found = None;
     let jump = match prompt {
@@ -220,6 +218,7 @@ pub fn take(state: &mut State, run: RunId, page: LogPage) {
             false => found.line.saturating_sub(height / 3),
         };
         state.log.place = Place::Line(top);
+        state.log.reveal(found.line, width);
     }
 }
 

@@ -4,22 +4,24 @@
 
 use std::path::Path;
 
+use super::super::ask::Ask;
 use super::super::effect::Effect;
 use super::super::keymap::Command;
 use super::super::mode::Mode;
-use super::super::runs_view::{Ask, Change, Changed};
+use super::super::pane::runs::order_of;
+use super::super::runs_view::{Change, Changed};
 use super::super::state::State;
+use super::ask;
 use super::command::moved;
-use super::typed;
 use super::watch;
 use crate::runs::export::Format;
-use crate::runs::{Filter, RunId, RunSummary};
+use crate::runs::{RunId, RunSummary, SortKey};
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     match command {
         Command::Filter => {
             let text = state.runs_view.filter.text().to_owned();
-            state.mode = Mode::Ask { ask: Ask::Filter { before: text.clone() }, text, error: None };
+            ask::open(state, Ask::FilterRuns { before: text.clone() }, text);
         }
         Command::Sort => {
             (state.runs_view.sort, state.runs_view.reverse) = (state.runs_view.sort.next(), false);
@@ -34,6 +36,18 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         _ => return choose(state, command),
     }
     Vec::new()
+}
+
+/// By the column with this title, best first; the other way round where it is so already.
+pub fn sort_by(state: &mut State, title: &str) {
+    let view = &mut state.runs_view;
+    match order_of(title) {
+        Some(order) => (view.sort, view.reverse) = (order, view.sort == order && !view.reverse),
+        None => {
+            let orders: Vec<&str> = SortKey::ALL.into_iter().map(SortKey::name).collect();
+            state.inform(format!("runs are not sorted by {title}, but by {}", orders.join(", ")));
+        }
+    }
 }
 
 fn choose(state: &mut State, command: Command) -> Vec<Effect> {
@@ -67,7 +81,7 @@ fn annotate(state: &mut State, command: Command) {
         Command::Name => (Ask::Name(run.id), record.name),
         _ => (Ask::Note(run.id), record.note),
     };
-    state.mode = Mode::Ask { ask, text: text.unwrap_or_default(), error: None };
+    ask::open(state, ask, text.unwrap_or_default());
 }
 
 fn delete(state: &mut State) {
@@ -88,39 +102,22 @@ pub fn compare(state: &mut State) {
 
 fn export(state: &mut State) {
     match state.baseline() {
-        Some(_) => state.mode = Mode::Ask { ask: Ask::Export, text: "runs.md".into(), error: None },
+        Some(_) => ask::open(state, Ask::Export, "runs.md".into()),
         None => state.inform("nothing to export yet: no run has measured images/s"),
     }
 }
 
-/// A line is being typed.
-pub fn ask(state: &mut State, ask: Ask, mut text: String, command: Command) -> Vec<Effect> {
-    match (command, &ask) {
-        (Command::Back, Ask::Filter { before }) => {
-            state.runs_view.filter = Filter::new(before);
-            return Vec::new();
-        }
-        (Command::Back, _) => return Vec::new(),
-        (Command::Accept, Ask::Filter { .. }) => return first_that_fits(state),
-        (Command::Accept, Ask::Name(run)) => return vec![Effect::Change(Change::Name(*run, text))],
-        (Command::Accept, Ask::Note(run)) => return vec![Effect::Change(Change::Note(*run, text))],
-        (Command::Accept, Ask::Export) => {
+/// A line of this pane was typed to its end.
+pub fn answered(state: &mut State, ask: &Ask, text: &str) -> Result<Vec<Effect>, String> {
+    match ask {
+        Ask::Name(run) => Ok(vec![Effect::Change(Change::Name(*run, text.to_owned()))]),
+        Ask::Note(run) => Ok(vec![Effect::Change(Change::Note(*run, text.to_owned()))]),
+        Ask::Export => {
             let file = text.trim().to_owned();
-            return match Format::of(Path::new(&file)) {
-                Ok(_) => write(state, file),
-                Err(error) => {
-                    state.mode = Mode::Ask { ask, text, error: Some(error) };
-                    Vec::new()
-                }
-            };
+            Format::of(Path::new(&file)).map(|_| write(state, file))
         }
-        (command, _) => typed::edit(&mut text, command, usize::MAX),
+        _ => Ok(first_that_fits(state)),
     }
-    if let Ask::Filter { .. } = ask {
-        state.runs_view.filter = Filter::new(&text);
-    }
-    state.mode = Mode::Ask { ask, text, error: None };
-    Vec::new()
 }
 
 /// A filter that hides the chosen run chooses another.

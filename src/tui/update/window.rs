@@ -12,7 +12,7 @@ use super::super::pane::window::{Reach, reach};
 use super::super::runs_view::Change;
 use super::super::settings::Field;
 use super::super::state::State;
-use super::{command, devices, exercise, lesson, log, palette, runs, series, typed};
+use super::{ask, command, exercise, lesson, palette, runs, series, typed};
 use crate::runs::RunId;
 
 pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
@@ -21,7 +21,6 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
     match std::mem::take(&mut state.mode) {
         Mode::Normal => Vec::new(),
         Mode::Edit { field, text, .. } => edit(state, field, text, command),
-        Mode::LogPrompt { prompt, text } => log::prompt(state, prompt, text, command),
         Mode::Help { mut words, typing: true, .. } => {
             let typing = palette::search(&mut words, command);
             state.mode = Mode::Help { scroll: 0, words, typing };
@@ -51,7 +50,6 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
                 Vec::new()
             }
         },
-        Mode::FilterDevices => devices::filter(state, command),
         Mode::Device { scroll } => {
             if command != Command::Back {
                 state.mode = Mode::Device { scroll: scrolled(scroll, reach, command) };
@@ -111,7 +109,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
                 if command == Command::Published { runs::obey(state, command) } else { Vec::new() }
             }
         },
-        Mode::Ask { ask, text, .. } => runs::ask(state, ask, text, command),
+        Mode::Ask { ask: what, text, .. } => ask::obey(state, what, text, command),
         Mode::ConfirmStart { .. } => match command {
             Command::Accept => command::start(state),
             _ => Vec::new(),

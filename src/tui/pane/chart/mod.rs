@@ -8,14 +8,14 @@ mod timeline;
 mod trace;
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::chart_view;
 use super::super::graph::{Graph, Tab};
 use super::super::state::{Pane, State};
-use super::{cut, frame_of};
+use super::{Hit, cut, frame_of};
 use crate::runs::RunId;
 use plot::{Common, Shown};
 
@@ -43,17 +43,48 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         return;
     };
     let shown: Vec<Shown> = runs.into_iter().filter_map(|run| of(state, run)).collect();
-    let common = Common {
-        theme,
-        along: view.range.along,
-        window: view.range.window(chart_view::reach(state)),
-        magnification: view.range.magnification(),
-        cursor: view.range.cursor,
-        runs: &shown,
-    };
+    let common = common(state, &shown);
     for (graph, place) in places(inner, chosen) {
         plot::draw(frame, place, graph, view.is_log(graph), graph == chosen, &common);
     }
+}
+
+fn common<'a>(state: &State, runs: &'a [Shown<'a>]) -> Common<'a> {
+    let range = &state.chart_view.range;
+    Common {
+        theme: state.theme,
+        along: range.along,
+        window: range.window(chart_view::reach(state)),
+        magnification: range.magnification(),
+        cursor: range.cursor,
+        runs,
+    }
+}
+
+/// The graph under the pointer, and where along its curves.
+pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
+    let Tab::Graph(chosen) = state.chart_view.tab else { return None };
+    state.watched.as_ref()?;
+    let shown: Vec<Shown> = chart_view::shown(state).into_iter().filter_map(|run| of(state, run)).collect();
+    let (graph, place) = places(inner, chosen).into_iter().find(|(_, place)| place.contains(at))?;
+    let x = plot::x_at(place, graph, state.chart_view.is_log(graph), &common(state, &shown), at);
+    Some(Hit::Graph { graph, x })
+}
+
+/// The run whose name in the title is under the pointer.
+pub fn legend_hit(state: &State, area: Rect, at: Position) -> Option<RunId> {
+    let mut runs = chart_view::shown(state);
+    if state.chart_view.tab == Tab::Timeline {
+        runs.truncate(1);
+    }
+    // Behind the corner and the title with a space on either side.
+    let mut from = area.x + Pane::Chart.title().len() as u16 + 3;
+    let entries = legend_entries(state, &runs, area.width);
+    entries.into_iter().find_map(|(run, spans)| {
+        let place = Rect::new(from, area.y, spans.iter().map(Span::width).sum::<usize>() as u16, 1);
+        from = place.right();
+        place.contains(at).then_some(run)
+    })
 }
 
 fn of(state: &State, run: RunId) -> Option<Shown<'_>> {
@@ -92,6 +123,10 @@ fn how(state: &State) -> String {
 
 /// Letter and name of each shown run: ◆ is the baseline, a bold name a pinned run.
 fn legend(state: &State, runs: &[RunId], width: u16) -> Vec<Span<'static>> {
+    legend_entries(state, runs, width).into_iter().flat_map(|(_, spans)| spans).collect()
+}
+
+fn legend_entries(state: &State, runs: &[RunId], width: u16) -> Vec<(RunId, [Span<'static>; 3])> {
     let baseline = state.baseline().map(|run| run.id);
     let room = usize::from(width).saturating_sub(10) / runs.len().max(1);
     let entry = |run: &RunId| {
@@ -101,7 +136,7 @@ fn legend(state: &State, runs: &[RunId], width: u16) -> Vec<Span<'static>> {
         let text = cut(&text, room.saturating_sub(5).max(NAME));
         let mark = if Some(*run) == baseline { " ◆ " } else { " " };
         let style = if state.chart_view.is_pinned(*run) { state.theme.strong() } else { state.theme.text() };
-        Some([Span::styled(format!("{letter} "), state.theme.run(slot)), Span::styled(text, style), Span::raw(mark)])
+        Some((*run, [Span::styled(format!("{letter} "), state.theme.run(slot)), Span::styled(text, style), Span::raw(mark)]))
     };
-    runs.iter().filter_map(entry).flatten().collect()
+    runs.iter().filter_map(entry).collect()
 }

@@ -4,7 +4,7 @@
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
@@ -44,24 +44,49 @@ const PARTS: usize = 6;
 /// Without colours a letter stands in each curve so often.
 const LETTER_COLUMNS: usize = 14;
 
-pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
+/// The parts of a plot, with what stands at its axes.
+struct Parts {
+    heading: Vec<Line<'static>>,
+    ticks: Vec<(f64, String)>,
+    gutter: u16,
+    title: Rect,
+    left: Rect,
+    /// Where the curves are.
+    plot: Rect,
+    axis: Rect,
+    below: Rect,
+    view: View,
+}
+
+fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> Parts {
     let heading = heading(graph, log, chosen, common, area.width);
     // Values of many runs take a second line where there is room.
     let lines = (heading.len() as u16).min(1 + area.height / 8);
     let [title, body, axis, below] =
         Layout::vertical([Constraint::Length(lines), Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
-    let theme = common.theme;
     let scale = scale(graph, log, common);
     let ticks = scale.ticks(usize::from(body.height / 3).clamp(3, 8), |tick, step| graph.tick(tick, step));
     let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
     let [left, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
+    let (from, to) = common.window;
+    let view = View { along: common.along, from, to, scale, width: plot.width, height: plot.height };
+    Parts { heading, ticks, gutter, title, left, plot, axis, below, view }
+}
+
+/// What lies along the curves under the pointer.
+pub fn x_at(area: Rect, graph: Graph, log: bool, common: &Common, at: Position) -> Option<f64> {
+    let Parts { plot, view, .. } = parts(area, graph, log, true, common);
+    plot.contains(at).then(|| view.x(at.x - plot.x))
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
+    let Parts { heading, ticks, gutter, title, left, plot, axis, below, view } = parts(area, graph, log, chosen, common);
+    let (theme, scale) = (common.theme, view.scale);
     frame.render_widget(Paragraph::new(heading), title);
     if plot.width < 4 || plot.height < 2 {
         return;
     }
-    let (from, to) = common.window;
-    let view = View { along: common.along, from, to, scale, width: plot.width, height: plot.height };
     let buffer = frame.buffer_mut();
     for row in 0..plot.height {
         buffer.set_string(left.right() - 1, plot.y + row, "│", theme.dim());

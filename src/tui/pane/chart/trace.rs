@@ -26,6 +26,12 @@ impl View {
         (dot > -0.5 && dot < dots + 0.5).then_some((dot.round() as u16) / 2)
     }
 
+    /// The middle of a column.
+    pub fn x(&self, column: u16) -> f64 {
+        let dots = f64::from(self.width) * 2.0 - 1.0;
+        self.from + (f64::from(column) * 2.0 + 0.5) / dots * (self.to - self.from)
+    }
+
     pub fn row(&self, place: f64) -> Option<u16> {
         let dots = f64::from(self.height) * 4.0 - 1.0;
         let dot = (1.0 - place) * dots;

@@ -3,15 +3,14 @@
 //! Never shows 0 for what a device does not tell: `N/A`, and why under the cursor.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::super::devices_view::{DeviceOrder, Row};
-use super::super::mode::Mode;
 use super::super::state::{Pane, State};
 use super::super::theme::Theme;
-use super::{cut, frame_of};
+use super::{Hit, cut, frame_of};
 use crate::columns;
 use crate::domain::device::{DeviceKind, DeviceSample, Reading};
 
@@ -29,6 +28,9 @@ pub use details::lines as details;
 const LEAST_GRAPH: u16 = 4;
 /// What the pane would like to have for a graph.
 const WISHED_GRAPH: u16 = 5;
+
+/// A line, and the place of the device that it is of.
+type Placed<T> = (Option<usize>, T);
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.theme;
@@ -50,16 +52,34 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
         };
         return say(frame, inner, theme, text);
     }
-    let is_focused = state.focus == Pane::Devices;
-    let under_cursor = u16::from(is_focused && inner.height >= 4);
-    let [upper, focus] = Layout::vertical([Constraint::Fill(1), Constraint::Length(under_cursor)]).areas(inner);
+    let [upper, focus] = upper_and_focus(state, inner);
     match rows.iter().any(|row| is_gpu(row.device)) {
         true => gpus(frame, upper, state, &rows),
         false => cpus(frame, upper, state, &rows),
     }
-    if let Some(row) = view.chosen().filter(|_| under_cursor > 0) {
+    if let Some(row) = view.chosen().filter(|_| focus.height > 0) {
         frame.render_widget(fact_line(state, row, inner.width as usize), focus);
     }
+}
+
+/// The devices, and the line under the cursor below them.
+fn upper_and_focus(state: &State, inner: Rect) -> [Rect; 2] {
+    let under_cursor = u16::from(state.focus == Pane::Devices && inner.height >= 4);
+    Layout::vertical([Constraint::Fill(1), Constraint::Length(under_cursor)]).areas(inner)
+}
+
+/// The device whose line is under the pointer, by its place among all.
+pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
+    let rows = state.devices.rows();
+    let [upper, _] = upper_and_focus(state, inner);
+    let lines = match rows.iter().any(|row| is_gpu(row.device)) {
+        true => {
+            let (table, [at_table, ..]) = gpu_places(upper, state, &rows);
+            table.lines(state, &rows, at_table.height as usize)
+        }
+        false => cpu_lines(upper, state, &rows).0,
+    };
+    lines.get(usize::from(at.y - inner.y)).and_then(|(place, _)| place.map(Hit::Device))
 }
 
 /// Rows that the devices would like to have.
@@ -74,16 +94,29 @@ pub fn rows(state: &State) -> u16 {
     u16::try_from(wish).unwrap_or(u16::MAX / 2)
 }
 
-/// The table above; below it, by importance, what there is room for.
 fn gpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
-    let (width, height) = (area.width as usize, area.height as usize);
-    let processes = processes::lines(state, rows, width);
-    // Several hosts have their totals as headings in the table.
+    let (table, [at_table, at_totals, at_graphs, at_processes]) = gpu_places(area, state, rows);
+    let lines = table.lines(state, rows, at_table.height as usize).into_iter().map(|(_, line)| line);
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), at_table);
+    frame.render_widget(Paragraph::new(totals_of(state, rows, area.width as usize)), at_totals);
+    graph::grid(frame, at_graphs, state, rows);
+    frame.render_widget(Paragraph::new(processes::lines(state, rows, area.width as usize)), at_processes);
+}
+
+/// Several hosts have their totals as headings in the table.
+fn totals_of(state: &State, rows: &[Row], width: usize) -> Vec<Line<'static>> {
     let several_hosts = state.devices.hosts().nth(1).is_some();
-    let totals: Vec<Line> = match rows {
+    match rows {
         [first, _, ..] if !several_hosts => vec![totals::line(state.theme, first.sample, width)],
         _ => Vec::new(),
-    };
+    }
+}
+
+/// The table above; below it, by importance, what there is room for: totals, graphs, processes.
+fn gpu_places(area: Rect, state: &State, rows: &[Row]) -> (table::Table, [Rect; 4]) {
+    let (width, height) = (area.width as usize, area.height as usize);
+    let processes = processes::lines(state, rows, width);
+    let totals = totals_of(state, rows, width);
     let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
     let table = table::Table::fitting(width, two_lines);
     let table_height = table.height_of(state, rows).min(height);
@@ -101,16 +134,23 @@ fn gpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
         }
     };
     let lengths = [table_height, totals_height, graph_height, processes_height].map(|length| Constraint::Length(length as u16));
-    let [at_table, at_totals, at_graphs, at_processes] = Layout::vertical(lengths).areas(area);
-    frame.render_widget(Paragraph::new(table.lines(state, rows, table_height)), at_table);
-    frame.render_widget(Paragraph::new(totals), at_totals);
-    graph::grid(frame, at_graphs, state, rows);
-    frame.render_widget(Paragraph::new(processes), at_processes);
+    (table, Layout::vertical(lengths).areas(area))
 }
 
 /// Hosts without a GPU, one below the other; a graph of the chosen one where there is room.
 fn cpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
-    let mut lines: Vec<Line> = rows.iter().flat_map(|row| cpu::lines(state, *row, area.width as usize)).collect();
+    let (lines, room) = cpu_lines(area, state, rows);
+    let [text, graphs] = Layout::vertical([Constraint::Length(room), Constraint::Fill(1)]).areas(area);
+    frame.render_widget(Paragraph::new(lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>()), text);
+    graph::grid(frame, graphs, state, rows);
+}
+
+/// The lines of all hosts, and the room that they get.
+fn cpu_lines(area: Rect, state: &State, rows: &[Row]) -> (Vec<Placed<Line<'static>>>, u16) {
+    let of_row = |(place, row): (usize, &Row)| {
+        cpu::lines(state, *row, area.width as usize).into_iter().map(move |line| (Some(place), line))
+    };
+    let mut lines: Vec<Placed<Line>> = rows.iter().enumerate().flat_map(of_row).collect();
     let height = area.height as usize;
     let graph_height = height.saturating_sub(lines.len());
     let graph_height = if graph_height < usize::from(LEAST_GRAPH) { 0 } else { graph_height };
@@ -118,11 +158,10 @@ fn cpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
     if lines.len() > room {
         let hidden = lines.len() + 1 - room.min(lines.len());
         lines.truncate(room.saturating_sub(1));
-        lines.push(Line::styled(format!(" … {hidden} more lines: z gives this pane the screen"), state.theme.dim()));
+        let hidden = format!(" … {hidden} more lines: z gives this pane the screen");
+        lines.push((None, Line::styled(hidden, state.theme.dim())));
     }
-    let [text, graphs] = Layout::vertical([Constraint::Length(room as u16), Constraint::Length(graph_height as u16)]).areas(area);
-    frame.render_widget(Paragraph::new(lines), text);
-    graph::grid(frame, graphs, state, rows);
+    (lines, room as u16)
 }
 
 fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
@@ -150,19 +189,17 @@ fn heading(state: &State) -> Vec<Span<'static>> {
     vec![Span::styled(text, theme.dim())]
 }
 
-/// The filter that is in force or being typed, on the lower border.
+/// The filter that is in force, on the lower border.
 fn filter_line(state: &State) -> Option<Line<'static>> {
     let view = &state.devices;
-    let typing = state.mode == Mode::FilterDevices;
-    if !typing && view.filter.is_empty() {
+    if view.filter.is_empty() {
         return None;
     }
-    let cursor = if typing { "▏" } else { "" };
     let hidden = match view.hidden() {
         0 => String::new(),
         hidden => format!(" {hidden} hidden"),
     };
-    let text = Span::styled(format!(" /{}{cursor}", view.filter), state.theme.key());
+    let text = Span::styled(format!(" /{}", view.filter), state.theme.key());
     Some(Line::from(vec![text, Span::styled(format!("{hidden} "), state.theme.dim())]))
 }
 

@@ -8,7 +8,7 @@ use super::super::super::devices_view::Row;
 use super::super::super::state::{Pane, State};
 use super::super::cut;
 use super::cells::{self, Cell};
-use super::totals;
+use super::{Placed, totals};
 
 struct Column {
     title: &'static str,
@@ -50,11 +50,11 @@ static LOWER: [&Column; 6] = [&USE, &MEMORY_BAR, &MEMORY, &ECC, &MIG, &RANKS];
 const INDEX: usize = 5;
 
 /// A column with the width that it got.
-type Placed = (&'static Column, usize);
+type Sized = (&'static Column, usize);
 
 pub struct Table {
     /// One or two lines a device.
-    lines: Vec<Vec<Placed>>,
+    lines: Vec<Vec<Sized>>,
 }
 
 impl Table {
@@ -82,18 +82,18 @@ impl Table {
         (rows.len() + 1) * self.lines.len() + headings(state)
     }
 
-    /// Head and rows in `height` lines, around the cursor where not all fit.
-    pub fn lines(&self, state: &State, rows: &[Row], height: usize) -> Vec<Line<'static>> {
-        let mut head: Vec<Line> = (0..self.lines.len()).map(|line| self.head(state, line)).collect();
+    /// Head and rows, with the place of the device that each is of, in `height` lines, around the cursor where not all fit.
+    pub fn lines(&self, state: &State, rows: &[Row], height: usize) -> Vec<Placed<Line<'static>>> {
+        let mut head: Vec<Placed<Line>> = (0..self.lines.len()).map(|line| (None, self.head(state, line))).collect();
         let room = height.saturating_sub(head.len());
         let cursor = state.devices.cursor();
         let (mut body, mut last) = (Vec::new(), 0);
         for (place, row) in rows.iter().enumerate() {
             let is_first = place == 0 || rows[place - 1].sample.host != row.sample.host;
             if is_first && headings(state) > 0 {
-                body.push(totals::line(state.theme, row.sample, self.width()));
+                body.push((None, totals::line(state.theme, row.sample, self.width())));
             }
-            body.extend((0..self.lines.len()).map(|line| self.row(state, *row, line, place == cursor)));
+            body.extend((0..self.lines.len()).map(|line| (Some(place), self.row(state, *row, line, place == cursor))));
             if place <= cursor {
                 last = body.len();
             }
@@ -108,12 +108,13 @@ impl Table {
         let first = last.saturating_sub(shown).min(all - shown);
         head.extend(body.into_iter().skip(first).take(shown));
         let above = if first > 0 { format!("{first} above, ") } else { String::new() };
-        head.push(Line::styled(format!("     … {above}{} more below", all - shown - first), state.theme.dim()));
+        let hidden = format!("     … {above}{} more below", all - shown - first);
+        head.push((None, Line::styled(hidden, state.theme.dim())));
         head
     }
 
     fn width(&self) -> usize {
-        let width = |line: &Vec<Placed>| line.iter().map(|(_, width)| width + 1).sum::<usize>();
+        let width = |line: &Vec<Sized>| line.iter().map(|(_, width)| width + 1).sum::<usize>();
         INDEX + self.lines.iter().map(width).max().unwrap_or(0)
     }
 
@@ -167,8 +168,8 @@ fn headings(state: &State) -> usize {
 }
 
 /// Columns take the room that is left over, name and bars first.
-fn grown(columns: Vec<&'static Column>, room: usize) -> Vec<Placed> {
-    let mut placed: Vec<Placed> = columns.into_iter().map(|column| (column, column.width)).collect();
+fn grown(columns: Vec<&'static Column>, room: usize) -> Vec<Sized> {
+    let mut placed: Vec<Sized> = columns.into_iter().map(|column| (column, column.width)).collect();
     let mut left = room.saturating_sub(placed.iter().map(|(_, width)| width + 1).sum());
     while left > 0 {
         let mut grew = false;
