@@ -53,7 +53,7 @@ enum What {
     Watch,
     /// Put a step, or all of it, back to what it was; the old file is kept.
     Reset {
-        /// This step alone: from its comment to the next blank line, at each of its places.
+        /// This step alone, at each of its places: from its comment to the line that follows it in the exercise.
         #[arg(long, value_name = "N", value_parser = lessons::step)]
         step: Option<Step>,
         /// Do not ask.

@@ -2,9 +2,11 @@
 //!
 //! Never tells whether a step is done well: a mark says what the learner takes for done, and a run shows it.
 //!
-//! A place goes from a comment `TODO: Step 4: ...` or `Step 4/10: ...` to the next blank line, as in the solutions.
+//! A place goes from a comment `TODO: Step 4: ...` or `Step 4/10: ...` to the line that follows it in the exercise, which
+//! learners leave where it is, whatever blank lines and comments they put into the place.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::programs::EXERCISE;
 use crate::domain::step::{Step, StepSet};
@@ -21,8 +23,10 @@ fn mark(line: &str) -> Option<Mark> {
     let comment = line.trim_start().strip_prefix("//")?.trim_start();
     let (comment, is_open) = comment.strip_prefix("TODO:").map_or((comment, false), |comment| (comment.trim_start(), true));
     let numbered = comment.strip_prefix("Step ")?;
-    let digits = numbered.find(|c: char| !c.is_ascii_digit()).unwrap_or(numbered.len());
-    Some(Mark { step: Step::from_number(numbered[..digits].parse().ok()?)?, is_open })
+    let (number, rest) = numbered.split_at(numbered.find(|c: char| !c.is_ascii_digit())?);
+    // "Step 4 was hard" is a comment like any other.
+    let is_title = is_open || rest.starts_with(['/', ':', ',']);
+    Some(Mark { step: is_title.then(|| Step::from_number(number.parse().ok()?))??, is_open })
 }
 
 /// Steps without a `TODO` left.
@@ -48,27 +52,41 @@ pub fn step_at(text: &str, line: usize) -> Option<Step> {
     places(text).into_iter().find(|(_, lines)| lines.contains(&(line - 1))).map(|(step, _)| step)
 }
 
-/// Lines of every place, counted from 0.
+/// Lines of every place, counted from 0, with the blank lines behind it.
 fn places(text: &str) -> Vec<(Step, Range<usize>)> {
+    let lines: Vec<&str> = text.lines().collect();
     let mut places: Vec<(Step, Range<usize>)> = Vec::new();
-    let mut is_inside = false;
-    for (index, line) in text.lines().enumerate() {
-        match mark(line) {
-            Some(mark) => {
-                is_inside = true;
-                places.push((mark.step, index..index + 1));
-            }
-            None if line.trim().is_empty() => is_inside = false,
-            None if is_inside => {
-                if let Some((_, lines)) = places.last_mut() {
-                    lines.end = index + 1;
-                }
-            }
-            None => {}
-        }
+    let mut from = 0;
+    while let Some((start, step)) = (from..lines.len()).find_map(|index| Some((index, mark(lines[index])?.step))) {
+        let nth = places.iter().filter(|(of, _)| *of == step).count();
+        from = end(&lines, start, step, BEHIND.iter().filter(|(of, _)| *of == step).nth(nth).map(|(_, behind)| behind.as_str()));
+        places.push((step, start..from));
     }
     places
 }
+
+/// Where a place ends that starts at a line: where the exercise goes on, or, if that is not to be found, at a blank line.
+fn end(lines: &[&str], start: usize, step: Step, behind: Option<&str>) -> usize {
+    let inside = start + 1..lines.len();
+    let is_behind = |index: &usize| behind == Some(&key(lines[*index]));
+    let is_other = |index: &usize| mark(lines[*index]).is_some_and(|mark| mark.step != step);
+    let end = inside.clone().find(|index| is_behind(index) || is_other(index)).filter(is_behind);
+    let blank = || inside.clone().find(|&index| lines[index].trim().is_empty());
+    end.or_else(blank).unwrap_or(lines.len())
+}
+
+/// What a line is known by: a mark by its step, another by its words and their indent.
+fn key(line: &str) -> String {
+    mark(line).map_or_else(|| line.trim_end().to_owned(), |mark| format!("Step {}", mark.step.number()))
+}
+
+/// The step of every place of the exercise, and the key of the line behind it: of the last, what ends its function.
+static BEHIND: LazyLock<Vec<(Step, String)>> = LazyLock::new(|| {
+    let lines: Vec<&str> = EXERCISE.lines().collect();
+    let behind = |start: usize| lines[start..].iter().skip_while(|line| !line.is_empty()).find(|line| !line.is_empty());
+    let place = |start: usize| Some((mark(lines[start])?.step, key(behind(start).unwrap_or(&"}"))));
+    (0..lines.len()).filter_map(place).collect()
+});
 
 /// The program with the places of a step as the exercise has them; `Err` with their number where they cannot be told.
 pub fn without(text: &str, step: Step) -> Result<String, (usize, usize)> {
@@ -162,5 +180,69 @@ mod tests {
         let reset = without(&own, Step::Broadcast).unwrap();
         assert!(reset.contains("let my_placement") && reset.contains("TODO: Step 4"), "{reset}");
         assert_eq!(without(&own.replace("// Step 4/10", "// my broadcast"), Step::Broadcast), Err((0, 1)));
+    }
+
+    #[test]
+    fn a_reset_leaves_nothing_of_a_step_and_all_of_the_others_whatever_stands_between_its_lines() {
+        let spread = |text: &str, step: Step| {
+            let own = places(text).into_iter().filter(|(of, _)| *of == step).map(|(_, lines)| lines);
+            let mut lines: Vec<String> = text.lines().map(String::from).collect();
+            for index in own.flat_map(|place| place.skip(1)).collect::<Vec<_>>().into_iter().rev() {
+                let added =
+                    format!("\n    \n    // Step {0} was hard, and:\n    // Step {0}: mine\n\n    /* mine */", step.number());
+                lines.insert(index, added);
+            }
+            lines.join("\n") + "\n"
+        };
+        for step in Step::ALL {
+            assert_eq!(without(&spread(EXERCISE, step), step).as_deref(), Ok(EXERCISE), "step {}", step.number());
+            // Another step's blank lines and comments are its learner's.
+            let done = solution(Step::NovoGrad);
+            let other = Step::ALL[step.number() % Step::ALL.len()];
+            let own = spread(&spread(done, other), step);
+            let kept = spread(&without(done, step).unwrap(), other);
+            assert_eq!(without(&own, step).as_ref(), Ok(&kept), "step {}", step.number());
+        }
+    }
+
+    #[test]
+    fn a_reset_goes_no_further_than_a_blank_line_where_what_followed_was_changed() {
+        let done = solution(Step::NovoGrad);
+        // The lines that followed the places of steps 1, 2, 7 and 9, the mark that followed step 10, and a function at the end.
+        let (data, plan) = ("let data = startup", "let plan = Plan");
+        assert!(done.contains(data) && done.contains(plan) && done.contains("// Step 3/10"));
+        let own = done.replace(data, "let my_data = startup").replace(plan, "let my_plan = Plan");
+        let own = own
+            .replace("// A rank that fails must", "// A rank must")
+            .replace("let training_seconds = began", "let mine = began");
+        let own = own.replace("// Step 3/10:", "//") + "\nfn helper() {}\n";
+        for step in Step::ALL.into_iter().filter(|step| *step != Step::DistributedOptimizer) {
+            let reset = without(&own, step).unwrap();
+            let outside = |text: &str| {
+                let places: Vec<_> = places(text).into_iter().filter(|(of, _)| *of == step).map(|(_, lines)| lines).collect();
+                let lines = text
+                    .lines()
+                    .enumerate()
+                    .filter(|(index, line)| !line.is_empty() && !places.iter().any(|p| p.contains(index)));
+                lines.map(|(_, line)| line.to_owned()).collect::<Vec<_>>()
+            };
+            assert_eq!(outside(&reset), outside(&own), "step {}", step.number());
+            for kept in ["let my_data =", "let my_plan =", "// A rank must", "let mine =", "fn helper()"] {
+                assert!(reset.contains(kept), "step {}: {kept}", step.number());
+            }
+            assert!(reset.contains("DistributedOptimizer::new"), "step {}", step.number());
+        }
+    }
+
+    #[test]
+    fn a_place_ends_where_it_does_in_the_exercise_or_at_the_next_one() {
+        for text in Step::ALL.map(solution).into_iter().chain([EXERCISE]) {
+            let lines: Vec<&str> = text.lines().collect();
+            for (step, place) in places(text) {
+                let own: Vec<_> = lines[place].iter().map(|line| line.trim()).collect();
+                let blank = own.iter().position(|line| line.is_empty()).unwrap_or(own.len());
+                assert!(own[blank..].iter().all(|line| line.is_empty()), "step {}: {own:?}", step.number());
+            }
+        }
     }
 }
