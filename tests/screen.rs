@@ -14,6 +14,8 @@ mod pictures;
 mod pty;
 #[path = "screen/replay.rs"]
 mod replay;
+#[path = "screen/resize.rs"]
+mod resize;
 #[path = "screen/verbs.rs"]
 mod verbs;
 

@@ -41,6 +41,9 @@ static TITLE: AtomicBool = AtomicBool::new(false);
 const PUSH_TITLE: &str = "\x1b[22;2t";
 const POP_TITLE: &str = "\x1b[23;2t";
 
+/// What has come already: with no time at all crossterm's reader does not even look.
+const AT_ONCE: Duration = Duration::from_micros(100);
+
 /// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
 const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
@@ -246,7 +249,7 @@ pub fn read_keys(messages: Sender<Message>) {
 fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
     let _input = lend::reading();
     let mut read = Vec::new();
-    while event::poll(Duration::ZERO)? {
+    while event::poll(AT_ONCE)? {
         match event::read()? {
             Event::Key(key) => read.extend(replies.sort(key)),
             Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => read.push(Message::Mouse(mouse)),

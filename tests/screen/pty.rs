@@ -60,6 +60,12 @@ impl Lab {
         self.keys.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Changes the terminal's size, as dragging its window does.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.seen.0.lock().unwrap().terminal.screen_mut().set_size(rows, columns);
+        self.master.as_ref().unwrap().resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+    }
+
     pub fn pid(&self) -> Pid {
         Pid::from_raw(i32::try_from(self.child.process_id().unwrap()).unwrap())
     }

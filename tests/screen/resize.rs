@@ -1,0 +1,54 @@
+//! Another size at any time, also behind a window: the next key counts, and nothing is busy.
+//!
+//! Never trains.
+
+use std::time::{Duration, Instant};
+
+use super::pty::{Lab, Seen};
+
+/// Clock ticks that the program has computed for.
+fn ticks(lab: &Lab) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", lab.pid())).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+fn shows(text: &'static str) -> impl Fn(&Seen) -> bool {
+    move |seen| seen.terminal.screen().contents().contains(text)
+}
+
+/// The panes reach the last column, above the footer.
+fn fills(columns: u16, rows: u16) -> impl Fn(&Seen) -> bool {
+    move |seen| {
+        let line = seen.terminal.screen().rows(0, columns).nth(usize::from(rows) - 2);
+        line.is_some_and(|line| line.trim_end().chars().count() == usize::from(columns))
+    }
+}
+
+#[test]
+fn the_key_after_a_change_of_size_counts_and_nothing_is_busy() {
+    let mut lab = Lab::start(80, 24);
+    lab.wait_for("press r to run");
+    // Each key at another size: one that is forgotten until the next comes would be a window late.
+    for (turn, (columns, rows)) in [(120, 40), (40, 10), (90, 30), (200, 60), (80, 24)].into_iter().enumerate() {
+        lab.resize(columns, rows);
+        if columns == 40 {
+            lab.wait_for("hvd-lab needs 80x24");
+            continue;
+        }
+        lab.wait("the new size", fills(columns, rows));
+        lab.press("?");
+        lab.wait_for("Train one model on several");
+        lab.resize(columns + 1, rows);
+        lab.wait("the window at its new size", fills(columns + 1, rows));
+        lab.press("\x1b");
+        lab.wait(&format!("the window closed, turn {turn}"), |seen| !shows("Train one model")(seen));
+    }
+    let (before, since) = (ticks(&lab), Instant::now());
+    std::thread::sleep(Duration::from_millis(500));
+    let (spent, most) = (ticks(&lab) - before, since.elapsed().as_millis() as u64 / 10 / 4);
+    assert!(spent < most, "{spent} ticks of 10 ms in {:?}", since.elapsed());
+    lab.press("q");
+    assert!(lab.exit().success());
+    lab.expect_restored();
+}
