@@ -127,8 +127,10 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    // Esc takes away what is in front, and nothing else.
-    if key.code == KeyCode::Esc && state.notice.take().is_some() {
+    // Esc takes away what is in front, and nothing else: a problem before its window, but not news that nobody asked for.
+    let in_front = state.notice.as_ref().is_some_and(|notice| notice.is_error || state.mode == Mode::Normal);
+    if key.code == KeyCode::Esc && in_front {
+        state.notice = None;
         return Vec::new();
     }
     state.forget_news();

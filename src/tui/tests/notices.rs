@@ -23,7 +23,11 @@ fn what_a_key_in_a_window_did_is_seen_in_front_of_it() {
     update(&mut state, Message::Done("copied".into()));
     assert!(text(&state, 80, 24).contains("copied"), "{}", text(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
-    assert!(state.notice.is_none() && matches!(state.mode, Mode::Details { .. }), "Escape takes one thing away");
+    assert!(state.notice.is_none() && state.mode == Mode::Normal, "news that came by itself costs no key");
+    type_text(&mut state, "i");
+    update(&mut state, Message::Failed("no clipboard".into()));
+    press(&mut state, KeyCode::Esc);
+    assert!(state.notice.is_none() && matches!(state.mode, Mode::Details { .. }), "a problem goes before its window");
     press(&mut state, KeyCode::Esc);
     assert_eq!(state.mode, Mode::Normal);
 }
