@@ -86,6 +86,7 @@ fn processes_are_matched_to_ranks_by_pid() {
     assert_eq!(processes[0].utilization_percent, Reading::Value(55.0), "the newest sample counts");
     assert!(!processes[0].command.is_empty() && !processes[0].command.starts_with('('));
     assert_eq!((processes[1].rank, processes[1].command.as_str()), (None, "(not visible here)"));
+    assert!(processes[1].owner.reason().is_some_and(|why| why.contains("container")), "{:?}", processes[1].owner);
     assert_eq!(processes[1].memory_bytes.reason(), Some("the driver does not tell"));
     assert!(sample.devices[1].processes.is_empty());
     let system = probe.system();

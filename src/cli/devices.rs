@@ -163,7 +163,8 @@ fn describe_process(process: &DeviceProcess) -> String {
     let rank = process.rank.map(|rank| format!("  rank {rank}")).unwrap_or_default();
     let memory = or_reason(&process.memory_bytes.map(|&bytes| units::bytes(bytes)));
     let use_of = or_reason(&process.utilization_percent.map(|value| format!("{value:.0} %")));
-    format!("  pid {}  {}{rank}  memory {memory}  use {use_of}", process.pid, process.command)
+    let owner = or_reason(&process.owner);
+    format!("  pid {}  {}{rank}  owner {owner}  memory {memory}  use {use_of}", process.pid, process.command)
 }
 
 fn or_reason(reading: &Reading<String>) -> String {

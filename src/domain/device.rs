@@ -218,6 +218,9 @@ pub struct DeviceProcess {
     /// The rank whose pid this is, if it belongs to the run.
     pub rank: Option<usize>,
     pub command: String,
+    /// The user that it runs as.
+    #[serde(default = "not_recorded")]
+    pub owner: Reading<String>,
     pub memory_bytes: Reading<u64>,
     pub utilization_percent: Reading<f64>,
 }

@@ -84,6 +84,7 @@ impl CpuProbe {
                 pid,
                 rank: Some(rank),
                 command: process::command(pid),
+                owner: process::owner(pid),
                 memory_bytes: Reading::Value(found.memory()),
                 utilization_percent: now.percent.map_or_else(|| Reading::missing(FIRST), Reading::Value),
             });

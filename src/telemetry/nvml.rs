@@ -317,6 +317,7 @@ fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProc
         pid: found.pid,
         rank: ranks.iter().find(|place| place.pid == found.pid).map(|place| place.rank),
         command: process::command(found.pid),
+        owner: process::owner(found.pid),
         memory_bytes: match found.used_gpu_memory {
             UsedGpuMemory::Used(bytes) => Reading::Value(bytes),
             UsedGpuMemory::Unavailable => Reading::missing("the driver does not tell"),
@@ -333,6 +334,7 @@ fn unseen_rank(place: &RankPlace) -> DeviceProcess {
         pid: place.pid,
         rank: Some(place.rank),
         command: process::command(place.pid),
+        owner: process::owner(place.pid),
         memory_bytes: Reading::missing(WHY),
         utilization_percent: Reading::missing(WHY),
     }

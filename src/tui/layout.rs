@@ -103,6 +103,10 @@ pub fn places(area: Rect, zoomed: Option<Pane>, slot: Pane, device_rows: u16, sh
     Some(Places { header, body, panes, borders: tiling.borders, footer, shared })
 }
 
+/// From this height on the devices get room for graphs.
+const TALL: u16 = 50;
+const GRAPHS: u16 = 6;
+
 struct Tiling<'a> {
     shares: &'a Shares,
     borders: Vec<Border>,
@@ -111,7 +115,8 @@ struct Tiling<'a> {
 impl Tiling<'_> {
     fn panes(&mut self, body: Rect, slot: Pane, device_rows: u16) -> Vec<(Pane, Rect)> {
         // At most a third of the height, so that a node full of GPUs leaves the chart its place.
-        let devices_height = (device_rows + 2).clamp(7, (body.height / 3).max(7));
+        let graphs = if body.height >= TALL { GRAPHS } else { 0 };
+        let devices_height = (device_rows + graphs + 2).clamp(7, (body.height / 3).max(7));
         let left_width = match body.width {
             0..110 => 33,
             110..150 => 38,

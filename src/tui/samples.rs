@@ -299,6 +299,7 @@ fn process(rank: Option<usize>, pid: u32) -> DeviceProcess {
         pid,
         rank,
         command: "hvd-train".into(),
+        owner: Reading::Value("learner".into()),
         memory_bytes: Reading::Value(812 << 20),
         utilization_percent: Reading::Value(98.0),
     }

@@ -5,6 +5,7 @@
 mod charts;
 mod clicks;
 mod devices;
+mod endings;
 mod exercise;
 mod footer;
 mod habits;

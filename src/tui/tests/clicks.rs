@@ -51,7 +51,7 @@ fn a_click_in_the_chart_puts_the_cursor_there_and_a_drag_takes_it_along() {
         let mut state = on(samples::compared(), Pane::Chart, size);
         state.chart_view.tab = Tab::Graph(Graph::Loss);
         // The end of the axis below the plot, and the column of the axis' first sign.
-        let (corner, axis) = find(&state, "└");
+        let (corner, axis) = find(&state, "└┬");
         for column in [corner + 12, corner + 5] {
             mouse(&mut state, LEFT, (column, axis - 1));
             assert_eq!(find(&state, "┴").0, column, "the cursor is drawn where the click was, at {size:?}");

@@ -265,3 +265,93 @@ fn the_room_decides_the_form() {
     let two_lines = text(&lab(&gpus(4)), 80, 40);
     assert!(two_lines.contains("00000000:18:00.0") && two_lines.contains("default") && two_lines.contains("MIG"), "{two_lines}");
 }
+
+/// However little room there is: what each device did in the last minutes stands in its own row.
+#[test]
+fn every_device_has_a_small_history_in_the_normal_form() {
+    let is_dots = |sign: &str| sign.chars().all(|c| ('\u{2801}'..='\u{28ff}').contains(&c));
+    for count in [1, 4, 8, 16] {
+        let mut state = lab(&gpus(count));
+        for zoom in [false, true] {
+            state.zoom = zoom;
+            for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+                let terminal = picture(&state, width, height);
+                let buffer = terminal.backend().buffer();
+                let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+                let rows: Vec<u16> = (0..height).filter(|y| row(*y).contains("61 %") && row(*y).contains("GiB")).collect();
+                let rows: Vec<u16> = rows.into_iter().filter(|y| !row(*y).contains(" GPUs ")).collect();
+                let screen = terminal.backend();
+                assert!(rows.len() >= count.min(5) - count / 6, "{count} at {width}x{height}:\n{screen}");
+                for y in rows {
+                    let history = (0..width).map(|x| &buffer[(x, y)]).filter(|cell| is_dots(cell.symbol()));
+                    let (all, blue): (Vec<_>, Vec<_>) = history.map(|cell| ((), cell.fg == BLUE)).unzip();
+                    assert!(all.len() >= 6 && blue.iter().all(|blue| *blue), "{count} at {width}x{height}, row {y}:\n{screen}");
+                }
+                assert!(text(&state, width, height).contains("use, 2 min"));
+            }
+        }
+    }
+    let mut cpu = lab(&samples::cpu_sample(&[(0, 412), (1, 413)]));
+    cpu.zoom = false;
+    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+        let screen = text(&cpu, width, height);
+        let facts = screen.lines().find(|line| line.contains("91 % of 2 cores")).unwrap_or_else(|| panic!("{screen}"));
+        assert!(facts.chars().filter(|c| is_dots(&c.to_string())).count() >= 9, "{facts}");
+        assert!(screen.contains("core 0") && screen.contains("rank 1"), "{screen}");
+    }
+    assert!(text(&cpu, 200, 60).contains("100 ┤"), "a tall screen has a scale and a time axis as well");
+}
+
+#[test]
+fn a_small_history_is_as_high_as_the_use_was_and_empty_where_nothing_was_measured() {
+    let mut sample = gpus(1);
+    let mut state = samples::running();
+    (state.focus, state.slot, state.zoom) = (Pane::Devices, Pane::Devices, true);
+    // A minute without a figure, half a minute of nothing to do, half a minute of work.
+    for turn in 0..240 {
+        sample.time_s += 0.5;
+        sample.devices[0].utilization_percent = match turn {
+            0..120 => Reading::missing("not yet"),
+            120..180 => Reading::Value(0.0),
+            _ => Reading::Value(100.0),
+        };
+        samples::say(&mut state, Message::Telemetry(sample.clone()));
+    }
+    let line = |state: &State| {
+        let screen = text(state, 80, 24);
+        screen
+            .lines()
+            .find(|line| line.contains("100 %") && line.contains("GiB"))
+            .unwrap_or_else(|| panic!("{screen}"))
+            .to_owned()
+    };
+    let shown = line(&state);
+    let (idle, busy) = (shown.matches('⣀').count(), shown.matches('⣿').count());
+    assert!(idle >= 1 && busy >= 1 && idle.abs_diff(busy) <= 1, "{shown}");
+    let (before, after) = shown.split_once('⣀').unwrap();
+    // The oldest of it may fill half a sign.
+    let before = before.trim_end_matches('⢀');
+    assert!(before.ends_with(&" ".repeat(idle + busy)), "nothing stands for what was not measured: {shown}");
+    assert!(after.contains("⣿ 100 %"), "the newest at the right: {shown}");
+    state.theme.ascii = true;
+    assert!(line(&state).contains("_#") && line(&state).contains("# 100 %"), "{}", line(&state));
+}
+
+#[test]
+fn a_process_has_its_owner_and_its_whole_id() {
+    let mut sample = gpus(2);
+    sample.devices[0].processes[0].pid = 4_294_967_295;
+    sample.devices[1].processes[0].owner = Reading::missing("it may run in another container");
+    let mut state = lab(&sample);
+    for size in [(80, 24), (120, 40), (200, 60)] {
+        let screen = text(&state, size.0, size.1);
+        let line = |rank: &str| screen.lines().find(|line| line.contains(rank) && line.contains("MiB")).unwrap().to_owned();
+        assert!(line("rank 0").contains("4294967295  learner"), "{size:?}:\n{screen}");
+        assert!(line("rank 1").contains("413  N/A"), "{size:?}:\n{screen}");
+        let head = screen.lines().find(|line| line.contains("owner")).unwrap();
+        assert_eq!(head.find("owner"), line("rank 0").find("learner"));
+    }
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    assert!(text(&state, 120, 40).contains("owner          N/A  it may run in another container"), "{}", text(&state, 120, 40));
+}

@@ -2,6 +2,7 @@
 //!
 //! Never joins the curves of two runs, and never draws a line where a value was no number.
 
+mod ending;
 mod plot;
 mod scale;
 mod timeline;
@@ -16,7 +17,9 @@ use super::super::chart_view;
 use super::super::graph::{Graph, Tab};
 use super::super::state::{Pane, State};
 use super::{Hit, cut, frame_of};
+use crate::columns;
 use crate::runs::RunId;
+use ending::Ending;
 use plot::{Common, Shown};
 
 /// A name in the legend is cut to no less than this.
@@ -90,7 +93,8 @@ pub fn legend_hit(state: &State, area: Rect, at: Position) -> Option<RunId> {
 fn of(state: &State, run: RunId) -> Option<Shown<'_>> {
     let view = &state.chart_view;
     let slot = view.slot(run)?;
-    Some(Shown { letter: view.letter(run)?, style: state.theme.run(slot), slot, curves: chart_view::curves(state, run)? })
+    let ending = Ending::of(state, run);
+    Some(Shown { letter: view.letter(run)?, style: state.theme.run(slot), slot, curves: chart_view::curves(state, run)?, ending })
 }
 
 /// All four where there is room, two side by side or one above the other; else the chosen one.
@@ -121,22 +125,29 @@ fn how(state: &State) -> String {
     }
 }
 
-/// Letter and name of each shown run: ◆ is the baseline, a bold name a pinned run.
+/// Letter and name of each shown run, and how it ended if not well: ◆ is the baseline, a bold name a pinned run.
 fn legend(state: &State, runs: &[RunId], width: u16) -> Vec<Span<'static>> {
     legend_entries(state, runs, width).into_iter().flat_map(|(_, spans)| spans).collect()
 }
 
-fn legend_entries(state: &State, runs: &[RunId], width: u16) -> Vec<(RunId, [Span<'static>; 3])> {
+fn legend_entries(state: &State, runs: &[RunId], width: u16) -> Vec<(RunId, [Span<'static>; 4])> {
     let baseline = state.baseline().map(|run| run.id);
     let room = usize::from(width).saturating_sub(10) / runs.len().max(1);
     let entry = |run: &RunId| {
         let (slot, letter) = (state.chart_view.slot(*run)?, state.chart_view.letter(*run)?);
         let name = state.summary(*run).and_then(|run| run.record.as_ref()?.name.clone());
         let text = name.map_or(format!("run {run}"), |name| format!("{run} {name}"));
-        let text = cut(&text, room.saturating_sub(5).max(NAME));
+        let ending = Ending::of(state, *run);
+        let ending = match ending.map(|ending| format!("{} {} ", ending.sign(), ending.word())) {
+            // The sign goes with the name, the word only where there is room.
+            Some(words) if room < NAME + 5 + columns::width(&words) => words.chars().take(2).collect(),
+            words => words.unwrap_or_default(),
+        };
+        let text = cut(&text, room.saturating_sub(5 + columns::width(&ending)).max(NAME));
         let mark = if Some(*run) == baseline { " ◆ " } else { " " };
         let style = if state.chart_view.is_pinned(*run) { state.theme.strong() } else { state.theme.text() };
-        Some((*run, [Span::styled(format!("{letter} "), state.theme.run(slot)), Span::styled(text, style), Span::raw(mark)]))
+        let letter = Span::styled(format!("{letter} "), state.theme.run(slot));
+        Some((*run, [letter, Span::styled(text, style), Span::raw(mark), Span::styled(ending, state.theme.warn())]))
     };
     runs.iter().filter_map(entry).collect()
 }

@@ -14,6 +14,7 @@ use ratatui::widgets::{Paragraph, Widget};
 use super::super::super::curves::{Along, Curve, Curves};
 use super::super::super::graph::{Graph, decimals};
 use super::super::super::theme::Theme;
+use super::ending::Ending;
 use super::scale::Scale;
 use super::trace::{Trace, View};
 use crate::columns;
@@ -25,6 +26,8 @@ pub struct Shown<'a> {
     pub style: Style,
     pub slot: usize,
     pub curves: &'a Curves,
+    /// How it ended, if not well.
+    pub ending: Option<Ending>,
 }
 
 /// What all plots of the pane have in common.
@@ -112,6 +115,13 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     }
     let mut taken = Vec::new();
     for (run, trace) in common.runs.iter().zip(&traces) {
+        let is_in_sight = |x: f64| x >= view.from && x <= view.to;
+        let last = graph.curve(run.curves).last().filter(|last| is_in_sight(last.x(view.along)));
+        if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, trace.points.last()) {
+            let cell = view.cell(*spot);
+            put(buffer, plot, cell, ending.sign(), theme.warn().add_modifier(Modifier::BOLD));
+            taken.extend(cell);
+        }
         letters(buffer, plot, run, trace, &view, &mut taken);
     }
     if let Some(x) = common.cursor {
@@ -147,7 +157,10 @@ fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &V
     let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
     let style = run.style.add_modifier(Modifier::BOLD);
     let colourless = run.style.fg.is_none_or(|colour| colour == Color::Reset);
-    let end = cells().rev().take(12).find(|cell| !taken.contains(cell));
+    // A curve of one point that has its mark has no other cell.
+    let beside =
+        cells().next_back().map(|(column, row)| if column + 1 < plot.width { (column + 1, row) } else { (column - 1, row) });
+    let end = cells().rev().take(12).chain(beside).find(|cell| !taken.contains(cell));
     let along =
         cells().filter(|(column, _)| colourless && (usize::from(*column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2);
     for cell in along.chain(end) {

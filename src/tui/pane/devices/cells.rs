@@ -73,10 +73,6 @@ pub fn memory_bar(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span
     percent_bar(theme, &device.memory_percent(), width, theme.warn())
 }
 
-pub fn use_bar(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    percent_bar(theme, &device.utilization_percent, width, theme.accent())
-}
-
 pub fn compute(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let style = if device.compute_mode.value().is_some_and(|mode| mode == "prohibited") { theme.warn() } else { theme.text() };
     figure(theme, &device.compute_mode, width, style, String::clone)
@@ -111,9 +107,11 @@ pub fn who(processes: &[DeviceProcess]) -> String {
     }
 }
 
+/// ` 100 %`
+pub const NUMBER: usize = 6;
+
 /// A bar with its number behind it, or N/A where the bar would be.
 pub fn percent_bar(theme: Theme, percent: &Reading<f64>, width: usize, style: Style) -> Vec<Span<'static>> {
-    const NUMBER: usize = 6;
     match percent {
         Reading::Value(percent) => {
             let (full, rest) = bar(percent / 100.0, width.saturating_sub(NUMBER));

@@ -9,9 +9,13 @@ use super::super::super::state::{Pane, State};
 use super::super::super::theme::Theme;
 use super::super::cut;
 use super::cells::{gib, percent_bar};
+use super::graph;
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::units;
 use crate::runs::safe;
+
+/// Columns of the use in the last two minutes, with its number.
+const HISTORY: usize = 30;
 
 pub fn lines(state: &State, row: Row, width: usize) -> Vec<Line<'static>> {
     let theme = state.theme;
@@ -28,7 +32,11 @@ pub fn lines(state: &State, row: Row, width: usize) -> Vec<Line<'static>> {
         lines.push(Line::styled(format!("{mark}{}", row.sample.host), theme.strong()));
     }
     let counted = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
-    lines.push(Line::raw(cut(&format!(" {counted} · {memory} · {}", device.name.trim()), width)));
+    let mut facts = vec![Span::raw(" ")];
+    facts.extend(graph::small(state, row, if width >= 70 { HISTORY } else { HISTORY / 2 }));
+    let left = width.saturating_sub(facts.iter().map(Span::width).sum());
+    facts.push(Span::raw(cut(&format!(" of {counted} · {memory} · {}", device.name.trim()), left)));
+    lines.push(Line::from(facts));
     lines.extend(core_rows(theme, &device.core_percent, width));
     let ranks = device.processes.iter().filter(|process| process.rank.is_some());
     lines.extend(ranks.map(|process| rank(theme, process, cores, width)));

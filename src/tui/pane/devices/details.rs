@@ -59,6 +59,7 @@ impl Page<'_> {
         self.lines.push(Line::raw(""));
         self.lines.push(Line::styled(format!("{who}, pid {}", process.pid), self.state.theme.key()));
         self.fact("command", &Reading::Value(safe(&process.command)));
+        self.fact("owner", &process.owner.map(|name| safe(name)));
         self.fact("memory", &process.memory_bytes.map(|bytes| units::bytes(*bytes)));
         self.fact("use", &process.utilization_percent.map(|percent| format!("{percent:.0} %")));
     }

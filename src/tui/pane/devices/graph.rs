@@ -13,7 +13,7 @@ use super::super::super::devices_view::Row;
 use super::super::super::state::State;
 use super::super::super::theme::Theme;
 use super::super::cut;
-use super::LEAST_GRAPH;
+use super::{LEAST_GRAPH, cells};
 use crate::columns;
 use crate::domain::device::Reading;
 use crate::telemetry::DeviceHistory;
@@ -53,6 +53,43 @@ pub fn grid(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
                 graph(frame, *place, state, *row);
             }
         }
+    }
+}
+
+/// The use of the last two minutes in one line, and what it is now: as high as the line is 100 %.
+pub fn small(state: &State, row: Row, width: usize) -> Vec<Span<'static>> {
+    let theme = state.theme;
+    let now = match &row.device.utilization_percent {
+        Reading::Value(percent) => cells::right(&format!("{percent:.0} %"), cells::NUMBER.min(width), theme.text()),
+        Reading::Missing { .. } => cells::right("N/A", cells::NUMBER.min(width), theme.dim()),
+    };
+    let signs = width.saturating_sub(cells::NUMBER);
+    let history = state.devices.history.of(&row.sample.host, row.device);
+    let of_use =
+        |columns| history.map(|history| history.columns(|point| point.utilization_percent, row.sample.time_s, SPAN_S, columns));
+    let line = match theme.ascii {
+        true => of_use(signs).map(|parts| parts.into_iter().map(block).collect()),
+        false => of_use(2 * signs).map(|parts| parts.chunks(2).map(|pair| braille(pair[0], pair[1])).collect()),
+    };
+    vec![Span::styled(line.unwrap_or_else(|| " ".repeat(signs)), theme.accent()), now]
+}
+
+/// How many of so many parts are filled: one at least for what was measured, none for a gap.
+fn filled(percent: Option<f64>, parts: usize) -> usize {
+    percent.map_or(0, |percent| ((percent / 100.0 * parts as f64).round() as usize).clamp(1, parts))
+}
+
+fn block(percent: Option<f64>) -> char {
+    [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][filled(percent, 8)]
+}
+
+/// Two columns of up to four dots, from below.
+fn braille(left: Option<f64>, right: Option<f64>) -> char {
+    const LEFT: [u32; 5] = [0, 0x40, 0x44, 0x46, 0x47];
+    const RIGHT: [u32; 5] = [0, 0x80, 0xa0, 0xb0, 0xb8];
+    match LEFT[filled(left, 4)] | RIGHT[filled(right, 4)] {
+        0 => ' ',
+        dots => char::from_u32(0x2800 | dots).unwrap_or(' '),
     }
 }
 

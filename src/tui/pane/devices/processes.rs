@@ -2,6 +2,7 @@
 //!
 //! Never leaves out who else uses a device.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::super::devices_view::Row;
@@ -11,6 +12,10 @@ use super::cells::{left, right};
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::units;
 use crate::runs::safe;
+
+/// The digits of the highest id that 32 bits hold, and a column before them.
+const PID: usize = 11;
+const OWNER: usize = 12;
 
 /// Head and a line a process; nothing where there is none.
 pub fn lines(state: &State, rows: &[Row], width: usize) -> Vec<Line<'static>> {
@@ -22,30 +27,47 @@ pub fn lines(state: &State, rows: &[Row], width: usize) -> Vec<Line<'static>> {
     }
     found.sort_by_key(|(row, process)| (process.rank.is_none(), process.rank, row.device.index, process.pid));
     let several_hosts = state.devices.hosts().count() > 1;
-    let place_width = if several_hosts { 18 } else { 9 };
-    let head = format!("     {:<8} {:>8}  {:<place_width$} {:>9} {:>6}  command", "rank", "pid", "on", "memory", "use");
-    let mut lines = vec![Line::styled(cut(&head, width), theme.dim())];
+    // Where it is narrow the owner goes, whom the details name too.
+    let is_wide = width >= 70;
+    let place_width = match (several_hosts, is_wide) {
+        (true, _) => 18,
+        (false, true) => 10,
+        (false, false) => 7,
+    };
+    let line = |[who, pid, owner, place, memory, used]: [Span<'static>; 6], command: &str, style: Style| {
+        let mut spans = vec![Span::raw(if is_wide { "     " } else { " " }), who, pid, Span::raw("  ")];
+        spans.extend(is_wide.then_some(owner));
+        spans.extend([place, memory, used, Span::raw("  ")]);
+        let taken: usize = spans.iter().map(Span::width).sum();
+        spans.push(Span::styled(cut(command, width.saturating_sub(taken)), style));
+        Line::from(spans)
+    };
+    let (text, dim) = (theme.text(), theme.dim());
+    let titles = [
+        left("rank", 8, dim),
+        right("pid", PID, dim),
+        left("owner", OWNER, dim),
+        left("on", place_width, dim),
+        right("memory", 10, dim),
+        right("use", 7, dim),
+    ];
+    let mut lines = vec![line(titles, "command", dim)];
     for (row, process) in found {
         let who = process.rank.map_or("other".to_owned(), |rank| format!("rank {rank}"));
-        let style = if process.rank.is_some() { theme.accent() } else { theme.dim() };
         let place = if several_hosts { format!("{} {}", row.sample.host, row.title()) } else { row.title() };
-        let figure = |reading: Reading<String>, width| match reading {
-            Reading::Value(text) => right(&text, width, theme.text()),
-            Reading::Missing { .. } => right("N/A", width, theme.dim()),
+        let known = |reading: Reading<String>, width, put: fn(&str, usize, Style) -> Span<'static>| match reading {
+            Reading::Value(value) => put(&value, width, text),
+            Reading::Missing { .. } => put("N/A", width, dim),
         };
-        let mut spans = vec![
-            Span::raw("     "),
-            left(&who, 8, style),
-            right(&process.pid.to_string(), 9, theme.text()),
-            Span::raw("  "),
-            left(&place, place_width, theme.text()),
-            figure(process.memory_bytes.map(|bytes| units::bytes(*bytes)), 10),
-            figure(process.utilization_percent.map(|percent| format!("{percent:.0} %")), 7),
-            Span::raw("  "),
+        let cells = [
+            left(&who, 8, if process.rank.is_some() { theme.accent() } else { dim }),
+            right(&process.pid.to_string(), PID, text),
+            known(process.owner.map(|name| cut(&safe(name), OWNER - 2)), OWNER, left),
+            left(&place, place_width, text),
+            known(process.memory_bytes.map(|bytes| units::bytes(*bytes)), 10, right),
+            known(process.utilization_percent.map(|percent| format!("{percent:.0} %")), 7, right),
         ];
-        let used: usize = spans.iter().map(Span::width).sum();
-        spans.push(Span::styled(cut(&safe(&process.command), width.saturating_sub(used)), theme.text()));
-        lines.push(Line::from(spans));
+        lines.push(line(cells, &safe(&process.command), text));
     }
     lines
 }

@@ -8,7 +8,8 @@ use super::super::super::devices_view::Row;
 use super::super::super::state::{Pane, State};
 use super::super::cut;
 use super::cells::{self, Cell};
-use super::{Placed, totals};
+use super::{Placed, graph, totals};
+use Shows::{Figure, History};
 
 struct Column {
     title: &'static str,
@@ -20,26 +21,40 @@ struct Column {
     /// The lowest stay longest.
     rank: u8,
     right: bool,
-    cell: Cell,
+    shows: Shows,
 }
 
-const fn column(title: &'static str, fact: &'static str, width: usize, most: usize, rank: u8, right: bool, cell: Cell) -> Column {
-    Column { title, fact, width, most, rank, right, cell }
+enum Shows {
+    Figure(Cell),
+    /// The use of the last minutes, and what it is now.
+    History,
 }
 
-static NAME: Column = column("GPU", "", 12, 28, 5, false, cells::name);
-static BUS: Column = column("bus", "bus", 16, 16, 10, true, cells::bus);
-static FAN: Column = column("fan", "fan", 5, 5, 8, true, cells::fan);
-static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 4, true, cells::temperature);
-static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, cells::performance);
-static POWER: Column = column("power", "power", 10, 11, 6, true, cells::power);
-static MEMORY: Column = column("memory", "memory", 11, 12, 3, true, cells::memory);
-static MEMORY_BAR: Column = column("memory used", "memory", 12, 24, 13, false, cells::memory_bar);
-static USE: Column = column("use", "use", 12, 26, 1, false, cells::use_bar);
-static COMPUTE: Column = column("compute", "compute mode", 10, 10, 9, true, cells::compute);
-static ECC: Column = column("ECC", "ECC errors", 4, 4, 11, true, cells::ecc);
-static MIG: Column = column("MIG", "MIG", 4, 4, 12, true, cells::mig);
-static RANKS: Column = column("ranks", "", 8, 20, 2, false, cells::ranks);
+const fn column(
+    title: &'static str,
+    fact: &'static str,
+    width: usize,
+    most: usize,
+    rank: u8,
+    right: bool,
+    shows: Shows,
+) -> Column {
+    Column { title, fact, width, most, rank, right, shows }
+}
+
+static NAME: Column = column("GPU", "", 12, 28, 5, false, Figure(cells::name));
+static BUS: Column = column("bus", "bus", 16, 16, 10, true, Figure(cells::bus));
+static FAN: Column = column("fan", "fan", 5, 5, 8, true, Figure(cells::fan));
+static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 4, true, Figure(cells::temperature));
+static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, Figure(cells::performance));
+static POWER: Column = column("power", "power", 10, 11, 6, true, Figure(cells::power));
+static MEMORY: Column = column("memory", "memory", 11, 12, 3, true, Figure(cells::memory));
+static MEMORY_BAR: Column = column("memory used", "memory", 12, 24, 13, false, Figure(cells::memory_bar));
+static USE: Column = column("use, 2 min", "use", 12, 26, 1, false, History);
+static COMPUTE: Column = column("compute", "compute mode", 10, 10, 9, true, Figure(cells::compute));
+static ECC: Column = column("ECC", "ECC errors", 4, 4, 11, true, Figure(cells::ecc));
+static MIG: Column = column("MIG", "MIG", 4, 4, 12, true, Figure(cells::mig));
+static RANKS: Column = column("ranks", "", 8, 20, 2, false, Figure(cells::ranks));
 
 static ONE_LINE: [&Column; 13] =
     [&NAME, &BUS, &FAN, &TEMPERATURE, &PERFORMANCE, &POWER, &COMPUTE, &ECC, &MIG, &MEMORY, &MEMORY_BAR, &USE, &RANKS];
@@ -151,7 +166,10 @@ impl Table {
             Some(_) => {}
             None => {
                 for (column, width) in &self.lines[line] {
-                    spans.extend((column.cell)(theme, device, *width));
+                    spans.extend(match column.shows {
+                        Figure(cell) => cell(theme, device, *width),
+                        History => graph::small(state, row, *width),
+                    });
                     spans.push(Span::raw(" "));
                 }
             }
