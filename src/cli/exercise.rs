@@ -2,14 +2,15 @@
 //!
 //! Never draws a screen.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{Usage, follow, lessons};
+use super::confirm::confirm;
+use super::{follow, lessons};
 use crate::course::judge;
 use crate::domain::step::Step;
 use crate::exercise::{self, Built, Diff, Folder, Role, Row, Watch, attempt, editor, places};
@@ -165,18 +166,8 @@ fn watch(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
 
 fn reset(folder: &Folder, step: Option<Step>, yes: bool) -> anyhow::Result<ExitCode> {
     let what = step.map_or("the whole program".to_owned(), |step| format!("step {}", step.number()));
-    if !yes {
-        if !io::stdin().is_terminal() {
-            return Err(Usage(format!("reset of {what} asks first: add --yes where nobody can answer")).into());
-        }
-        eprint!("Put {what} back to what it was? The old file is kept. [y/N] ");
-        io::stderr().flush()?;
-        let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
-        if !answer.trim().eq_ignore_ascii_case("y") {
-            eprintln!("hvd-lab: left as it is");
-            return Ok(ExitCode::SUCCESS);
-        }
+    if !yes && !confirm(&format!("Put {what} back to what it was? The old file is kept."))? {
+        return Ok(ExitCode::FAILURE);
     }
     let backup = folder.reset(step)?;
     eprintln!("hvd-lab: {what} is as it was; what you had is in {}", backup.display());

@@ -21,6 +21,7 @@ pub mod check;
 pub mod class;
 pub mod compare;
 pub mod config;
+mod confirm;
 pub mod data;
 pub mod demo;
 pub mod devices;

@@ -2,10 +2,9 @@
 //!
 //! Never draws a screen, and never removes a run for good unless told so twice.
 
-use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 
-use super::Usage;
+use super::confirm::confirm;
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::host;
@@ -160,17 +159,8 @@ fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCod
     }
     let numbers: Vec<String> = old.iter().map(|run| run.id.to_string()).collect();
     let what = format!("run {} ({})", numbers.join(", "), units::bytes(old.iter().map(Deleted::bytes).sum()));
-    if !yes {
-        if !io::stdin().is_terminal() {
-            return Err(Usage(format!("this would remove {what} for good: say --yes if that is meant")).into());
-        }
-        super::print(&format!("remove {what} for good? [y/N] "))?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            super::print("nothing was removed\n")?;
-            return Ok(ExitCode::from(1));
-        }
+    if !yes && !confirm(&format!("Remove {what} for good?"))? {
+        return Ok(ExitCode::FAILURE);
     }
     store.empty_trash(&old)?;
     super::print(&format!("removed {what}\n"))?;

@@ -45,7 +45,7 @@ impl Ask {
     pub fn answers(&self) -> [&'static str; 2] {
         match self {
             Ask::FilterDevices => ["keep", "show all"],
-            Ask::Log { .. } => ["go", "leave as it was"],
+            Ask::Log { .. } => ["go", "leave"],
             _ => ["take over", "leave"],
         }
     }

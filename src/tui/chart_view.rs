@@ -42,6 +42,16 @@ const PAGE: f64 = 10.0;
 type Progress = (RunState, usize);
 
 impl ChartView {
+    pub fn pins(&self) -> &[RunId] {
+        &self.pins
+    }
+
+    /// Pins these runs and no others.
+    pub fn pin(&mut self, mut runs: Vec<RunId>) {
+        runs.truncate(MOST_PINS);
+        self.pins = runs;
+    }
+
     pub fn is_pinned(&self, run: RunId) -> bool {
         self.pins.contains(&run)
     }
@@ -134,7 +144,12 @@ pub fn toggle_pin(state: &mut State) -> Vec<Effect> {
         state.inform("no run to pin yet: r starts one");
         return Vec::new();
     };
+    let listed: Vec<RunId> = state.runs.iter().map(|run| run.id).collect();
     let pins = &mut state.chart_view.pins;
+    if pins.len() == MOST_PINS {
+        // One that is gone must not keep others out.
+        pins.retain(|pin| listed.contains(pin) || *pin == run);
+    }
     if let Some(place) = pins.iter().position(|pin| *pin == run) {
         pins.remove(place);
         state.inform(format!("run {run} is no longer pinned"));

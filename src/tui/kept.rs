@@ -1,4 +1,4 @@
-//! What the screen remembers from one time to the next: borders, settings, and whether the tour was shown.
+//! What the screen remembers from one time to the next: borders, settings, pinned runs, the baseline, and whether the tour was shown.
 //!
 //! Never in the way: a file that cannot be read or written is as good as none.
 
@@ -11,6 +11,7 @@ use super::layout::Shares;
 use super::looks::Look;
 use super::state::State;
 use crate::domain::run::RunSpec;
+use crate::runs::RunId;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -23,6 +24,11 @@ pub struct Kept {
     /// The settings of the next run with their preset, where the user has chosen them.
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<(String, RunSpec)>,
+    /// Runs that the chart keeps beside others, and the one that they are compared with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pins: Vec<RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<RunId>,
     toured: bool,
 }
 
@@ -53,7 +59,8 @@ impl Kept {
             return Kept { toured: habits.toured, ..Kept::default() };
         }
         let theme = (state.theme.look != habits.config.theme).then_some(state.theme.look);
-        Kept { shares: habits.shares.clone(), theme, settings, toured: habits.toured }
+        let (pins, baseline) = (state.chart_view.pins().to_vec(), state.baseline);
+        Kept { shares: habits.shares.clone(), theme, settings, pins, baseline, toured: habits.toured }
     }
 
     /// Puts the screen as it was left.
@@ -63,6 +70,9 @@ impl Kept {
             return;
         }
         state.habits.shares = self.shares;
+        // Numbers are not used twice: one that is gone since stands for nothing.
+        state.chart_view.pin(self.pins);
+        state.baseline = self.baseline;
         if let Some(look) = self.theme {
             state.theme.look = look;
         }
@@ -78,7 +88,9 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use super::super::chart_view;
     use super::super::layout::Split;
+    use super::super::message::Message;
     use super::super::samples;
     use super::*;
 
@@ -97,6 +109,29 @@ mod tests {
         assert_eq!(next.habits.shares, state.habits.shares);
         let left: Vec<_> = fs::read_dir(home.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "nothing else is left in the folder");
+    }
+
+    #[test]
+    fn pinned_runs_and_the_baseline_are_there_the_next_time() {
+        let home = tempfile::tempdir().unwrap();
+        let file = path(home.path());
+        let mut state = samples::compared();
+        for run in [2, 3] {
+            samples::say(&mut state, Message::Started(RunId(run)));
+            chart_view::toggle_pin(&mut state);
+        }
+        state.baseline = Some(RunId(3));
+        Kept::of(&state).write(&file);
+        let mut next = samples::never_used();
+        Kept::read(&file).restore(&mut next);
+        // One of them has been deleted elsewhere.
+        let runs = state.runs.iter().filter(|run| run.id != RunId(2)).cloned().collect();
+        samples::say(&mut next, Message::Runs(runs));
+        assert_eq!(next.baseline().unwrap().id, RunId(3));
+        assert_eq!(chart_view::shown(&next), [RunId(5), RunId(3)]);
+        assert!(next.chart_view.is_pinned(RunId(3)) && next.chart_view.letter(RunId(3)).is_some());
+        samples::say(&mut next, Message::Runs(state.runs.iter().filter(|run| run.id.0 != 3).cloned().collect()));
+        assert_eq!(next.baseline().unwrap().id, RunId(1), "a baseline that is gone is replaced as ever");
     }
 
     #[test]

@@ -13,12 +13,28 @@ pub struct RunsView {
     pub published: bool,
     /// A run has been asked for, and is not there yet.
     pub is_starting: bool,
+    /// What takes the last changes back, the newest last.
+    history: Vec<Undo>,
 }
+
+/// Changes that can be taken back: as many as one remembers.
+const MOST_UNDOS: usize = 20;
 
 impl RunsView {
     /// The runs that the table shows, in its order.
     pub fn shown<'a>(&self, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
         select(runs, &self.filter, self.sort, self.reverse)
+    }
+
+    pub fn remember(&mut self, undo: Undo) {
+        self.history.push(undo);
+        let forgotten = self.history.len().saturating_sub(MOST_UNDOS);
+        self.history.drain(..forgotten);
+    }
+
+    /// What takes the last change back, and is done with then.
+    pub fn undo(&mut self) -> Undo {
+        self.history.pop().unwrap_or(Undo::LastDelete)
     }
 
     /// The run to show when `gone` is no longer in `runs`: the one that took its place in the table `before`.
@@ -39,8 +55,8 @@ pub enum Change {
     Note(RunId, String),
     /// To the trash.
     Delete(RunId),
-    /// Bring back the run that was deleted last.
-    Undo,
+    /// Take back an earlier one.
+    Undo(Undo),
     /// Write a comparison of these runs to a new file.
     Export {
         file: String,
@@ -50,6 +66,18 @@ pub enum Change {
     },
 }
 
+/// What takes a change back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// The name or the note that the run had before.
+    Name(RunId, Option<String>),
+    Note(RunId, Option<String>),
+    /// The run is in the trash.
+    Delete(RunId),
+    /// Whatever was deleted last, perhaps by another lab: here nothing has been changed that could be taken back.
+    LastDelete,
+}
+
 /// What came of a [`Change`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
@@ -57,4 +85,6 @@ pub struct Changed {
     pub text: String,
     /// A run to put on the screen.
     pub show: Option<RunId>,
+    /// What takes it back, if anything does.
+    pub undo: Option<Undo>,
 }

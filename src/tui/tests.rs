@@ -23,6 +23,7 @@ mod runs;
 mod series;
 mod sweep;
 mod themes;
+mod undo;
 mod wide;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

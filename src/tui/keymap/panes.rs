@@ -127,7 +127,7 @@ pub static RUNS: &[Binding] = &[
     row(In(Pane::Runs), &[Char('R')], C::Name, "R", "name", "name the chosen run"),
     row(In(Pane::Runs), &[Char('N')], C::Note, "N", "", "write a note to the chosen run"),
     row(In(Pane::Runs), &[Char('d'), Code(K::Delete)], C::Delete, "d", "delete", "move the chosen run to the trash (asks first)"),
-    row(In(Pane::Runs), &[Char('u')], C::Undo, "u", "undo", "bring the run back that was deleted last"),
+    row(In(Pane::Runs), &[Char('u')], C::Undo, "u", "undo", "take back the last name, note or delete"),
     row(In(Pane::Runs), &[Char('E')], C::Export, "E", "", "write the shown runs to a file: Markdown, CSV, JSON or SVG"),
     row(In(Pane::Runs), ENTER, C::Details, "Enter", "details", "details of the chosen run"),
 ];

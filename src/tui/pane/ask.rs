@@ -51,9 +51,13 @@ fn parts(state: &State, width: usize) -> Vec<(Option<Command>, Span<'static>)> {
             (vec![(None, Span::styled(error, theme.warn()))], typed)
         }
         None => {
-            let hints = hints(state, ask, theme.dim());
-            let fit = wide + hints.iter().map(|(_, span)| span.width()).sum::<usize>() <= room;
-            (if fit { hints } else { Vec::new() }, room)
+            let mut left = room.saturating_sub(wide);
+            let fits = |(_, span): &(Option<Command>, Span)| {
+                let rest = left.checked_sub(span.width());
+                left = rest.unwrap_or(0);
+                rest.is_some()
+            };
+            (hints(state, ask, theme.dim()).into_iter().take_while(fits).collect(), room)
         }
     };
     let mut parts = vec![
@@ -65,14 +69,15 @@ fn parts(state: &State, width: usize) -> Vec<(Option<Command>, Span<'static>)> {
     parts
 }
 
+/// What matters most comes first: from the end they give way to what is typed.
 fn hints(state: &State, ask: &Ask, style: Style) -> Vec<(Option<Command>, Span<'static>)> {
     let [enter, escape] = ask.answers();
     let key = |command, words: String| (Some(command), Span::styled(format!("  {words}"), style));
-    let mut hints = vec![key(Command::Accept, format!("Enter {enter}")), key(Command::Back, format!("Esc {escape}"))];
+    let mut hints = Vec::new();
     if let Ask::Log { regex, .. } = ask {
-        let other = if *regex { "plain text" } else { "regular expression" };
-        hints.push(key(Command::Regex, format!("Ctrl-R {other}")));
+        hints.push(key(Command::Regex, format!("Ctrl-R {}", if *regex { "plain text" } else { "regex" })));
     }
+    hints.extend([key(Command::Accept, format!("Enter {enter}")), key(Command::Back, format!("Esc {escape}"))]);
     hints.push((None, Span::styled(format!("  {}", ask.hint(state)), style)));
     hints
 }

@@ -31,7 +31,10 @@ pub fn room(state: &State) -> (usize, usize) {
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.theme;
     let mut block = frame_of(state, Pane::Log, tab_titles(state, area.width as usize));
-    if let Some(hint) = hint(state) {
+    // Names of the panes that take turns here stand there too.
+    let is_shared = !state.zoom && place_of(state, Pane::Devices).is_none();
+    let names = Pane::ALL.iter().filter(|pane| is_shared && pane.shares_slot()).map(|pane| pane.title().len() + 2);
+    if let Some(hint) = hint(state, (area.width as usize).saturating_sub(2 + names.sum::<usize>())) {
         block = block.title_bottom(hint.right_aligned());
     }
     let inner = block.inner(area);
@@ -64,20 +67,23 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
 }
 
 /// On the lower border: that the view stays or lies sideways, or how a failed run is looked into.
-fn hint(state: &State) -> Option<Line<'static>> {
+fn hint(state: &State, room: usize) -> Option<Line<'static>> {
     let theme = state.theme;
     let has_failed = state.watched.as_ref().and_then(Watched::state) == Some(RunState::Failed);
-    let mut spans = Vec::new();
+    let mut line = Line::default();
+    if state.log.place != Place::End {
+        line.push_span(Span::styled(" staying, End follows ", theme.warn()));
+    } else if has_failed {
+        line.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
+    }
     if !state.log.wraps {
         let from = if state.log.left > 0 { format!("from column {} ", state.log.left + 1) } else { "sideways ".to_owned() };
-        spans.extend([Span::styled(" , . ", theme.key()), Span::styled(from, theme.dim())]);
+        let sideways = Line::from(vec![Span::styled(" , . ", theme.key()), Span::styled(from, theme.dim())]);
+        if sideways.width() + line.width() <= room {
+            line.spans.splice(0..0, sideways.spans);
+        }
     }
-    if state.log.place != Place::End {
-        spans.push(Span::styled(" staying, End follows ", theme.warn()));
-    } else if has_failed {
-        spans.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
-    }
-    (!spans.is_empty()).then(|| Line::from(spans))
+    (!line.spans.is_empty()).then_some(line)
 }
 
 fn empty_reason(state: &State, watched: &Watched) -> String {

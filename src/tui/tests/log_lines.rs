@@ -29,7 +29,7 @@ fn last_row(desk: &Desk) -> String {
 fn a_search_becomes_a_regular_expression_by_the_key_that_the_prompt_names() {
     let mut desk = losses();
     desk.type_text(r"/loss n\w+");
-    assert!(last_row(&desk).starts_with(r" Search: loss n\w+") && last_row(&desk).contains("Ctrl-R regular expression"));
+    assert!(last_row(&desk).starts_with(r" Search: loss n\w+") && last_row(&desk).contains("Ctrl-R regex"));
     toggle(&mut desk);
     assert!(last_row(&desk).contains("Search (regex): ") && last_row(&desk).contains("Ctrl-R plain text"), "{}", last_row(&desk));
     desk.press(KeyCode::Enter);
@@ -99,6 +99,8 @@ fn cut_lines_are_scrolled_sideways_with_a_mark_where_they_go_on() {
     assert!(desk.shows("<29>") && !desk.shows("…│"), "no further than the longest line: {}", desk.screen());
     desk.type_text(",,,,,,,,,,,");
     assert!(desk.shows("<00>") && desk.shows("short"));
+    desk.press(KeyCode::Home);
+    assert!(desk.shows("Devices  Chart  Log "), "{}", desk.screen());
     desk.type_text(".W");
     assert!(desk.shows("<00>") && desk.shows("<29>"), "wrapped lines begin at their beginning");
 }
@@ -111,4 +113,14 @@ fn a_match_beyond_the_edge_comes_into_sight() {
     assert!(desk.state.log.found.unwrap().line == 0 && desk.shows("needle in it"), "{}", desk.screen());
     desk.type_text("n");
     assert!(desk.shows("needle at once"));
+}
+
+#[test]
+fn what_stands_on_the_lower_border_has_room_there() {
+    let mut desk = losses();
+    desk.type_text("W");
+    desk.press(KeyCode::Home);
+    assert!(desk.shows("Devices  Chart  Log ─") && desk.shows("staying, End follows") && !desk.shows("sideways"));
+    desk.resize(120, 40);
+    assert!(desk.shows(", . sideways  staying, End follows"), "{}", desk.screen());
 }

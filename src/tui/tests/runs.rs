@@ -8,7 +8,7 @@ use super::super::effect::Effect;
 use super::super::message::Message;
 use super::super::mode::Mode;
 use super::super::runner::change::made;
-use super::super::runs_view::{Change, Changed};
+use super::super::runs_view::{Change, Changed, Undo};
 use super::super::samples;
 use super::super::state::{Pane, State};
 use super::super::update::update;
@@ -236,7 +236,7 @@ fn deleting_asks_and_a_run_that_is_going_stays() {
     assert_eq!(state.mode, Mode::ConfirmDelete { run: RunId(40) });
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(type_text(&mut state, "dy"), [Effect::Change(Change::Delete(RunId(40)))]);
-    assert_eq!(type_text(&mut state, "u"), [Effect::Change(Change::Undo)]);
+    assert_eq!(type_text(&mut state, "u"), [Effect::Change(Change::Undo(Undo::LastDelete))]);
     let mut going = samples::running();
     going.focus = Pane::Runs;
     assert_eq!(type_text(&mut going, "d"), []);
@@ -323,7 +323,7 @@ fn folders_are_changed_as_asked() {
     made(&store, Change::Note(RunId(2), "why".into())).unwrap();
     made(&store, Change::Delete(RunId(2))).unwrap();
     assert_eq!(store.ids(), [RunId(1)]);
-    let Changed { show, .. } = made(&store, Change::Undo).unwrap();
+    let Changed { show, .. } = made(&store, Change::Undo(Undo::LastDelete)).unwrap();
     let record = store.record(RunId(2)).unwrap();
     assert_eq!((show, record.name.as_deref(), record.note.as_deref()), (Some(RunId(2)), Some("two"), Some("why")));
     let file = home.path().join("runs.csv").display().to_string();

@@ -30,7 +30,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Published => state.runs_view.published = !state.runs_view.published,
         Command::Name | Command::Note => annotate(state, command),
         Command::Delete => delete(state),
-        Command::Undo => return vec![Effect::Change(Change::Undo)],
+        Command::Undo => return vec![Effect::Change(Change::Undo(state.runs_view.undo()))],
         Command::Compare => compare(state),
         Command::Export => export(state),
         _ => return choose(state, command),
@@ -139,6 +139,9 @@ fn write(state: &State, file: String) -> Vec<Effect> {
 /// A change has been made.
 pub fn changed(state: &mut State, changed: Changed) -> Vec<Effect> {
     state.inform(changed.text);
+    if let Some(undo) = changed.undo {
+        state.runs_view.remember(undo);
+    }
     let mut effects = changed.show.map_or_else(Vec::new, |run| watch(state, run));
     effects.push(Effect::ListRuns);
     effects
