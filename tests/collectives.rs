@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hvd_lab::comm::{CommError, Communicator, Limits, LocalComm, MpiComm, ReduceOp, ThreadComm};
+use hvd_lab::comm::{CommError, Communicator, Limits, LocalComm, MpiComm, ReduceOp, ThreadComm, library_version};
 use hvd_lab::domain::topology::Rank;
 use mpi::{mpirun, run_limited, text};
 use nix::sys::signal::{Signal, kill};
@@ -291,7 +291,9 @@ fn large_buffers_travel_in_chunks() {
 #[test]
 fn one_rank_that_fails_ends_all_and_is_heard() {
     let Some(mpirun) = mpirun() else { return };
-    for (end, code) in [("abort", Some(7)), ("panic", Some(101)), ("exit", Some(3)), ("kill", None)] {
+    // Of a rank that leaves without a word, MPICH's launcher tells now its code and now that of those that it killed.
+    let left = (!library_version().contains("MPICH")).then_some(3);
+    for (end, code) in [("abort", Some(7)), ("panic", Some(101)), ("exit", left), ("kill", None)] {
         for size in [2, 3] {
             let output = launch(&mpirun, size, end, "", Duration::from_secs(20));
             let text = text(&output);

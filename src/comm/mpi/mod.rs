@@ -78,6 +78,8 @@ struct Scratch {
 const PATIENCE: Duration = Duration::from_micros(100);
 /// And when all are there, and only their data is not: it moves only while ranks are awake.
 const PATIENCE_FOR_DATA: Duration = Duration::from_millis(100);
+/// How long what a rank printed has to get through the launcher before the rank ends the job.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 impl MpiComm {
     /// Initialises MPI and finds out who this process is. Without mpirun it is rank 0 of 1.
@@ -360,6 +362,8 @@ impl Communicator for MpiComm {
 
     /// MPI_Abort: mpirun ends every process of the job, on all hosts, and names this one.
     fn abort(&self, code: i32) -> ! {
+        // MPICH's launcher drops what it has not passed on by then: often the words that say why.
+        std::thread::sleep(LAST_WORDS);
         self.world.abort(code)
     }
 }
