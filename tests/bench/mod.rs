@@ -1,4 +1,4 @@
-//! The benchmark: hvd-train, hvd-lab, raw MPI and PyTorch DDP side by side, in one go, as one table of ratios.
+//! The benchmark: hvd-train, hvd-lab, raw MPI, PyTorch DDP and Keras on Horovod side by side, in one go, as one table of ratios.
 //!
 //! Never runs two things at a time, and never runs one thing in a block: every round runs each case once, every other
 //! round in reverse, so that a machine that grows slower or faster does so for both sides of a ratio.
@@ -114,17 +114,23 @@ pub fn run(options: &Options, with_peer: bool) -> Result<Report, String> {
 fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<String>) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut peers = |work: Work| {
-        let problem = match (&place.peer, work == Work::FixedBatch || place.images.is_some()) {
-            (Err(why), _) => Some(why.clone()),
-            (Ok(_), false) => Some("it reads the real files, and they are not here: HVD_LAB_TEST_DATA names them".to_owned()),
-            (Ok(_), true) => None,
-        };
-        let Some(problem) = problem else { return vec![Engine::Ddp, Engine::TunedDdp] };
-        let entry = format!("PyTorch DDP: {problem}");
-        if !left_out.contains(&entry) {
-            left_out.push(entry);
+        let mut engines = Vec::new();
+        let all = [("PyTorch DDP", vec![Engine::Ddp, Engine::TunedDdp]), ("Keras on Horovod", vec![Engine::Keras])];
+        for (name, of_peer) in all {
+            let problem = match (place.peer(of_peer[0]), work == Work::FixedBatch || place.images.is_some()) {
+                (Err(why), _) => why.clone(),
+                (Ok(_), false) => "it reads the real files, and they are not here: HVD_LAB_TEST_DATA names them".to_owned(),
+                (Ok(_), true) => {
+                    engines.extend(of_peer);
+                    continue;
+                }
+            };
+            let entry = format!("{name}: {problem}");
+            if !left_out.contains(&entry) {
+                left_out.push(entry);
+            }
         }
-        Vec::new()
+        engines
     };
     let training = |engine, model, np, work| Case::Training(Training { engine, model, np, work });
     for (section, work) in [(Section::Data, Work::Pipeline), (Section::Synthetic, Work::FixedBatch)] {
@@ -186,7 +192,7 @@ fn lines(cases: &[Case], place: &Place, scale: &Scale) -> Vec<String> {
     for case in cases {
         let Case::Training(training) = case else { continue };
         let is_first = training.np == 2 && !lines.iter().any(|(engine, _)| *engine == training.engine);
-        let line = match (&place.peer, training.engine.is_peer()) {
+        let line = match (place.peer(training.engine), training.engine.is_peer()) {
             (Ok(peer), true) => Some(training.peer_line(place, peer, scale)),
             _ => training.line(place, scale).ok(),
         };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-/// Measures hvd-train, hvd-lab and, where it is installed, PyTorch DDP side by side, and prints one table of ratios.
+/// Measures hvd-train, hvd-lab and, where they are installed, PyTorch DDP and Keras on Horovod side by side, and prints one table of ratios.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "make bench",
@@ -14,7 +14,8 @@ use clap::{Parser, ValueEnum};
     after_long_help = "\
 Peer: HVD_LAB_PEER_PYTHON names a python with torch 2.11.0 and numpy, HVD_LAB_PEER the script (default:
 shared/peers/ddp_fashion_mnist.py in a folder above the repository). Images: shared/fashion-mnist there, or
-HVD_LAB_TEST_DATA; else the bundled generator, on which the peer's rows are left out."
+HVD_LAB_TEST_DATA; else the bundled generator, on which the peers' rows are left out. HVD_LAB_KERAS_PYTHON names a python with
+TensorFlow and Horovod: a second peer."
 )]
 pub struct Options {
     /// Times that everything is run; medians are over these

@@ -11,9 +11,14 @@ use hvd_lab::launch::{Launcher, Machine, Setup};
 use serde_json::{Value, json};
 
 use super::process::{Flow, watch};
+use super::training::Engine;
 
 const PEER_HOW_TO: &str =
     "python3 -m venv DIR && DIR/bin/pip install torch==2.11.0 numpy, then HVD_LAB_PEER_PYTHON=DIR/bin/python";
+
+const KERAS_HOW_TO: &str = "BENCHMARKS.md says how, then HVD_LAB_KERAS_PYTHON=DIR/bin/python";
+const KERAS_VERSION: &str =
+    "from importlib.metadata import version as of; print('Horovod', of('horovod'), 'with Keras', of('keras'))";
 
 /// All that runs share.
 pub struct Place {
@@ -22,13 +27,14 @@ pub struct Place {
     pub allreduce: PathBuf,
     /// Folder of the real images; `None` for the generator.
     pub images: Option<PathBuf>,
-    pub peer: Result<Peer, String>,
+    pub ddp: Result<Peer, String>,
+    pub keras: Result<Peer, String>,
     /// What `hvd-train --help` says: flags come and go.
     pub help: String,
     pub build: Value,
 }
 
-/// PyTorch DistributedDataParallel with the same network, images and augmentation.
+/// A program of others with the same network, images and augmentation.
 pub struct Peer {
     pub python: PathBuf,
     pub script: PathBuf,
@@ -51,11 +57,17 @@ impl Place {
             allreduce: beside.with_file_name("examples").join("bench-allreduce"),
             images: above("shared/fashion-mnist", "HVD_LAB_TEST_DATA")
                 .filter(|at| at.join("train-images-idx3-ubyte.gz").is_file()),
-            peer: if with_peer { Peer::find() } else { Err("not asked for".into()) },
+            ddp: if with_peer { Peer::ddp() } else { Err("not asked for".into()) },
+            keras: if with_peer { Peer::keras() } else { Err("not asked for".into()) },
             help,
             build: serde_json::from_str(&build).map_err(|error| format!("hvd-train --build-info: {error}"))?,
             setup: Setup { mpirun, flavour, mpirun_version: version, hvd_train, machine: Machine::detect() },
         })
+    }
+
+    /// The program of others that an engine is.
+    pub fn peer(&self, engine: Engine) -> &Result<Peer, String> {
+        if engine == Engine::Keras { &self.keras } else { &self.ddp }
     }
 
     /// As the trainer's own `--data-dir`.
@@ -71,15 +83,17 @@ impl Place {
     pub fn shown(&self, line: &str) -> String {
         let mut names = vec![(self.setup.mpirun.display().to_string(), "mpirun")];
         names.extend(self.images.iter().map(|folder| (folder.display().to_string(), "FASHION_MNIST")));
-        names.extend(self.peer.iter().flat_map(|peer| {
-            [(peer.python.display().to_string(), "PYTHON"), (peer.script.display().to_string(), "ddp_fashion_mnist.py")]
-        }));
+        for (peer, script) in [(&self.ddp, "ddp_fashion_mnist.py"), (&self.keras, "horovod_fashion_mnist.py")] {
+            names.extend(peer.iter().map(|peer| (peer.python.display().to_string(), "PYTHON")));
+            names.extend(peer.iter().map(|peer| (peer.script.display().to_string(), script)));
+        }
         names.push((format!("{}/", env!("CARGO_MANIFEST_DIR")), ""));
         names.iter().fold(line.to_owned(), |line, (path, name)| line.replace(path, name))
     }
 
     pub fn machine(&self) -> Value {
         let said = |name: &str| self.build[name].as_str().unwrap_or("unknown").to_owned();
+        let peers: Vec<&str> = [&self.ddp, &self.keras].into_iter().flatten().map(|peer| peer.version.as_str()).collect();
         json!({
             "cpu": cpu_model(),
             "cores": self.setup.machine.cores,
@@ -89,30 +103,41 @@ impl Place {
             "libtorch": said("libtorch"),
             "mpi": said("mpi"),
             "launcher": self.setup.mpirun_version,
-            "torch": self.peer.as_ref().map(|peer| peer.version.clone()).ok(),
+            "peers": peers.join(", "),
         })
     }
 }
 
 impl Peer {
-    fn find() -> Result<Peer, String> {
-        let Some(python) = std::env::var_os("HVD_LAB_PEER_PYTHON").filter(|value| !value.is_empty()).map(PathBuf::from) else {
-            return Err(format!("not installed: {PEER_HOW_TO}"));
-        };
+    /// PyTorch's DistributedDataParallel.
+    fn ddp() -> Result<Peer, String> {
+        let python = named("HVD_LAB_PEER_PYTHON").ok_or_else(|| format!("not installed: {PEER_HOW_TO}"))?;
         let Some(script) = above("shared/peers/ddp_fashion_mnist.py", "HVD_LAB_PEER").filter(|path| path.is_file()) else {
             return Err("its script is not here: HVD_LAB_PEER names it".into());
         };
         let version = output_of(Command::new(&python).args(["-c", "import numpy, torch; print(torch.__version__)"]))
             .map_err(|error| format!("not installed: {PEER_HOW_TO} ({})", error.lines().last().unwrap_or_default()))?;
+        Ok(Peer { python, script, version: format!("PyTorch {}", version.trim()) })
+    }
+
+    /// Keras on Horovod, built against the MPI whose mpirun starts it.
+    fn keras() -> Result<Peer, String> {
+        let python = named("HVD_LAB_KERAS_PYTHON").ok_or_else(|| format!("not installed: {KERAS_HOW_TO}"))?;
+        let version = output_of(Command::new(&python).args(["-c", KERAS_VERSION]))
+            .map_err(|error| format!("not installed: {KERAS_HOW_TO} ({})", error.lines().last().unwrap_or_default()))?;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/horovod_fashion_mnist.py");
         Ok(Peer { python, script, version: version.trim().to_owned() })
     }
 }
 
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// What the variable names, else this path in the nearest folder above the repository that has it.
 fn above(path: &str, variable: &str) -> Option<PathBuf> {
-    let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    named.or_else(|| folders.map(|folder| folder.join(path)).find(|path| path.exists()))
+    named(variable).or_else(|| folders.map(|folder| folder.join(path)).find(|path| path.exists()))
 }
 
 fn output_of(command: &mut Command) -> Result<String, String> {

@@ -117,11 +117,15 @@ impl Table<'_> {
         let name = |engine| figure(Training { engine, model, np, work }, "images_per_sec");
         let (ours, on) = (name(Engine::HvdTrain), if work == Work::Pipeline { "real data" } else { "a fixed batch" });
         let what = |peer: &str| format!("images/s on {on}, {}, np {np}{peer}", model.name);
-        let peers = [(Engine::Ddp, ", against DDP as it comes", 1.5), (Engine::TunedDdp, ", against DDP at its best", 1.1)];
-        let against = |(engine, peer, least): (Engine, &str, f64)| {
+        let peers = [
+            (Engine::Ddp, ", against DDP as it comes", Some(1.5)),
+            (Engine::TunedDdp, ", against DDP at its best", Some(1.1)),
+            (Engine::Keras, ", against Keras on Horovod", None),
+        ];
+        let against = |(engine, peer, least): (Engine, &str, Option<f64>)| {
             let row = self.row(what(peer), Unit::ImagesPerSec, true, &ours, &name(engine))?;
             row.beside?;
-            Some(Row { target: (work == Work::Pipeline).then_some(Target::RatioAtLeast(least)), ..row })
+            Some(Row { target: least.filter(|_| work == Work::Pipeline).map(Target::RatioAtLeast), ..row })
         };
         let compared: Vec<Row> = peers.into_iter().filter_map(against).collect();
         if compared.is_empty() { self.alone(what(""), Unit::ImagesPerSec, &ours, None).into_iter().collect() } else { compared }
@@ -168,7 +172,8 @@ impl Table<'_> {
     /// One row a peer; less is better.
     fn against_peers(&self, what: &str, unit: Unit, name: impl Fn(Engine) -> String, target: Option<Target>) -> Vec<Row> {
         let ours = name(Engine::HvdTrain);
-        let peers = [(Engine::Ddp, "DDP as it comes"), (Engine::TunedDdp, "DDP at its best")];
+        let peers =
+            [(Engine::Ddp, "DDP as it comes"), (Engine::TunedDdp, "DDP at its best"), (Engine::Keras, "Keras on Horovod")];
         let against = |(engine, peer)| {
             let row = self.row(format!("{what}, against {peer}"), unit, false, &ours, &name(engine))?;
             row.beside?;

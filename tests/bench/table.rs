@@ -76,9 +76,10 @@ impl Report {
     fn machine_in_words(&self) -> String {
         let said = |name: &str| self.machine[name].as_str().unwrap_or("none").to_owned();
         let number = |name: &str| self.machine[name].as_u64().unwrap_or(0);
-        let peer = self.machine["torch"].as_str().map_or_else(String::new, |version| format!(", PyTorch {version} as the peer"));
+        let peers = self.machine["peers"].as_str().filter(|peers| !peers.is_empty());
+        let peers = peers.map_or_else(String::new, |peers| format!(", beside {peers}"));
         format!(
-            "{}, {} cores ({} physical), Linux {}, libtorch {}, {}, {}{peer}, images: {}",
+            "{}, {} cores ({} physical), Linux {}, libtorch {}, {}, {}{peers}, images: {}",
             said("cpu"),
             number("cores"),
             number("physical_cores"),

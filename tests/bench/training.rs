@@ -1,4 +1,4 @@
-//! Training runs to be timed: hvd-train as the lab starts it, and PyTorch DDP with the same work.
+//! Training runs to be timed: hvd-train as the lab starts it, and PyTorch DDP and Keras on Horovod with the same work.
 //!
 //! Never trusts a summary: throughput is counted from each epoch's own images and seconds, without the first epoch.
 
@@ -30,6 +30,8 @@ pub enum Engine {
     Ddp,
     /// Channels last, and an allocator that keeps freed memory.
     TunedDdp,
+    /// Horovod, told to leave the core of a waiting rank to others.
+    Keras,
 }
 
 impl Engine {
@@ -43,7 +45,7 @@ impl Engine {
     }
 
     pub fn is_peer(self) -> bool {
-        matches!(self, Engine::Ddp | Engine::TunedDdp)
+        matches!(self, Engine::Ddp | Engine::TunedDdp | Engine::Keras)
     }
 }
 
@@ -76,6 +78,7 @@ impl fmt::Display for Training {
             Engine::WithoutFusion => "hvd-train without fusion",
             Engine::Ddp => "DDP",
             Engine::TunedDdp => "tuned DDP",
+            Engine::Keras => "Keras on Horovod",
         };
         let work = match self.work {
             Work::Pipeline => "data",
@@ -90,7 +93,7 @@ impl Training {
     /// Runs it, and returns its figures: `images_per_sec`, `data_share`, `exposed_share`, `peak_rss_bytes`,
     /// `first_step_s`, as far as this kind of run has them.
     pub fn run(&self, place: &Place, scale: &Scale) -> Result<Round, String> {
-        let figures = match (self.engine.is_peer(), &place.peer) {
+        let figures = match (self.engine.is_peer(), place.peer(self.engine)) {
             (true, Ok(peer)) => self.run_peer(place, peer, scale)?,
             (true, Err(why)) => return Err(format!("the peer is {why}")),
             (false, _) => self.run_hvd_train(place, scale)?,
@@ -181,9 +184,17 @@ impl Training {
     }
 
     pub fn peer_line(&self, place: &Place, peer: &Peer, scale: &Scale) -> CommandLine {
-        let mut argv: Vec<String> = vec![peer.python.display().to_string()];
-        argv.extend(["-m", "torch.distributed.run", "--standalone", "--nproc-per-node"].map(str::to_owned));
-        argv.extend([self.np.to_string(), peer.script.display().to_string()]);
+        let (np, python) = (self.np.to_string(), peer.python.display().to_string());
+        let mut argv: Vec<String> = match self.engine {
+            Engine::Keras => {
+                let mut mpirun = vec![place.setup.mpirun.display().to_string()];
+                mpirun.extend(place.setup.machine.is_root.then(|| "--allow-run-as-root".to_owned()));
+                mpirun.extend(["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-np", &np, &python].map(str::to_owned));
+                mpirun
+            }
+            _ => [&python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", &np].map(str::to_owned).into(),
+        };
+        argv.push(peer.script.display().to_string());
         let (depth, width) = self.model.name.trim_start_matches("wrn-").split_once('-').unwrap_or_default();
         let mut add = |flag: &str, value: String| argv.extend([format!("--{flag}"), value]);
         add("depth", depth.into());
