@@ -52,8 +52,8 @@ fn a_click_in_the_chart_puts_the_cursor_there_and_a_drag_takes_it_along() {
         state.chart_view.tab = Tab::Graph(Graph::Loss);
         // The end of the axis below the plot, and the column of the axis' first sign.
         let (corner, axis) = find(&state, "└┬");
-        for column in [corner + 12, corner + 5] {
-            mouse(&mut state, LEFT, (column, axis - 1));
+        for (column, row) in [(corner + 12, axis - 1), (corner + 8, axis), (corner + 5, axis - 1)] {
+            mouse(&mut state, LEFT, (column, row));
             assert_eq!(find(&state, "┴").0, column, "the cursor is drawn where the click was, at {size:?}");
         }
         let before = state.chart_view.range.cursor.unwrap();

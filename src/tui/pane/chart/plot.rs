@@ -79,8 +79,10 @@ fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> 
 
 /// What lies along the curves under the pointer.
 pub fn x_at(area: Rect, graph: Graph, log: bool, common: &Common, at: Position) -> Option<f64> {
-    let Parts { plot, view, .. } = parts(area, graph, log, true, common);
-    plot.contains(at).then(|| view.x(at.x - plot.x))
+    let Parts { plot, below, view, .. } = parts(area, graph, log, true, common);
+    // The axis with its numbers belongs to it.
+    let columns = Rect { height: below.bottom().saturating_sub(plot.y), ..plot };
+    columns.contains(at).then(|| view.x(at.x - plot.x))
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
