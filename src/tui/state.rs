@@ -189,6 +189,7 @@ impl State {
         let cores: usize = devices.iter().map(|device| device.core_percent.len()).sum();
         match (gpus, cores) {
             (0, cores) if cores > 0 && np > cores => Err(format!("{np} ranks on {cores} cores share them and gain no speed")),
+            (1, _) => Err(format!("{np} ranks on one GPU share it and gain little")),
             (gpus, _) if gpus > 0 && np > gpus => Err(format!("{np} ranks on {gpus} GPUs share them and gain little")),
             _ => Ok(format!("global batch {} images", self.spec.global_batch_size())),
         }

@@ -21,6 +21,7 @@ mod panic;
 mod replay;
 mod runs;
 mod series;
+mod states;
 mod sweep;
 mod themes;
 mod undo;

@@ -12,6 +12,7 @@ use super::super::log_view::{LogCommand, Prompt};
 use super::super::replay;
 use super::super::state::{Pane, State};
 use crate::columns;
+use crate::course::Next;
 
 /// A key with the word that there is room for.
 type Entry = (&'static Binding, &'static str);
@@ -111,7 +112,9 @@ fn named(state: &State) -> Vec<Entry> {
     let is_taken = |index: usize| active[..index].iter().any(|before| before.on.contains(&active[index].on[0]));
     let is_idle = |binding: &Binding| match binding.command {
         command if state.replay.is_some() && replay::refuses(command) => true,
-        Command::Stop => binding.scope == Scope::Panes && state.going().is_none(),
+        Command::Stop if binding.scope == Scope::Panes => state.going().is_none(),
+        // The window of runs that take turns.
+        Command::Stop => state.next_turn() == Next::Over,
         Command::Continue => state.watched.as_ref().is_none_or(|watched| watched.is_going()),
         Command::Compare | Command::Baseline | Command::Details | Command::Pin | Command::Delete => state.watched.is_none(),
         _ => false,

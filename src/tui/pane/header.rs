@@ -50,11 +50,15 @@ pub fn title(state: &State) -> String {
 /// `np 2 · wrn-10-1 · Fashion-MNIST`; the model goes first where there is no room.
 fn next_run(state: &State, width: usize) -> Line<'static> {
     let theme = state.theme;
-    let label = state.data.as_ref().map_or_else(|| state.spec.data.to_string(), |data| data.label.clone());
-    let style = if label == LABEL_GENERATED { theme.warn() } else { theme.text() };
     let np = Span::raw(format!("np {}", state.spec.np));
     let model = Span::raw(state.spec.model.to_string());
-    let data = Span::styled(label, style);
+    let label = state.data.as_ref().map_or_else(|| state.spec.data.to_string(), |data| data.label.clone());
+    // It may be a path, which leaves the model its room.
+    let room = width.saturating_sub(np.width() + model.width() + 7).max(13);
+    let data = match label == LABEL_GENERATED {
+        true => Span::styled(label, theme.warn()),
+        false => Span::raw(cut(&label, room)),
+    };
     let candidates = [vec![np.clone(), model, data.clone()], vec![np.clone(), data], vec![np]];
     let lines = candidates.into_iter().map(|facts| {
         let mut line = Line::default();
@@ -99,7 +103,12 @@ fn run_line(state: &State, width: usize) -> Line<'static> {
     let mut facts = match status.state {
         RunState::Running | RunState::Preparing | RunState::Stopping => going(state, watched, status, width),
         RunState::Failed => failed(status),
-        RunState::Finished | RunState::Stopped => over(state, watched, status),
+        RunState::Finished | RunState::Stopped => {
+            // Half a figure would be a wrong one.
+            let mut left = width.saturating_sub(spans.iter().map(Span::width).sum());
+            let facts = over(state, watched, status).into_iter().map(Span::raw);
+            facts.take_while(|fact| left.checked_sub(fact.width()).map(|rest| left = rest).is_some()).collect()
+        }
     };
     if let Some(other) = state.going().filter(|other| *other != watched.id) {
         facts.push(Span::styled(format!("  (run {other} is going)"), theme.warn()));
@@ -137,23 +146,16 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
     spans
 }
 
-fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<Span<'static>> {
+/// What there is to say of it, the most telling first.
+fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<String> {
     let Some(summary) = state.summary(watched.id) else { return Vec::new() };
     let epochs = summary.last_epoch;
-    let mut text = format!("  {epochs} epoch{}", if epochs == 1 { "" } else { "s" });
-    if let Some(epoch) = watched.early_stop {
-        text.push_str(&format!(" (stopped early after {epoch})"));
-    }
-    if let Some(test) = watched.test.or(summary.test) {
-        text.push_str(&format!("  test accuracy {:.1} %", test.accuracy * 100.0));
-    }
-    if let Some(ended) = status.ended_s {
-        text.push_str(&format!("  {} in all", units::seconds(ended - status.started_s)));
-    }
-    if let Some(rate) = summary.figures.images_per_sec {
-        text.push_str(&format!("  {} images/s", units::rate(rate)));
-    }
-    vec![Span::raw(text)]
+    let early = watched.early_stop.map_or(String::new(), |epoch| format!(" (stopped early after {epoch})"));
+    let mut facts = vec![format!("  {epochs} epoch{}{early}", if epochs == 1 { "" } else { "s" })];
+    facts.extend(watched.test.or(summary.test).map(|test| format!("  test accuracy {:.1} %", test.accuracy * 100.0)));
+    facts.extend(status.ended_s.map(|ended| format!("  {} in all", units::seconds(ended - status.started_s))));
+    facts.extend(summary.figures.images_per_sec.map(|rate| format!("  {} images/s", units::rate(rate))));
+    facts
 }
 
 /// Which rank, and why, in the words of the launcher.

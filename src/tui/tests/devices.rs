@@ -38,7 +38,7 @@ fn lab(sample: &TelemetrySample) -> State {
     state
 }
 
-fn gpus(count: usize) -> TelemetrySample {
+pub(super) fn gpus(count: usize) -> TelemetrySample {
     let mut sample = samples::gpu_sample();
     let some: Vec<DeviceSample> = sample.devices.clone();
     sample.devices = (0..count).map(|index| DeviceSample { index, ..some[index % some.len()].clone() }).collect();

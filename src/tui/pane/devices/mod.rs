@@ -35,7 +35,7 @@ type Placed<T> = (Option<usize>, T);
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.theme;
     let view = &state.devices;
-    let mut block = frame_of(state, Pane::Devices, heading(state));
+    let mut block = frame_of(state, Pane::Devices, heading(state, area.width as usize));
     if let Some(line) = filter_line(state) {
         block = block.title_bottom(line.right_aligned());
     }
@@ -171,7 +171,7 @@ fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
 }
 
 /// What kind, where, and in what order.
-fn heading(state: &State) -> Vec<Span<'static>> {
+fn heading(state: &State, width: usize) -> Vec<Span<'static>> {
     let theme = state.theme;
     let view = &state.devices;
     let mut hosts = view.hosts();
@@ -182,11 +182,13 @@ fn heading(state: &State) -> Vec<Span<'static>> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let mut text = format!("{kind} · {}{more} ", first.host);
-    if view.order != DeviceOrder::Index {
-        text.push_str(&format!("· by {} ", view.order.name()));
-    }
-    vec![Span::styled(text, theme.dim())]
+    let order = match view.order {
+        DeviceOrder::Index => String::new(),
+        order => format!("· by {} ", order.name()),
+    };
+    // Borders, the pane's own name, and what stands around the host's.
+    let host = cut(&first.host, width.saturating_sub(21 + more.len() + order.len()));
+    vec![Span::styled(format!("{kind} · {host}{more} {order}"), theme.dim())]
 }
 
 /// The filter that is in force, on the lower border.

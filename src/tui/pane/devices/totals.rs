@@ -11,7 +11,8 @@ use crate::columns;
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 
 pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
-    let host = cut(&format!(" {} ", sample.host), width);
+    // A long name leaves the figures their room.
+    let host = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
     let left = width.saturating_sub(columns::width(&host));
     Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text(sample), left), theme.dim())])
 }
