@@ -13,7 +13,7 @@ use super::confirm::confirm;
 use super::{follow, lessons};
 use crate::course::judge;
 use crate::domain::step::Step;
-use crate::exercise::{self, Built, Diff, Folder, Role, Row, Watch, attempt, editor, places};
+use crate::exercise::{self, Built, Diff, Folder, Role, Row, Watch, attempt, editor, part_named, places};
 use crate::launch;
 use crate::runs::{Follower, RunStore};
 
@@ -165,7 +165,7 @@ fn watch(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
 }
 
 fn reset(folder: &Folder, step: Option<Step>, yes: bool) -> anyhow::Result<ExitCode> {
-    let what = step.map_or("the whole program".to_owned(), |step| format!("step {}", step.number()));
+    let what = part_named(step);
     if !yes && !confirm(&format!("Put {what} back to what it was? The old file is kept."))? {
         return Ok(ExitCode::FAILURE);
     }

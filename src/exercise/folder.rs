@@ -44,6 +44,11 @@ impl ExerciseError {
     }
 }
 
+/// What a reset is of, in words.
+pub fn part_named(step: Option<Step>) -> String {
+    step.map_or("the whole program".to_owned(), |step| format!("step {}", step.number()))
+}
+
 impl Folder {
     pub fn of(home: &Path) -> Folder {
         Folder { path: home.join("exercise") }

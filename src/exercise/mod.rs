@@ -14,7 +14,7 @@ mod watch;
 
 pub use build::{Built, CompileError, build};
 pub use diff::Diff;
-pub use folder::{ExerciseError, Folder};
+pub use folder::{ExerciseError, Folder, part_named};
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
 pub use programs::{EXERCISE, proofread, solution};
 pub use watch::Watch;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::lesson_page::LessonPage;
 use super::state::State;
 use crate::course::{Catalog, Judged, Next, Outcome, Prediction, Progress, Reading, Results, Series, Verdict};
 use crate::domain::run::RunState;
@@ -14,6 +15,7 @@ use crate::runs::RunId;
 pub struct CourseView {
     pub lessons: Catalog,
     pub progress: Progress,
+    pub page: LessonPage,
     /// The last answer to the question of each lesson, of this session or of one before.
     pub answers: BTreeMap<usize, Prediction>,
     pub shown: Option<Shown>,

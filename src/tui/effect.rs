@@ -6,6 +6,7 @@ use super::runs_view::Change;
 use crate::course::{Prediction, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::run::RunSpec;
+use crate::domain::step::Step;
 use crate::runs::recording::PlayerOrder;
 use crate::runs::{LogQuery, LogRequest, RunId};
 
@@ -64,6 +65,8 @@ pub enum Effect {
     /// Open the learner's program in the editor, which gets the terminal until it ends.
     Edit,
     ReadExercise,
+    /// Put a step of it back to its TODO, or the whole; what there was is kept.
+    ResetExercise(Option<Step>),
     /// Build the learner's program and run it.
     TryExercise,
     /// Tell of every save.

@@ -46,6 +46,13 @@ pub enum News {
         program: String,
     },
     Saved,
+    /// A step, or the whole, is as it was.
+    Reset {
+        step: Option<Step>,
+        program: String,
+        /// What there was before.
+        backup: String,
+    },
     Broken(String),
     Started(RunId),
     Failed(String),

@@ -34,6 +34,7 @@ mod kept;
 mod keymap;
 mod layout;
 mod lend;
+mod lesson_page;
 mod log_rows;
 mod log_thread;
 mod log_view;

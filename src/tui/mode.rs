@@ -56,6 +56,12 @@ pub enum Mode {
         mine: bool,
         scroll: usize,
     },
+    /// Put this step of the learner's program back to its TODO, or the whole?
+    ConfirmReset {
+        step: Step,
+        /// Asked in front of the diff, which comes back.
+        diff: bool,
+    },
     /// Runs that take turns: how they stand, and what they show.
     Series {
         scroll: usize,
@@ -112,6 +118,7 @@ pub enum ModeKind {
     Lesson,
     Diff,
     Exercise,
+    ConfirmReset,
     Series,
     ConfirmAblation,
     Continue,
@@ -144,6 +151,7 @@ impl Mode {
             Mode::Lesson { .. } => ModeKind::Lesson,
             Mode::Diff { .. } => ModeKind::Diff,
             Mode::Exercise { .. } => ModeKind::Exercise,
+            Mode::ConfirmReset { .. } => ModeKind::ConfirmReset,
             Mode::Series { .. } => ModeKind::Series,
             Mode::ConfirmAblation => ModeKind::ConfirmAblation,
             Mode::Continue { .. } => ModeKind::Continue,

@@ -23,6 +23,7 @@ use super::theme::Theme;
 use crate::course::{Catalog, CatalogError, ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::run::RunSpec;
+use crate::domain::step::Step;
 use crate::exercise::{self, Built, Folder, Watch, attempt};
 use crate::launch::{self, StartRequest};
 use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate};
@@ -198,6 +199,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
         }
         Effect::ReadExercise => Message::Exercise(read_exercise()?),
+        Effect::ResetExercise(step) => Message::Exercise(reset_exercise(step)?),
         Effect::TryExercise => Message::Exercise(try_exercise(store).unwrap_or_else(|error| News::Failed(format!("{error:#}")))),
         Effect::LocateData(spec) => locate(&spec)?,
         // Done before: here, or by whoever owns the terminal.
@@ -236,6 +238,12 @@ fn read_exercise() -> anyhow::Result<News> {
     let folder = Folder::of(&RunStore::default_home()?);
     folder.start()?;
     Ok(News::Read { path: folder.program().display().to_string(), program: folder.read()? })
+}
+
+fn reset_exercise(step: Option<Step>) -> anyhow::Result<News> {
+    let folder = Folder::of(&RunStore::default_home()?);
+    let backup = folder.reset(step)?.display().to_string();
+    Ok(News::Reset { step, program: folder.read()?, backup })
 }
 
 fn try_exercise(store: &RunStore) -> anyhow::Result<News> {

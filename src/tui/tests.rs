@@ -19,6 +19,7 @@ mod notices;
 mod palette;
 mod panic;
 mod replay;
+mod reset;
 mod runs;
 mod series;
 mod states;

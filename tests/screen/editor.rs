@@ -58,3 +58,29 @@ fn an_editor_that_is_not_there_is_said_and_the_screen_goes_on() {
     assert!(lab.exit().success());
     lab.expect_restored();
 }
+
+#[test]
+fn a_reset_from_the_screen_keeps_what_there_was() {
+    let home = Home::new();
+    let mut lab = Options { env: EDITOR, ..Options::default() }.start(&home);
+    lab.wait_for("press r to run");
+    lab.press("e");
+    lab.wait_for("editing +33 fashion_mnist.rs");
+    lab.press("my own line\r");
+    lab.wait_for("saved");
+    lab.press("\r");
+    lab.wait_for("there is none in");
+    lab.press("R");
+    lab.wait_for("a the whole program");
+    lab.press("a");
+    lab.wait_for("fashion_mnist.1.bak");
+    let folder = home.store().folder(hvd_lab::runs::RunId(1)).path().ancestors().nth(2).unwrap().join("exercise");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    assert!(read("fashion_mnist.1.bak").ends_with("// my own line\n"));
+    assert_eq!(read("fashion_mnist.rs"), hvd_lab::exercise::EXERCISE);
+    lab.press("\x1b\x1b");
+    close(&mut lab);
+    lab.press("q");
+    assert!(lab.exit().success());
+    lab.expect_restored();
+}

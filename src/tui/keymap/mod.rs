@@ -67,6 +67,8 @@ pub enum Command {
     Edit,
     /// What came of its last save.
     Exercise,
+    /// The learner's program: a step back to its TODO, or all of it.
+    Reset,
     /// Diff: one column or two.
     Columns,
     MoreRanks,
@@ -197,6 +199,7 @@ static TABLES: &[&[Binding]] = &[
     windows::LESSON,
     windows::DIFF,
     windows::EXERCISE,
+    windows::CONFIRM_RESET,
     windows::SERIES,
     windows::CONFIRM_ABLATION,
     windows::CONTINUE,

@@ -99,6 +99,14 @@ pub static EXERCISE: &[Binding] = &[
     row(Window(ModeKind::Exercise), &[Char('e')], C::Edit, "e", "edit", ""),
     row(Window(ModeKind::Exercise), &[Char('r')], C::Run, "r", "build and run", ""),
     row(Window(ModeKind::Exercise), &[Char('d')], C::Diff, "d", "diff to the solution", ""),
+    row(
+        Window(ModeKind::Exercise),
+        &[Char('R')],
+        C::Reset,
+        "R",
+        "reset",
+        "a step of your program, or all of it, as it was (asks first)",
+    ),
     row(Window(ModeKind::Exercise), &[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
 ];
 
@@ -106,9 +114,30 @@ pub static DIFF: &[Binding] = &[
     row(Window(ModeKind::Diff), LEFT, C::Left, "←→", "steps", ""),
     row(Window(ModeKind::Diff), RIGHT, C::Right, "", "", ""),
     row(Window(ModeKind::Diff), &[Char('m')], C::Mine, "m", "mine/step", ""),
+    row(
+        Window(ModeKind::Diff),
+        &[Char('R')],
+        C::Reset,
+        "R",
+        "reset",
+        "this step of your program, or all of it, as it was (asks first)",
+    ),
     row(Window(ModeKind::Diff), &[Char('s')], C::Columns, "s", "side by side", ""),
     row(Window(ModeKind::Diff), &[Char('w')], C::Lesson, "w", "lesson", ""),
     row(Window(ModeKind::Diff), &[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], C::Back, "Esc", "close", ""),
+];
+
+pub static CONFIRM_RESET: &[Binding] = &[
+    row(Window(ModeKind::ConfirmReset), &[Char('y')], C::Accept, "y", "this step", ""),
+    row(Window(ModeKind::ConfirmReset), &[Char('a')], C::AllSteps, "a", "the whole program", ""),
+    row(
+        Window(ModeKind::ConfirmReset),
+        &[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')],
+        C::Back,
+        "Esc",
+        "leave it",
+        "",
+    ),
 ];
 
 pub static SERIES: &[Binding] = &[

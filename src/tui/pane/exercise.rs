@@ -7,8 +7,29 @@ use ratatui::text::{Line, Span};
 use super::super::exercise_view::Stage;
 use super::super::state::State;
 use super::wrap;
+use crate::domain::step::Step;
+use crate::exercise::{Diff, EXERCISE, places};
 
 pub const TITLE: &str = "Your own trainer";
+
+/// What is lost by a reset, and where it is kept.
+pub fn reset_question(state: &State, step: Step) -> Vec<String> {
+    let own = &state.exercise.program;
+    let lost = |fresh: &str| match Diff::new(("", own), ("", fresh)).lost() {
+        1 => "1 line goes".to_owned(),
+        lines => format!("{lines} lines go"),
+    };
+    let of_step = match places::without(own, step) {
+        Ok(fresh) => lost(&fresh),
+        Err(_) => "its comments are gone, so only the whole can be reset".to_owned(),
+    };
+    vec![
+        "Put your program back to what it was?".to_owned(),
+        format!("Step {}, {}: {of_step}.", step.number(), step.title().to_lowercase()),
+        format!("The whole program: {}.", lost(EXERCISE)),
+        "What you have now is kept beside it, as fashion_mnist.NUMBER.bak.".to_owned(),
+    ]
+}
 
 pub fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
     let (theme, view) = (state.theme, &state.exercise);

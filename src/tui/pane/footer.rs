@@ -9,6 +9,7 @@ use ratatui::widgets::Paragraph;
 
 use super::super::keymap::{self, Binding, Command, Scope};
 use super::super::log_view::{LogCommand, Prompt};
+use super::super::mode::Mode;
 use super::super::replay;
 use super::super::state::{Pane, State};
 use crate::columns;
@@ -30,7 +31,8 @@ fn rank(binding: &Binding) -> u8 {
         (Scope::Pane(Pane::Runs), C::Pin | C::Compare | C::Delete) => 2,
         (Scope::Pane(_), C::Filter | C::Sort | C::Along | C::ZoomIn | C::CursorLeft) => 2,
         (Scope::Pane(_), C::Last | C::Log(LogCommand::Prompt(Prompt::Search | Prompt::Filter))) => 2,
-        (Scope::Pane(_) | Scope::Window(_) | Scope::Everywhere, _) => LESSER,
+        (Scope::Window(_), _) => 2,
+        (Scope::Pane(_) | Scope::Everywhere, _) => LESSER,
         (_, C::ToggleStep(_)) => 4,
         (_, C::MoreRanks | C::Continue | C::Baseline) => 5,
         _ => 6,
@@ -112,6 +114,7 @@ fn named(state: &State) -> Vec<Entry> {
     let is_taken = |index: usize| active[..index].iter().any(|before| before.on.contains(&active[index].on[0]));
     let is_idle = |binding: &Binding| match binding.command {
         command if state.replay.is_some() && replay::refuses(command) => true,
+        Command::Reset => matches!(state.mode, Mode::Diff { mine: false, .. }),
         Command::Stop if binding.scope == Scope::Panes => state.going().is_none(),
         // The window of runs that take turns.
         Command::Stop => state.next_turn() == Next::Over,

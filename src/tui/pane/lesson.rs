@@ -9,13 +9,13 @@ use super::super::course_view::Mark;
 use super::super::state::State;
 use super::super::theme::Theme;
 use super::wrap;
-use crate::course::{Answer, Lesson, Outcome, Question, Role, lay_out};
+use crate::course::{Answer, Lesson, Outcome, Question, Role};
 
 pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: usize) -> Vec<Line<'static>> {
     let theme = state.theme;
     let mut page = Page { lines: Vec::new(), theme, width };
     page.text(&lesson.summary, theme.strong());
-    for row in lay_out(&lesson.body, width) {
+    for row in state.course.page.rows(&lesson.body, width).iter() {
         page.row(row);
     }
     if let Some(question) = &lesson.question {
@@ -105,8 +105,8 @@ fn prediction(page: &mut Page, state: &State, number: usize, question: &Question
 }
 
 /// A row of laid out Markdown.
-pub fn styled(theme: Theme, row: crate::course::Row) -> Line<'static> {
-    Line::from_iter(row.into_iter().map(|piece| Span::styled(piece.text, look(theme, piece.role))))
+pub fn styled(theme: Theme, row: &[crate::course::Piece]) -> Line<'static> {
+    Line::from_iter(row.iter().map(|piece| Span::styled(piece.text.clone(), look(theme, piece.role))))
 }
 
 struct Page {
@@ -125,7 +125,7 @@ impl Page {
         self.lines.extend(wrap(text, self.width).into_iter().map(|line| Line::styled(line, style)));
     }
 
-    fn row(&mut self, row: crate::course::Row) {
+    fn row(&mut self, row: &[crate::course::Piece]) {
         // The first block of the text stands apart from the summary.
         if self.lines.len() == 1 {
             self.lines.push(Line::raw(""));

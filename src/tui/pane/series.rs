@@ -22,7 +22,7 @@ pub fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
         } else {
             lines.truncate(1);
         }
-        lines.extend(lay_out(&results.to_markdown(), width).into_iter().map(|row| styled(theme, row)));
+        lines.extend(lay_out(&results.to_markdown(), width).into_iter().map(|row| styled(theme, &row)));
     }
     lines
 }

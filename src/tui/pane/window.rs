@@ -74,6 +74,7 @@ struct Question {
 fn question(state: &State) -> Option<Question> {
     let ask = |title, text: [String; 2]| Some(Question { title, text: text.into() });
     match &state.mode {
+        Mode::ConfirmReset { step, .. } => Some(Question { title: "Reset", text: exercise::reset_question(state, *step) }),
         Mode::ConfirmAblation => Some(Question { title: "Ablation", text: series::ablation_question(state).to_vec() }),
         Mode::Continue { run, done, more } => {
             let epochs = format!("{more} more epoch{}", if *more == 1 { "" } else { "s" });

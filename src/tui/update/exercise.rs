@@ -11,7 +11,7 @@ use super::super::state::State;
 use super::lesson;
 use crate::course::Judged;
 use crate::domain::step::Step;
-use crate::exercise::{TWO_COLUMNS, attempt, places};
+use crate::exercise::{TWO_COLUMNS, attempt, part_named, places};
 
 /// What a step changes.
 pub fn diff(state: &mut State, step: Step) {
@@ -35,6 +35,13 @@ pub fn in_diff(state: &mut State, step: Step, mine: bool, scroll: usize, command
         Command::Mine => {
             state.mode = Mode::Diff { step, mine: !mine, scroll: 0 };
             return vec![Effect::ReadExercise];
+        }
+        Command::Reset => {
+            state.mode = Mode::Diff { step, mine, scroll };
+            match mine {
+                true => ask_reset(state, step, true),
+                false => state.inform("this is what the step changes: m shows your own program, where R resets it"),
+            }
         }
         Command::Columns => {
             let needed = TWO_COLUMNS + FRAME;
@@ -63,6 +70,7 @@ pub fn in_window(state: &mut State, scroll: usize, command: Command) -> Vec<Effe
         Command::Back => state.mode = Mode::Normal,
         Command::Edit => return vec![Effect::Edit],
         Command::Run => return begin(state),
+        Command::Reset => ask_reset(state, places::reached(&state.exercise.program), false),
         Command::Diff => {
             state.mode = Mode::Diff { step: places::reached(&state.exercise.program), mine: true, scroll: 0 };
             return vec![Effect::ReadExercise];
@@ -70,6 +78,24 @@ pub fn in_window(state: &mut State, scroll: usize, command: Command) -> Vec<Effe
         _ => {}
     }
     Vec::new()
+}
+
+fn ask_reset(state: &mut State, step: Step, diff: bool) {
+    match state.exercise.program.is_empty() {
+        true => state.inform("you have no trainer of your own yet: e makes it"),
+        false => state.mode = Mode::ConfirmReset { step, diff },
+    }
+}
+
+/// The answer to whether a step or the whole goes back to what it was.
+pub fn reset(state: &mut State, step: Step, diff: bool, command: Command) -> Vec<Effect> {
+    let part = match command {
+        Command::Accept => Some(Some(step)),
+        Command::AllSteps => Some(None),
+        _ => None,
+    };
+    state.mode = if diff { Mode::Diff { step, mine: true, scroll: 0 } } else { Mode::Exercise { scroll: 0 } };
+    part.map(Effect::ResetExercise).into_iter().collect()
 }
 
 /// Build and run it, as soon as nothing else is going.
@@ -98,6 +124,16 @@ pub fn hear(state: &mut State, news: News) -> Vec<Effect> {
             }
             // The editor's end and the watcher tell of the same save.
             return if view.program == view.tried { Vec::new() } else { begin(state) };
+        }
+        News::Reset { step, program, backup } => {
+            view.next = places::next(&program);
+            // Nothing to try in what nobody has written.
+            (view.tried, view.program, view.again) = (program.clone(), program, false);
+            if !matches!(view.stage, Stage::Building | Stage::Running(_)) {
+                view.stage = Stage::Idle;
+            }
+            state.inform(format!("{} is as it was; what you had is in {backup}", part_named(step)));
+            return Vec::new();
         }
         News::Saved => return vec![Effect::ReadExercise],
         News::Broken(errors) => view.stage = Stage::Broken(errors),

@@ -62,6 +62,7 @@ pub fn obey(state: &mut State, command: Command) -> Vec<Effect> {
         }
         Mode::Diff { step, mine, scroll } => exercise::in_diff(state, step, mine, scrolled(scroll, reach, command), command),
         Mode::Exercise { scroll } => exercise::in_window(state, scrolled(scroll, reach, command), command),
+        Mode::ConfirmReset { step, diff } => exercise::reset(state, step, diff, command),
         Mode::Series { scroll } => match command {
             Command::Back => Vec::new(),
             Command::Stop => {
