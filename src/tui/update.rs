@@ -128,7 +128,8 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     // Esc takes away what is in front, and nothing else: a problem before its window, but not news that nobody asked for.
-    let in_front = state.notice.as_ref().is_some_and(|notice| notice.is_error || state.mode == Mode::Normal);
+    let bare = state.mode == Mode::Normal && state.habits.tour.is_none();
+    let in_front = state.notice.as_ref().is_some_and(|notice| notice.is_error || bare);
     if key.code == KeyCode::Esc && in_front {
         state.notice = None;
         return Vec::new();

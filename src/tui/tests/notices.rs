@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 
 use super::super::effect::Effect;
+use super::super::habits::start_tour;
 use super::super::message::Message;
 use super::super::mode::Mode;
 use super::super::samples;
@@ -30,6 +31,15 @@ fn what_a_key_in_a_window_did_is_seen_in_front_of_it() {
     assert!(state.notice.is_none() && matches!(state.mode, Mode::Details { .. }), "a problem goes before its window");
     press(&mut state, KeyCode::Esc);
     assert_eq!(state.mode, Mode::Normal);
+}
+
+#[test]
+fn escape_skips_the_tour_whatever_news_there_is() {
+    let mut state = samples::compared();
+    start_tour(&mut state);
+    update(&mut state, Message::Done("steps 1 and 2 done".into()));
+    press(&mut state, KeyCode::Esc);
+    assert!(state.habits.tour.is_none() && state.notice.is_none());
 }
 
 #[test]

@@ -132,6 +132,10 @@ fn a_screen_goes_on_with_what_waits() {
     update(&mut state, Message::Runs(vec![samples::finished(1, 2, 900.0)]));
     let effects = update(&mut state, Message::Series(Some(series.clone()), None));
     assert!(effects.contains(&Effect::StartNext), "{effects:?}");
+    let mut second = series.clone();
+    started(&mut state, &mut second, 1, 2);
+    let said = state.notice.map(|notice| notice.text).unwrap_or_default();
+    assert!(said.contains("turn 2 of 2 begins"), "nobody asked for it just now: {said:?}");
     // In the other order as well.
     let mut state = samples::fresh();
     assert!(!update(&mut state, Message::Series(Some(series), None)).contains(&Effect::StartNext), "nobody knows yet what runs");

@@ -89,10 +89,19 @@ pub fn changed(state: &mut State, series: Option<Series>, started: Option<RunId>
         state.course.is_news = true;
         effects.extend(watch(state, run));
         effects.push(Effect::ListRuns);
+        tell_turn(state);
     }
     effects.extend(ask(state));
     effects.extend(advance(state));
     effects
+}
+
+/// Turns begin by themselves, and go on when the screen is opened again: whoever does not look at them is told.
+fn tell_turn(state: &mut State) {
+    if let (Some(series), Mode::Normal) = (&state.course.series, &state.mode) {
+        let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
+        state.inform(format!("{name}: turn {turn} of {turns} begins. v in the pane Steps shows them"));
+    }
 }
 
 /// A run of the series is over: its results are read, and the next begins.
