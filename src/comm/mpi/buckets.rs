@@ -16,11 +16,11 @@ use super::super::sixteen::Format;
 use super::super::{CHUNK, CommError, Compression, Region};
 use super::SUM;
 use super::flight::{Flight, Memory};
-use super::operation::Sums;
+use super::operation::Operations;
 
 /// All buckets between two calls of `finish_allreduces`.
 pub(super) struct Buckets {
-    sums: Sums,
+    operations: Operations,
     ranks: usize,
     /// What all ranks started, the last time that they finished.
     agreed: Vec<(usize, Compression)>,
@@ -61,7 +61,7 @@ impl Travelling {
 impl Buckets {
     pub(super) fn new(ranks: usize) -> Buckets {
         Buckets {
-            sums: Sums::register(),
+            operations: Operations::register(),
             ranks,
             agreed: Vec::new(),
             started: Vec::new(),
@@ -163,8 +163,12 @@ impl Buckets {
     fn sum(&self, world: &SimpleCommunicator, source: Region, target: Region) {
         for (source, target) in source.chunks(SUM).zip(target.chunks(SUM)) {
             let target = target.numbers_mut();
-            world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
-            average(target, self.ranks);
+            if self.is_pair() {
+                world.all_reduce_into(source.numbers(), target, self.operations.mean_of_two());
+            } else {
+                world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
+                average(target, self.ranks);
+            }
         }
     }
 
@@ -176,13 +180,16 @@ impl Buckets {
                     let in_place = source.overlaps(target);
                     let from = if in_place { Memory::Own(source.numbers().to_vec()) } else { Memory::Lent(source.numbers()) };
                     let into = Memory::Lent(target.numbers_mut());
-                    Load::Full(Flight::allreduce(world, from, into, SystemOperation::sum()))
+                    Load::Full(match self.is_pair() {
+                        true => Flight::allreduce(world, from, into, self.operations.mean_of_two()),
+                        false => Flight::allreduce(world, from, into, SystemOperation::sum()),
+                    })
                 }
                 Some(format) => {
                     let (mut from, mut into) = (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
                     format.shrink(source.numbers(), self.ranks, &mut from);
                     into.resize(from.len(), 0);
-                    let flight = Flight::allreduce(world, Memory::Own(from), Memory::Own(into), self.sums.of(format));
+                    let flight = Flight::allreduce(world, Memory::Own(from), Memory::Own(into), self.operations.sum(format));
                     Load::Small(flight, format)
                 }
             };
@@ -190,10 +197,16 @@ impl Buckets {
         }
     }
 
+    /// Whether what MPI gives back are averages already, see [`Operations::mean_of_two`].
+    fn is_pair(&self) -> bool {
+        self.ranks == 2
+    }
+
     /// The first of those that travel is over: make an average of the sum, where the caller wants it.
     fn receive(&mut self) {
         let Some(Travelling { target, load, .. }) = self.travelling.pop_front() else { return };
         match load {
+            Load::Full(_) if self.is_pair() => {}
             Load::Full(_) => average(target.numbers_mut(), self.ranks),
             Load::Small(flight, format) => {
                 let (from, into) = flight.land();

@@ -1,4 +1,4 @@
-//! Sums of 16-bit floating-point numbers as operations of MPI, which has none of its own.
+//! Operations that MPI has none of its own for: sums of 16-bit floating-point numbers, and the mean of two.
 //!
 //! Never panics: MPI calls these functions.
 
@@ -9,24 +9,31 @@ use ::mpi::ffi::MPI_Datatype;
 
 use super::super::sixteen::Format;
 
-/// One operation per format. They live as long as the process, as a sum may be on its way until its end.
+/// One sum per format, and one mean. They live as long as the process, as a sum may be on its way until its end.
 #[derive(Clone, Copy)]
-pub(super) struct Sums {
+pub(super) struct Operations {
     fp16: &'static UnsafeUserOperation,
     bf16: &'static UnsafeUserOperation,
+    mean: &'static UnsafeUserOperation,
 }
 
-impl Sums {
+impl Operations {
     /// Needs MPI initialised. Once in a process.
-    pub(super) fn register() -> Sums {
-        // SAFETY: both functions are used with MPI_UINT16_T alone (`of` is for sums of u16), and commute.
-        let operations = unsafe { [UnsafeUserOperation::commutative(add_fp16), UnsafeUserOperation::commutative(add_bf16)] };
-        let [fp16, bf16] = operations.map(|operation| &*Box::leak(Box::new(operation)));
-        Sums { fp16, bf16 }
+    pub(super) fn register() -> Operations {
+        // SAFETY: all commute. The first two are used with MPI_UINT16_T alone (`sum` is for u16), the third with MPI_FLOAT.
+        let operations = unsafe { [add_fp16, add_bf16, halve_sum].map(|function| UnsafeUserOperation::commutative(function)) };
+        let [fp16, bf16, mean] = operations.map(|operation| &*Box::leak(Box::new(operation)));
+        Operations { fp16, bf16, mean }
+    }
+
+    /// Of exactly two ranks: whichever way MPI takes, it puts two numbers together once, and so the mean needs no pass of its
+    /// own. Bits are those of the sum, halved.
+    pub(super) fn mean_of_two(self) -> &'static UnsafeUserOperation {
+        self.mean
     }
 
     /// The sum of numbers in this format, each in one u16.
-    pub(super) fn of(self, format: Format) -> &'static UnsafeUserOperation {
+    pub(super) fn sum(self, format: Format) -> &'static UnsafeUserOperation {
         match format {
             Format::Fp16 => self.fp16,
             Format::Bf16 => self.bf16,
@@ -46,12 +53,25 @@ unsafe extern "C" fn add_bf16(other: *mut c_void, sum: *mut c_void, length: *mut
     unsafe { add(Format::Bf16, other, sum, length) }
 }
 
+// SAFETY: MPI keeps the contract of an MPI_User_function, as `arrays` needs it.
+unsafe extern "C" fn halve_sum(other: *mut c_void, sum: *mut c_void, length: *mut c_int, _: *mut MPI_Datatype) {
+    // SAFETY: handed on as they came, on MPI_FLOAT.
+    let (other, sum) = unsafe { arrays::<f32>(other, sum, length) };
+    sum.iter_mut().zip(other).for_each(|(sum, other)| *sum = (*sum + other) * 0.5);
+}
+
 // SAFETY: needs two arrays of `length` u16 that do not overlap, which is what MPI gives an operation on MPI_UINT16_T.
 unsafe fn add(format: Format, other: *mut c_void, sum: *mut c_void, length: *mut c_int) {
-    // SAFETY: the caller's promise. A length is never negative.
-    let (other, sum) = unsafe {
-        let length = *length as usize;
-        (std::slice::from_raw_parts(other.cast::<u16>(), length), std::slice::from_raw_parts_mut(sum.cast::<u16>(), length))
-    };
+    // SAFETY: the caller's promise.
+    let (other, sum) = unsafe { arrays(other, sum, length) };
     format.add(other, sum);
+}
+
+// SAFETY: needs two arrays of `length` T that do not overlap, and are not used otherwise for as long as `'a`.
+unsafe fn arrays<'a, T>(other: *mut c_void, sum: *mut c_void, length: *mut c_int) -> (&'a [T], &'a mut [T]) {
+    // SAFETY: the caller's promise. A length is never negative.
+    unsafe {
+        let length = *length as usize;
+        (std::slice::from_raw_parts(other.cast(), length), std::slice::from_raw_parts_mut(sum.cast(), length))
+    }
 }
