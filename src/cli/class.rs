@@ -12,6 +12,7 @@ use super::Usage;
 use super::table::{or_dash, render};
 use crate::course::{Class, Standing, State};
 use crate::domain::step::Step;
+use crate::domain::units;
 use crate::host;
 
 const EXAMPLES: &str = "\
@@ -94,20 +95,16 @@ fn describe(class: &Class, folder: &Path) -> String {
         let counts = State::ALL.map(|state| (class.count(state), state.name()));
         let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-        text += &format!("{}: {}\n", learners(class.learners.len()), counts.join(", "));
+        text += &format!("{}: {}\n", units::counted(class.learners.len(), "learner"), counts.join(", "));
         for learner in class.learners.iter().filter(|learner| learner.state == State::Stuck) {
             for failing in &learner.failing {
-                let runs = if failing.runs == 1 { "1 run".to_owned() } else { format!("{} runs", failing.runs) };
+                let runs = units::counted(failing.runs, "run");
                 text += &format!("{} is stuck at step {} ({runs}): {}\n", learner.learner, failing.step, failing.evidence);
             }
         }
     }
     class.problems.iter().for_each(|problem| text += &format!("left out: {problem}\n"));
     text
-}
-
-fn learners(count: usize) -> String {
-    if count == 1 { "1 learner".into() } else { format!("{count} learners") }
 }
 
 fn cells(learner: &Standing) -> Vec<String> {

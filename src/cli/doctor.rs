@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::print;
+use crate::domain::units;
 
 mod launcher;
 mod machine;
@@ -103,11 +104,10 @@ fn describe(report: &Report) -> String {
         }
     }
     let count = |state| report.checks.iter().filter(|check| check.state == state).count();
-    let things = |count| if count == 1 { "1 thing".to_owned() } else { format!("{count} things") };
     text += &match (count(State::Fail), count(State::Warn)) {
         (0, 0) => "All is well: `hvd-lab run --np 2` starts a run.\n".into(),
-        (0, warnings) => format!("A run can start; {} could be better.\n", things(warnings)),
-        (failures, _) => format!("A run cannot start: {} to mend first.\n", things(failures)),
+        (0, warnings) => format!("A run can start; {} could be better.\n", units::counted(warnings, "thing")),
+        (failures, _) => format!("A run cannot start: {} to mend first.\n", units::counted(failures, "thing")),
     };
     text
 }

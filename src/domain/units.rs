@@ -46,6 +46,11 @@ pub fn count(value: usize) -> String {
     text
 }
 
+/// `1 run`, `2 runs`: so many of what is told apart by an s alone.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// `1900` images per second, without decimals above 100.
 pub fn rate(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
@@ -89,6 +94,7 @@ mod tests {
         assert_eq!(bytes(68_487_848), "65 MiB");
         assert_eq!(bytes(u64::MAX), "16777216 TiB");
         assert_eq!([0, 999, 1000, 12_345, 1_234_567].map(count), ["0", "999", "1,000", "12,345", "1,234,567"]);
+        assert_eq!([0, 1, 12_345].map(|runs| counted(runs, "run")), ["0 runs", "1 run", "12345 runs"]);
         assert_eq!(clock(7.9), "0:07");
         assert_eq!(clock(3723.0), "1:02:03");
         assert_eq!(clock(f64::NAN), "0:00");

@@ -3,6 +3,7 @@
 //! Never draws, and never knows a colour: a mark before each line says the same as a role.
 
 use crate::columns;
+use crate::domain::units;
 
 use super::diff::{Block, Diff, Line, side_by_side};
 
@@ -43,9 +44,7 @@ pub fn rows(diff: &Diff, width: usize, beside: bool) -> Vec<Row> {
     let mut rows = vec![heading(diff, width, beside)];
     for block in &diff.blocks {
         match (block, beside) {
-            (Block::Gap(lines), _) => {
-                rows.push(vec![sign(format!("  … {lines} line{} alike", if *lines == 1 { "" } else { "s" }))])
-            }
+            (Block::Gap(lines), _) => rows.push(vec![sign(format!("  … {} alike", units::counted(*lines, "line")))]),
             (Block::Same(lines), false) => {
                 for (new, line) in lines {
                     one_column(&mut rows, line, Some(line.number), Some(*new), Role::Same, width);

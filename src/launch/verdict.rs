@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 
 use super::journal::Evidence;
 use crate::domain::run::RunState;
+use crate::domain::units;
 
 /// The end of a run in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +35,10 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     }
     let all_finished = !evidence.pids.is_empty() && evidence.pids.keys().all(|process| evidence.finished.contains(process));
     if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
-        return plain(RunState::Finished, format!("trained {}", epochs(evidence.epoch)));
+        return plain(RunState::Finished, format!("trained {}", units::counted(evidence.epoch, "epoch")));
     }
     if asked_to_stop {
-        return plain(RunState::Stopped, format!("stopped after {}", epochs(evidence.epoch)));
+        return plain(RunState::Stopped, format!("stopped after {}", units::counted(evidence.epoch, "epoch")));
     }
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {
@@ -50,13 +51,6 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         false => last_lines,
     };
     Verdict { state: RunState::Failed, message: cause, failed_process: process, last_lines }
-}
-
-fn epochs(count: usize) -> String {
-    match count {
-        1 => "1 epoch".into(),
-        count => format!("{count} epochs"),
-    }
 }
 
 /// Which process failed first, and how, in one sentence.

@@ -6,6 +6,7 @@ use super::group::{Group, because_strangers};
 use super::{Finding, Objection, failed, unclear};
 use crate::domain::event::CheckpointAction;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};
+use crate::domain::units;
 
 /// Step 5: the epoch is shared out, so that all ranks together see about as many images as there are.
 pub fn fewer_steps(group: &Group) -> Finding {
@@ -133,8 +134,8 @@ pub fn checkpoint_on_root(group: &Group) -> Finding {
         0 if epochs.len() == 1 && group.not_finished().is_some() => unclear("the first checkpoint is not written yet"),
         0 => failed(format!("nobody wrote a checkpoint in {} epochs: rank 0 has to", epochs.len())),
         written => Ok(format!(
-            "rank 0 alone wrote {written} checkpoint{}, and all ranks {}",
-            if written == 1 { "" } else { "s" },
+            "rank 0 alone wrote {}, and all ranks {}",
+            units::counted(written, "checkpoint"),
             match resumed[root] {
                 0 => "began from the start".to_owned(),
                 epoch => format!("went on after epoch {epoch}"),

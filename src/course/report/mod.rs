@@ -185,7 +185,7 @@ impl Report {
             0 => "no predictions".to_owned(),
             all => format!("{right} of {all} predictions right at once"),
         };
-        let runs = if self.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", self.runs.len()) };
+        let runs = units::counted(self.runs.len(), "run");
         format!("{} of {} steps done, {predictions}, {runs}", self.done(), self.steps.len())
     }
 }

@@ -11,6 +11,7 @@ use super::{Recording, RecordingError};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::EventLine;
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::units;
 use crate::runs::{Accountant, RunSummary, RunUpdate};
 
 /// What `+` and `-` go through.
@@ -215,7 +216,7 @@ fn hardware(sample: &TelemetrySample) -> Option<String> {
         Some(name) => Some(format!("{} x {name}", gpus.len())),
         None => {
             let cores: usize = sample.devices.iter().map(|device| device.core_percent.len()).sum();
-            (cores > 0).then(|| format!("{cores} CPU core{}", if cores == 1 { "" } else { "s" }))
+            (cores > 0).then(|| units::counted(cores, "CPU core"))
         }
     }
 }

@@ -99,7 +99,7 @@ fn drawing(page: &mut Page, drawn: &Scaling) {
     }
     page.lines.push(Line::from(legend));
     if drawn.left_out > 0 {
-        let runs = if drawn.left_out == 1 { "1 run".into() } else { format!("{} runs", drawn.left_out) };
+        let runs = units::counted(drawn.left_out, "run");
         page.text(&format!("{runs} not drawn: other model or data, or no throughput."), theme.dim());
     }
 }

@@ -151,7 +151,7 @@ fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<String> {
     let Some(summary) = state.summary(watched.id) else { return Vec::new() };
     let epochs = summary.last_epoch;
     let early = watched.early_stop.map_or(String::new(), |epoch| format!(" (stopped early after {epoch})"));
-    let mut facts = vec![format!("  {epochs} epoch{}{early}", if epochs == 1 { "" } else { "s" })];
+    let mut facts = vec![format!("  {}{early}", units::counted(epochs, "epoch"))];
     facts.extend(watched.test.or(summary.test).map(|test| format!("  test accuracy {:.1} %", test.accuracy * 100.0)));
     facts.extend(status.ended_s.map(|ended| format!("  {} in all", units::seconds(ended - status.started_s))));
     facts.extend(summary.figures.images_per_sec.map(|rate| format!("  {} images/s", units::rate(rate))));

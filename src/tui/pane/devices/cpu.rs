@@ -31,7 +31,7 @@ pub fn lines(state: &State, row: Row, width: usize) -> Vec<Line<'static>> {
         let mark = if chosen && state.focus == Pane::Devices { "▸" } else { " " };
         lines.push(Line::styled(format!("{mark}{}", row.sample.host), theme.strong()));
     }
-    let counted = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
+    let counted = units::counted(cores, "core");
     let mut facts = vec![Span::raw(" ")];
     facts.extend(graph::small(state, row, if width >= 70 { HISTORY } else { HISTORY / 2 }));
     let left = width.saturating_sub(facts.iter().map(Span::width).sum());

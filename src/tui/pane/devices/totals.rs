@@ -9,6 +9,7 @@ use super::super::cut;
 use super::cells::gib;
 use crate::columns;
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
+use crate::domain::units;
 
 pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
     // A long name leaves the figures their room.
@@ -30,13 +31,12 @@ fn text(sample: &TelemetrySample) -> String {
         count => format!("{:.0} %", busy.iter().sum::<f64>() / count as f64),
     };
     let ranks = sample.devices.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
-    let noun = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     format!(
         "{} · use {mean} · {} GiB · {} W · {}",
-        noun(whole.len(), "GPU"),
+        units::counted(whole.len(), "GPU"),
         pair(&whole, |gpu| &gpu.memory_used_bytes, |gpu| &gpu.memory_total_bytes, |sum| gib(sum as u64)),
         pair(&whole, |gpu| &gpu.power_watts, |gpu| &gpu.power_limit_watts, |sum| format!("{sum:.0}")),
-        noun(ranks, "rank"),
+        units::counted(ranks, "rank"),
     )
 }
 
