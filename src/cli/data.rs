@@ -23,7 +23,8 @@ Examples:
                                         take them from a mirror first
 
 The files are kept in HVD_LAB_HOME/data and checked by SHA-256. Your own 28x28 \
-images in the same format are used from where they are: `hvd-lab run --data-dir DIR`, or HVD_LAB_DATA. Without any, runs train on generated garments and say so.";
+images in the same format are used from where they are: `hvd-lab run --data-dir DIR`, or HVD_LAB_DATA. \
+Without any, runs train on generated garments and say so.";
 
 /// A pipe gets a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(2);

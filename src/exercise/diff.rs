@@ -32,14 +32,6 @@ pub enum Block {
     Gap(usize),
 }
 
-impl Diff {
-    /// Lines of the old that the new does not have.
-    pub fn lost(&self) -> usize {
-        let lost = |block: &Block| if let Block::Change { removed, .. } = block { removed.len() } else { 0 };
-        self.blocks.iter().map(lost).sum()
-    }
-}
-
 /// A line of a program, in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {

@@ -142,8 +142,12 @@ impl State {
 
     /// The state of a run, from the newest source.
     pub fn run_state(&self, run: &RunSummary) -> RunState {
-        let watched = self.watched.as_ref().filter(|watched| watched.id == run.id);
-        watched.and_then(Watched::state).unwrap_or(run.status.state)
+        self.watched_state(run.id).unwrap_or(run.status.state)
+    }
+
+    /// What the run itself has told, if it is the one on the screen.
+    pub fn watched_state(&self, run: RunId) -> Option<RunState> {
+        self.watched.as_ref().filter(|watched| watched.id == run).and_then(Watched::state)
     }
 
     /// A run that is going: the watched one if it is, else the newest.

@@ -15,7 +15,7 @@ pub const TITLE: &str = "Your own trainer";
 /// What is lost by a reset, and where it is kept.
 pub fn reset_question(state: &State, step: Step) -> Vec<String> {
     let own = &state.exercise.program;
-    let lost = |fresh: &str| match Diff::new(("", own), ("", fresh)).lost() {
+    let lost = |fresh: &str| match Diff::new(("", own), ("", fresh)).count().0 {
         1 => "1 line goes".to_owned(),
         lines => format!("{lines} lines go"),
     };

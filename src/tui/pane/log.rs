@@ -13,7 +13,7 @@ use super::super::log_view::{LogTab, tabs};
 use super::super::state::{Pane, State};
 use super::super::view::place_of;
 use super::super::watched::Watched;
-use super::{cut, frame_of};
+use super::{behind_title, cut, frame_of};
 use crate::domain::run::RunState;
 use crate::runs::{LogLine, LogSource, Pattern, Place};
 
@@ -169,8 +169,7 @@ fn tab_titles(state: &State, width: usize) -> Vec<Span<'static>> {
 
 /// The tab under the pointer.
 pub fn tab_hit(state: &State, area: Rect, at: Position) -> Option<LogTab> {
-    // Behind the corner and the title with a space on either side.
-    let mut from = area.x + Pane::Log.title().len() as u16 + 3;
+    let mut from = behind_title(Pane::Log, area);
     tabs_that_fit(state, area.width as usize).into_iter().find(|tab| {
         let place = Rect::new(from, area.y, tab.name().len() as u16 + 2, 1);
         from = place.right() + 1;

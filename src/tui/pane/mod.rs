@@ -94,6 +94,11 @@ fn frame_of(state: &State, pane: Pane, extra: Vec<Span<'static>>) -> Block<'stat
     Block::bordered().border_type(theme.lines(focused)).border_style(theme.border(focused)).title(Line::from(title))
 }
 
+/// The column where [`frame_of`] puts what follows the title: behind the corner, and a space on either side of the name.
+fn behind_title(pane: Pane, area: Rect) -> u16 {
+    area.x + pane.title().len() as u16 + 3
+}
+
 /// Says on the lower border which panes take turns in this place.
 pub fn shared_by(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.theme;

@@ -13,6 +13,7 @@ use super::super::layout::places;
 use super::super::mode::Mode;
 use super::super::state::{Pane, State};
 use super::{centred, compare, cut, details, devices, diff, exercise, help, lesson, palette, series, window_frame};
+use crate::domain::units;
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     if let Some(page) = page(state, area) {
@@ -48,7 +49,7 @@ pub fn hit(state: &State, area: Rect, at: Position) -> Option<WindowHit> {
     }
     let question = question(state);
     let place = match &question {
-        Some(question) => question.place(state, area),
+        Some(question) => Question::place(&question.lines(state), area),
         None => page(state, area)?.place,
     };
     if !place.contains(at) {
@@ -77,7 +78,7 @@ fn question(state: &State) -> Option<Question> {
         Mode::ConfirmReset { step, .. } => Some(Question { title: "Reset", text: exercise::reset_question(state, *step) }),
         Mode::ConfirmAblation => Some(Question { title: "Ablation", text: series::ablation_question(state).to_vec() }),
         Mode::Continue { run, done, more } => {
-            let epochs = format!("{more} more epoch{}", if *more == 1 { "" } else { "s" });
+            let epochs = units::counted(*more, "more epoch");
             ask(
                 "Continue",
                 [
@@ -114,16 +115,16 @@ impl Question {
         lines
     }
 
-    fn place(&self, state: &State, area: Rect) -> Rect {
-        let lines = self.lines(state);
+    fn place(lines: &[Line], area: Rect) -> Rect {
         let width = lines.iter().map(Line::width).max().unwrap_or(0) as u16 + 6;
         centred(area, width, lines.len() as u16 + 2)
     }
 
     fn draw(&self, frame: &mut Frame, area: Rect, state: &State) {
-        let place = self.place(state, area);
+        let lines = self.lines(state);
+        let place = Question::place(&lines, area);
         frame.render_widget(Clear, place);
-        frame.render_widget(Paragraph::new(self.lines(state)).block(window_frame(state, self.title)), place);
+        frame.render_widget(Paragraph::new(lines).block(window_frame(state, self.title)), place);
     }
 }
 

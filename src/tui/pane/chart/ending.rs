@@ -18,8 +18,7 @@ pub enum Ending {
 
 impl Ending {
     pub fn of(state: &State, run: RunId) -> Option<Ending> {
-        let watched = state.watched.as_ref().filter(|watched| watched.id == run).and_then(|watched| watched.state());
-        let now = watched.or_else(|| state.summary(run).map(|run| run.status.state))?;
+        let now = state.watched_state(run).or_else(|| state.summary(run).map(|run| run.status.state))?;
         let loss = chart_view::curves(state, run).and_then(|curves| curves.loss.last());
         let has_diverged = loss.is_some_and(|point| !point.value.is_finite());
         match now {

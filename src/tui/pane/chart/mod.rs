@@ -16,7 +16,7 @@ use ratatui::widgets::Paragraph;
 use super::super::chart_view;
 use super::super::graph::{Graph, Tab};
 use super::super::state::{Pane, State};
-use super::{Hit, cut, frame_of};
+use super::{Hit, behind_title, cut, frame_of};
 use crate::columns;
 use crate::runs::RunId;
 use ending::Ending;
@@ -80,8 +80,7 @@ pub fn legend_hit(state: &State, area: Rect, at: Position) -> Option<RunId> {
     if state.chart_view.tab == Tab::Timeline {
         runs.truncate(1);
     }
-    // Behind the corner and the title with a space on either side.
-    let mut from = area.x + Pane::Chart.title().len() as u16 + 3;
+    let mut from = behind_title(Pane::Chart, area);
     let entries = legend_entries(state, &runs, area.width);
     entries.into_iter().find_map(|(run, spans)| {
         let place = Rect::new(from, area.y, spans.iter().map(Span::width).sum::<usize>() as u16, 1);

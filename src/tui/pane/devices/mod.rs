@@ -74,7 +74,8 @@ pub fn hit(state: &State, inner: Rect, at: Position) -> Option<Hit> {
     let [upper, _] = upper_and_focus(state, inner);
     let lines = match rows.iter().any(|row| is_gpu(row.device)) {
         true => {
-            let (table, [at_table, ..]) = gpu_places(upper, state, &rows);
+            let below = Below::of(state, &rows, upper.width as usize);
+            let (table, [at_table, ..]) = gpu_places(upper, state, &rows, &below);
             table.lines(state, &rows, at_table.height as usize)
         }
         false => cpu_lines(upper, state, &rows).0,
@@ -95,28 +96,37 @@ pub fn rows(state: &State) -> u16 {
 }
 
 fn gpus(frame: &mut Frame, area: Rect, state: &State, rows: &[Row]) {
-    let (table, [at_table, at_totals, at_graphs, at_processes]) = gpu_places(area, state, rows);
+    let below = Below::of(state, rows, area.width as usize);
+    let (table, [at_table, at_totals, at_graphs, at_processes]) = gpu_places(area, state, rows, &below);
     let lines = table.lines(state, rows, at_table.height as usize).into_iter().map(|(_, line)| line);
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), at_table);
-    frame.render_widget(Paragraph::new(totals_of(state, rows, area.width as usize)), at_totals);
+    frame.render_widget(Paragraph::new(below.totals), at_totals);
     graph::grid(frame, at_graphs, state, rows);
-    frame.render_widget(Paragraph::new(processes::lines(state, rows, area.width as usize)), at_processes);
+    frame.render_widget(Paragraph::new(below.processes), at_processes);
 }
 
-/// Several hosts have their totals as headings in the table.
-fn totals_of(state: &State, rows: &[Row], width: usize) -> Vec<Line<'static>> {
-    let several_hosts = state.devices.hosts().nth(1).is_some();
-    match rows {
-        [first, _, ..] if !several_hosts => vec![totals::line(state.theme, first.sample, width)],
-        _ => Vec::new(),
+/// Lines that stand below the table, as far as there is room.
+struct Below {
+    totals: Vec<Line<'static>>,
+    processes: Vec<Line<'static>>,
+}
+
+impl Below {
+    fn of(state: &State, rows: &[Row], width: usize) -> Below {
+        // Several hosts have their totals as headings in the table.
+        let several_hosts = state.devices.hosts().nth(1).is_some();
+        let totals = match rows {
+            [first, _, ..] if !several_hosts => vec![totals::line(state.theme, first.sample, width)],
+            _ => Vec::new(),
+        };
+        Below { totals, processes: processes::lines(state, rows, width) }
     }
 }
 
 /// The table above; below it, by importance, what there is room for: totals, graphs, processes.
-fn gpu_places(area: Rect, state: &State, rows: &[Row]) -> (table::Table, [Rect; 4]) {
+fn gpu_places(area: Rect, state: &State, rows: &[Row], below: &Below) -> (table::Table, [Rect; 4]) {
     let (width, height) = (area.width as usize, area.height as usize);
-    let processes = processes::lines(state, rows, width);
-    let totals = totals_of(state, rows, width);
+    let Below { totals, processes } = below;
     let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
     let table = table::Table::fitting(width, two_lines);
     let table_height = table.height_of(state, rows).min(height);
