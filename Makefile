@@ -2,18 +2,28 @@
 LAB   := --bin hvd-lab
 TRAIN := --bin hvd-train --no-default-features --features train
 
-.PHONY: run test setup build bench pictures lint install
+SETUP := python3 assets/setup/setup.py
+
+.PHONY: run test setup check lab build bench pictures lint install
 
 run: build
 	@target/release/hvd-lab
 
-setup:
-	@command -v python3 >/dev/null || { echo "setup: python3 is not on PATH. Install Python 3.8 or newer."; exit 1; }
-	@python3 assets/setup/setup.py
+setup: check
+	@$(SETUP)
 
-# Two builds, so that the lab never links libtorch or MPI.
-build: setup
-	@cargo build --release --locked $(LAB)
+# Says at once what this machine lacks, rather than after minutes.
+check:
+	@command -v python3 >/dev/null || { echo "setup: python3 is not on PATH. Install Python 3.8 or newer."; exit 1; }
+	@$(SETUP) --check
+
+# Without make's flags, for its two jobs are not cargo's.
+lab:
+	@MAKEFLAGS= cargo build --release --locked $(LAB)
+
+# Two builds, so that the lab never links libtorch or MPI. The lab needs nothing of the set-up, which downloads meanwhile.
+build: check
+	@$(MAKE) --no-print-directory --jobs=2 setup lab
 	@cargo build --release --locked $(TRAIN)
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.

@@ -8,17 +8,16 @@ use std::{process::ExitCode, time::Instant};
 use hvd_lab::comm::{self, Communicator};
 use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
-use hvd_lab::domain::step::StepSet;
+use hvd_lab::domain::{phase::Phase, step::StepSet};
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
-use hvd_lab::trainer::evaluate::{Tally, evaluate, metric_average};
-use hvd_lab::trainer::model::{self, DROPOUT_RATE, Dropout, Mode};
-use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
+use hvd_lab::trainer::evaluate::{MetricSums, evaluate, metric_average};
+use hvd_lab::trainer::model::{self, Dropout, Mode};
+use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::resume::{self, Found};
+use hvd_lab::trainer::resume::{self, ResumeState};
 use hvd_lab::trainer::startup::{self, Plan};
-use hvd_lab::trainer::{buckets::Pass, config::Config};
-use hvd_lab::trainer::{device, early_stop::EarlyStop, report::Reporter, sampler::Sampler, stopwatch::Phase};
-use hvd_lab::trainer::{tensorboard::EventWriter, timeline::Timeline};
+use hvd_lab::trainer::{accumulation::AccumulationStep, config::Config, tensorboard::EventWriter, timeline::Timeline};
+use hvd_lab::trainer::{device, early_stop::EarlyStop, report::Reporter, sampler::Sampler};
 
 fn main() -> ExitCode {
     let launched = Instant::now();
@@ -31,10 +30,10 @@ fn main() -> ExitCode {
     device::keep_freed_memory();
     let timeline = Timeline::new(config.timeline.as_deref(), launched);
 
-    // Step 1/10: initialise, and know the others.
+    // Step 1/10: initialise, and find the other ranks.
     // Horovod: hvd.init()
     // Every process learns its rank, the number of ranks, and its local rank on this host.
-    // Without: np copies of a serial program, each believing to be rank 0 of 1.
+    // Without: np copies of a serial program, and each thinks it is rank 0 of 1.
     let distributed = true;
     let comm = match comm::connect(distributed, config.stall_limits(), startup::on_stall(&config)) {
         Ok(comm) => timeline.observe(comm),
@@ -47,7 +46,7 @@ fn main() -> ExitCode {
     let mut report = Reporter::new(comm::launched_index(), config.events);
     report.set_verbose(comm.topology().is_root());
 
-    // A rank that fails must not leave quietly: the others would wait for it in the next collective for ever.
+    // A rank that fails must not leave quietly: the others would wait for it in the next collective forever.
     match train(&config, &*comm, &report, timeline) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -75,62 +74,62 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let validation_images = config.validation_images.map_or(test.len(), |limit| limit.min(test.len()));
     let validation_order = Sampler::own(config.seed, process, validation_images, Purpose::ValidationShuffle);
 
-    // Every process draws weights of its own, as programs that seed themselves do: see step 4.
+    // Every process draws its own weights, as programs that seed themselves do: see step 4.
     let mut model = model::build(config.model, &mut stream(config.seed, process, 0, Purpose::Weights), placement.device);
     model.compute_in(device::prepare(placement.device, config.precision));
 
     // Step 10/10: an optimizer for large batches.
     // Horovod: opt = NovoGrad(lr)
-    // np ranks make an np times larger global batch, on which SGD with momentum loses accuracy; NovoGrad normalises
+    // With np ranks the global batch is np times larger, and SGD with momentum loses accuracy on it. NovoGrad normalises
     // the gradient layer by layer and loses less. Without: SGD with momentum.
-    let by_step = Rule::NovoGrad;
-    // A rule that --optimizer names wins over the step.
-    let rule = config.optimizer.or(by_step);
-    let mut optimizer: Box<dyn Optimizer> = optimizer::build(rule, model.params(), config.momentum, config.wd);
+    let by_step = OptimizerKind::NovoGrad;
+    // An optimizer that --optimizer names wins over the step.
+    let kind = config.optimizer.or(by_step);
+    let mut optimizer: Box<dyn Optimizer> = optimizer::build(kind, model.params(), config.momentum, config.wd);
 
     // Step 3/10: average gradients over the ranks before every update.
     // Horovod: opt = hvd.DistributedOptimizer(opt)
-    // Without: ranks train apart, and the root's model has seen the root's images only.
-    optimizer = Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), config.traffic()));
+    // Without: each rank trains alone, and the root's model has seen only the root's images.
+    optimizer = Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), config.allreduce_options()));
 
-    // Step 7/10: checkpoints are the root's business.
+    // Step 7/10: only the root reads and writes checkpoints.
     // Horovod: if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...)); resume_from_epoch = hvd.broadcast(..., 0)
-    // The root finds the newest checkpoint and tells the others its epoch; its contents travel by step 4.
-    // Without: every rank looks for itself, and all write one and the same file.
+    // The root finds the newest checkpoint and broadcasts its epoch; step 4 broadcasts its contents.
+    // Without: every rank looks for itself, and all ranks write the same file.
     let keeps_checkpoints = config.use_checkpointing && topology.is_root();
     let found = match keeps_checkpoints {
-        true => resume::newest(config, report, &mut *model, &mut *optimizer),
-        false => Found::default(),
+        true => resume::load_latest(config, report, &mut *model, &mut *optimizer),
+        false => ResumeState::default(),
     };
-    // Outside of any "if root": a collective that only the root reaches would hang.
-    let found = found.share(comm)?;
+    // Outside of any "if root": a collective that only the root reaches hangs.
+    let found = found.broadcast(comm)?;
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
     // Horovod: BroadcastGlobalVariablesCallback(0)
-    // Equal gradients keep ranks equal only if they start equal. Without: they keep their difference for ever.
+    // Equal gradients keep ranks equal only if they start equal. Without: the ranks stay different forever.
     broadcast_state(comm, &mut *model, &mut *optimizer)?;
     found.restore_statistics(&topology, &mut *model);
     report.evidence(|| startup::parameters_digest(DigestMoment::StartParameters, found.epoch, &*model));
 
-    // Step 5/10: share the epoch out.
+    // Step 5/10: divide the epoch among the ranks.
     // Horovod: steps_per_epoch = len(train_iter) // hvd.size(), validation_steps = 3 * len(test_iter) // hvd.size()
-    // Without: every rank does the whole epoch, np times the work in the same time.
-    let sharers = size;
-    let steps = steps_per_epoch(training.len(), config.batch_size, sharers);
-    let whole = Sampler::own(config.seed, process, training.len(), Purpose::Shuffle);
-    let train_order = whole.shared_out(topology.rank, sharers, config.shuffle);
+    // Without: every rank trains the whole epoch, which is np times the work.
+    let shards = size;
+    let steps = steps_per_epoch(training.len(), config.batch_size, shards);
+    let sampler = Sampler::own(config.seed, process, training.len(), Purpose::Shuffle);
+    let train_order = sampler.shard(topology.rank, shards, config.shuffle);
     let validation_batches = validation_steps(validation_images, config.batch_size, Some(size));
 
     // Step 8/10: scale the learning rate by the number of ranks.
     // Horovod: lr = base_lr * hvd.size()
-    // The global batch is np times larger and updates are np times fewer; a longer stride makes up for it.
+    // The global batch is np times larger, so there are np times fewer updates. Larger updates make up for it.
     // Without: training lags behind.
     let initial_lr = config.base_lr * size as f64;
 
     // Step 9/10: warm the learning rate up.
     // Horovod: LearningRateWarmupCallback(warmup_epochs=5)
-    // Fresh weights do not bear the full stride: start at a single rank's rate and climb to the scaled one.
+    // Fresh weights cannot handle the full rate: start at a single rank's rate and climb to the scaled one.
     // Without: the full rate from the first batch on.
     let warmup_epochs = config.warmup_epochs;
     let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
@@ -145,9 +144,9 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     for epoch in found.epoch..config.epochs {
         report.epoch_begin(epoch + 1, config.epochs);
         let mut augmentation = stream(config.seed, process, epoch, Purpose::Augmentation);
-        let mut dropout = Dropout::new(DROPOUT_RATE, stream(config.seed, process, epoch, Purpose::Dropout));
+        let mut dropout = Dropout::new(model.dropout_rate(), stream(config.seed, process, epoch, Purpose::Dropout));
         clock.begin_section();
-        let mut tally = Tally::default();
+        let mut sums = MetricSums::new(placement.device);
         let batches = train_order.batches(epoch, steps, config.batch_size);
         for (index, picks) in batches.iter().enumerate() {
             clock.begin_step();
@@ -156,42 +155,43 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
             let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
             let loss = scores.cross_entropy_for_logits(&batch.labels);
             clock.lap(Phase::Forward);
-            let pass = Pass::at(index, steps, config.backward_passes_per_step);
-            pass.backward(&loss, model.params_mut(), &mut *optimizer); // step 3: what is finished leaves at once
+            let pass = AccumulationStep::at(index, steps, config.backward_passes_per_step);
+            pass.backward(&loss, model.params_mut(), &mut *optimizer); // step 3: complete gradients are sent at once
             clock.lap(Phase::Backward);
             let lr = schedule.lr(epoch, index);
             if pass.is_last {
                 let gradients = optimizer.synchronize(model.params())?; // step 3: the mean over ranks, else the rank's own
-                clock.lap(Phase::Allreduce);
+                clock.lap(Phase::AllreduceExposed);
                 if epoch == found.epoch && index < pass.of {
                     startup::report_gradients(report, epoch, model.params(), &gradients);
                 }
                 optimizer.step(model.params_mut(), &gradients, lr);
             }
-            let loss = loss.double_value(&[]);
-            tally.add(&scores, &batch, loss);
+            sums.add(&scores, &batch, &loss);
+            let loss = loss.double_value(&[]); // sync point: the host waits for the device here, once a step
             clock.lap(Phase::Optimizer);
             report.event(Event::Step { epoch, batch: index, lr, loss });
             anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
         }
         let seconds = clock.lap(Phase::Training);
+        let trained = sums.read();
 
         let validated = evaluate(&*model, test, &validation_order.batches(epoch, validation_batches, config.batch_size));
 
         // Step 6/10: average the metrics over the ranks, before anything is decided on them.
         // Horovod: MetricAverageCallback()
-        // Without: each rank judges by its own share of the validation images.
+        // Without: each rank decides by its own share of the validation images.
         let averaged: Option<Metrics> = Some(metric_average(comm, validated.metrics())?);
         clock.lap(Phase::Validation);
         last_epoch = epoch + 1;
-        // Stopping is decided once, by the root, and agreed: a rank that left alone would hang the others.
+        // The root decides when to stop, and broadcasts it: a rank that stopped alone would hang the others.
         let stops = stop.agreed(comm, averaged.map_or(validated.metrics().accuracy, |mean| mean.accuracy))?;
 
-        // Step 7/10 again: all ranks gather, for root-only code must hold no collective; then the root writes.
+        // Step 7/10 again: all ranks gather, because root-only code must not contain a collective. Then the root writes.
         let mut files = Vec::new();
         if config.use_checkpointing {
             let statistics = resume::gather_statistics(comm, &*model)?;
-            let so_far = Found { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
+            let so_far = ResumeState { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }
@@ -199,13 +199,13 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         clock.lap(Phase::Checkpoint);
         let ended = EpochReport {
             epoch: last_epoch,
-            train: tally.metrics(),
+            train: trained.metrics(),
             validation: validated.metrics(),
             averaged,
             lr: schedule.lr(epoch, steps - 1),
             batches: steps,
-            images: tally.images,
-            images_per_sec: (tally.images * size) as f64 / seconds,
+            images: trained.images,
+            images_per_sec: (trained.images * size) as f64 / seconds,
             cumulative_seconds: began.elapsed().as_secs_f64(),
             phases: clock.take_phases(),
         };
@@ -226,10 +226,10 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let training_seconds = began.elapsed().as_secs_f64();
     report.training_end(training_seconds);
     clock.begin_section();
-    // Step 6/10 again: every rank tests its share, and all learn the whole. Without: every rank tests everything alone.
+    // Step 6/10 again: every rank tests its share, and all sum up. Without: every rank tests all images alone.
     let tested = evaluate(&*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?;
     let Metrics { loss, accuracy } = tested.metrics();
-    report.test(loss, accuracy, tested.images, clock.lap(Phase::Test));
+    report.test(loss, accuracy, tested.images, clock.end_section("test"));
     timeline.end(comm, report)?;
     comm.barrier()?;
     report.event(startup::finished(last_epoch, training_seconds, timeline.launched()));

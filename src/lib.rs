@@ -17,7 +17,7 @@
 //! - `dataset`: files and network, no tensor, no screen.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.
 //! - The lab's floors never link libtorch or MPI. Only `tui` names ratatui and crossterm; only `telemetry/nvml.rs` NVML.
-//! - Files stay under 400 lines and open with `//!`: their purpose, then what they never do.
+//! - Files stay under 400 lines and open with `//!`: their purpose, and what they never do if that says something.
 
 pub mod dataset;
 pub mod domain;

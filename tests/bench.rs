@@ -3,6 +3,8 @@
 //! Never judges a speed. Without mpirun or hvd-train the runs are skipped by name; HVD_LAB_REQUIRE=mpi,train turns the skip
 //! into a failure.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

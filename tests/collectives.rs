@@ -3,12 +3,14 @@
 //! Never leaves a process behind: every launch has a time limit, and is searched for survivors by a mark in their
 //! environment. Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hvd_lab::comm::{CommError, Communicator, Limits, LocalComm, MpiComm, ReduceOp, ThreadComm, library_version};
+use hvd_lab::comm::{CommError, Communicator, LocalComm, MpiComm, ReduceOp, StallLimits, ThreadComm, library_version};
 use hvd_lab::domain::topology::Rank;
 use mpi::{mpirun, run_limited, text};
 use nix::sys::signal::{Signal, kill};
@@ -204,7 +206,7 @@ fn an_abort_reaches_every_thread() {
 
 /// What each process under mpirun does; chosen by the launching test through this variable.
 const TASK: &str = "HVD_LAB_COLLECTIVES_TASK";
-/// Limits for waiting, in milliseconds: `WARNING,SHUTDOWN`.
+/// StallLimits for waiting, in milliseconds: `WARNING,SHUTDOWN`.
 const LIMITS: &str = "HVD_LAB_COLLECTIVES_LIMITS";
 /// A file that appears when a rank warns.
 const WARNED: &str = "HVD_LAB_COLLECTIVES_WARNED";
@@ -239,13 +241,13 @@ fn rank_process() {
     println!("\nrank {rank} of {} is done", comm.topology().size);
 }
 
-fn limits() -> Limits {
+fn limits() -> StallLimits {
     let text = std::env::var(LIMITS).unwrap_or_default();
     match text.split_once(',').map(|(warning, shutdown)| [warning, shutdown].map(|limit| limit.parse().unwrap())) {
         Some([warning, shutdown]) => {
-            Limits { warning: Duration::from_millis(warning), shutdown: Duration::from_millis(shutdown) }
+            StallLimits { warning: Duration::from_millis(warning), shutdown: Duration::from_millis(shutdown) }
         }
-        None => Limits::default(),
+        None => StallLimits::default(),
     }
 }
 

@@ -2,15 +2,19 @@
 //!
 //! Never uses the network beyond 127.0.0.1, nor the user's own cache.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
-use hvd_lab::dataset::{self, IMAGE_BYTES, Location, SplitKind};
-use hvd_lab::domain::run::DataSource;
+use hvd_lab::dataset::{self, FASHION_MNIST, Location, SplitKind};
+use hvd_lab::domain::training::DataSource;
 
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
+
+const IMAGE_BYTES: usize = FASHION_MNIST.numbers();
 
 fn gzip(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

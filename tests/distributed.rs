@@ -1,5 +1,9 @@
 //! Step 3 under the microscope: what travels, when it leaves, and that neither changes a bit of the result.
 
+#![allow(clippy::unwrap_used)]
+
+#[path = "support/blocks.rs"]
+mod blocks;
 #[path = "support/mpi.rs"]
 mod mpi;
 
@@ -9,26 +13,28 @@ use std::time::Duration;
 use hvd_lab::comm::{CommError, Communicator, Compression, LocalComm, ReduceOp, Region, ThreadComm};
 use hvd_lab::dataset::{self, Location, SplitKind};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
-use hvd_lab::domain::run::ModelSpec;
+use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::domain::topology::{Rank, Topology};
+use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::batches::Images;
-use hvd_lab::trainer::buckets::Pass;
-use hvd_lab::trainer::distributed::{DistributedOptimizer, Traffic};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer};
 use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
 use hvd_lab::trainer::optimizer::{NovoGrad, Optimizer, Sgd};
 use hvd_lab::trainer::params::to_vec;
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::sampler::Sampler;
 use tch::{Device, Kind};
 
-const PLAIN: Traffic = Traffic { fusion_threshold_bytes: 25 << 20, overlap: true, compression: Compression::None };
-const UNFUSED: Traffic = Traffic { fusion_threshold_bytes: 0, ..PLAIN };
+use blocks::blocks;
+
+const PLAIN: AllreduceOptions =
+    AllreduceOptions { fusion_threshold_bytes: 25 << 20, overlap: true, compression: Compression::None };
+const UNFUSED: AllreduceOptions = AllreduceOptions { fusion_threshold_bytes: 0, ..PLAIN };
 /// Trained tensors of WRN-10-1, and how many of them get a gradient: biases before batch norm do not.
 const TENSORS: usize = 34;
 const WITHOUT_GRADIENT: usize = 7;
 
 fn fresh_model() -> Box<dyn Model> {
-    model::build(ModelSpec { depth: 10, width: 1 }, &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu)
+    model::build(ModelSpec::wrn(10, 1), &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu)
 }
 
 fn images() -> Images {
@@ -36,16 +42,16 @@ fn images() -> Images {
 }
 
 /// Weights after a few updates on this rank's part of the images.
-fn train(comm: &dyn Communicator, traffic: Traffic, updates: usize, passes: usize) -> Vec<f32> {
+fn train(comm: &dyn Communicator, traffic: AllreduceOptions, updates: usize, passes: usize) -> Vec<f32> {
     let (mut model, images) = (fresh_model(), images());
     let inner = Box::new(NovoGrad::new(model.params(), 0.0));
     let mut optimizer = DistributedOptimizer::new(inner, comm, model.params(), traffic);
     let Topology { rank, size, .. } = comm.topology();
-    let order = Sampler::Blocks { rank: rank.0, size: size.0, images: 256 }.batches(0, updates * passes, 16);
+    let order = blocks(rank.0, size.0, 256, updates * passes, 16);
     let mut dropout = Dropout::new(0.01, stream(1, rank.0, 0, Purpose::Dropout));
     for (index, picks) in order.iter().enumerate() {
         let batch = images.batch(picks);
-        let pass = Pass::at(index, order.len(), passes);
+        let pass = AccumulationStep::at(index, order.len(), passes);
         let loss = model.forward(&batch.images, Mode::Training(&mut dropout)).cross_entropy_for_logits(&batch.labels);
         pass.backward(&loss, model.params_mut(), &mut optimizer);
         if pass.is_last {
@@ -56,7 +62,7 @@ fn train(comm: &dyn Communicator, traffic: Traffic, updates: usize, passes: usiz
     model.params().to_vec()
 }
 
-fn on_ranks(size: usize, traffic: Traffic, updates: usize, passes: usize) -> Vec<Vec<f32>> {
+fn on_ranks(size: usize, traffic: AllreduceOptions, updates: usize, passes: usize) -> Vec<Vec<f32>> {
     let ranks: Vec<_> = ThreadComm::group(size)
         .into_iter()
         .map(|comm| std::thread::spawn(move || train(&comm, traffic, updates, passes)))
@@ -74,7 +80,7 @@ fn overlap_and_fusion_change_no_bit() {
     for size in [1, 2, 3] {
         let plain = on_ranks(size, PLAIN, 4, 1);
         assert!(plain.iter().all(|rank| *rank == plain[0]), "all ranks hold the same bits");
-        for traffic in [UNFUSED, Traffic { overlap: false, ..PLAIN }, Traffic { overlap: false, ..UNFUSED }] {
+        for traffic in [UNFUSED, AllreduceOptions { overlap: false, ..PLAIN }, AllreduceOptions { overlap: false, ..UNFUSED }] {
             assert!(on_ranks(size, traffic, 4, 1) == plain, "{size} ranks, {traffic:?}");
         }
     }
@@ -90,7 +96,7 @@ fn compressed_gradients_stay_near_plain_ones() {
     let plain = on_ranks(2, PLAIN, 50, 1);
     let way = distance(&plain[0], &start);
     for (compression, tolerance) in TOLERANCE {
-        let compressed = on_ranks(2, Traffic { compression, ..PLAIN }, 50, 1);
+        let compressed = on_ranks(2, AllreduceOptions { compression, ..PLAIN }, 50, 1);
         assert!(compressed[0] == compressed[1], "all ranks hold the same bits");
         let off = distance(&compressed[0], &plain[0]) / way;
         println!("{compression:?} {off}");
@@ -103,7 +109,7 @@ fn ranks_that_do_not_exchange_gradients_part() {
     let apart: Vec<_> = (0..2)
         .map(|rank| {
             let mut model = fresh_model();
-            let batch = images().batch(&Sampler::Blocks { rank, size: 2, images: 256 }.batches(0, 1, 16)[0]);
+            let batch = images().batch(&blocks(rank, 2, 256, 1, 16)[0]);
             let mut sgd = Sgd::new(model.params(), 0.9, 0.0);
             model.forward(&batch.images, Mode::Evaluation).cross_entropy_for_logits(&batch.labels).backward();
             let gradients = sgd.synchronize(model.params()).unwrap();
@@ -157,14 +163,14 @@ impl Communicator for Spy {
 }
 
 /// How many buckets had left when backward returned, and afterwards, step by step.
-fn departures(traffic: Traffic, passes: usize) -> Vec<(usize, usize)> {
+fn departures(traffic: AllreduceOptions, passes: usize) -> Vec<(usize, usize)> {
     let (spy, mut model, images) = (Spy::default(), fresh_model(), images());
     let mut optimizer = DistributedOptimizer::new(Box::new(Sgd::new(model.params(), 0.9, 0.0)), &spy, model.params(), traffic);
     let picks: Vec<u32> = (0..8).collect();
     let mut counts = Vec::new();
     for index in 0..2 * passes {
         let batch = images.batch(&picks);
-        let pass = Pass::at(index, 2 * passes, passes);
+        let pass = AccumulationStep::at(index, 2 * passes, passes);
         let loss = model.forward(&batch.images, Mode::Evaluation).cross_entropy_for_logits(&batch.labels);
         pass.backward(&loss, model.params_mut(), &mut optimizer);
         let during = spy.0.borrow().len();
@@ -186,7 +192,7 @@ fn buckets_leave_while_backward_goes_on() {
     let unfused = departures(UNFUSED, 1);
     assert_eq!(unfused.iter().map(|(during, after)| during + after).collect::<Vec<_>>(), [TENSORS; 2]);
     assert_eq!(unfused[1], (TENSORS, 0));
-    assert_eq!(departures(Traffic { overlap: false, ..UNFUSED }, 1), [(0, TENSORS); 2]);
+    assert_eq!(departures(AllreduceOptions { overlap: false, ..UNFUSED }, 1), [(0, TENSORS); 2]);
     assert_eq!(departures(PLAIN, 1)[1], (1, 0), "WRN-10-1 fits into one bucket");
     // With two passes an update only the second lets anything go.
     assert_eq!(departures(PLAIN, 2).iter().map(|(during, after)| during + after).collect::<Vec<_>>(), [0, 1, 0, 1]);
@@ -201,7 +207,7 @@ fn two_passes_are_one_batch_of_both() {
         for (index, picks) in batches.iter().enumerate() {
             let batch = images.batch(picks);
             let loss = model.forward(&batch.images, Mode::Evaluation).cross_entropy_for_logits(&batch.labels);
-            Pass::at(index, batches.len(), batches.len()).backward(&loss, model.params_mut(), &mut sgd);
+            AccumulationStep::at(index, batches.len(), batches.len()).backward(&loss, model.params_mut(), &mut sgd);
         }
         to_vec(&model.params().gradients)
     };

@@ -2,6 +2,8 @@
 //!
 //! Never needs libtorch, MPI or a GPU, and writes to folders of its own only.
 
+#![allow(clippy::unwrap_used)]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -3,6 +3,8 @@
 //! Never uses a stand-in. Without mpirun or hvd-train its tests are skipped by name; HVD_LAB_REQUIRE=mpi,train turns the
 //! skip into a failure.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 use std::process::Output;
 

@@ -8,6 +8,8 @@
 //! HVD_LAB_GOLDEN=write cargo test --no-default-features --features train --test golden
 //! ```
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;

@@ -3,6 +3,8 @@
 //! Never leaves a host behind: each lasts as long as the process that holds it, which ends with this test. Without root
 //! or `ip`, `unshare` and `nsenter` the test is skipped by name; HVD_LAB_REQUIRE=netns turns the skip into a failure.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;

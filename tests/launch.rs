@@ -2,6 +2,8 @@
 //!
 //! Never leaves a process behind: each test checks that, and its lab ends what is left where the test fails.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "launch/input.rs"]
 mod input;
 #[path = "launch/kept.rs"]
@@ -10,6 +12,10 @@ mod kept;
 mod lab;
 #[path = "launch/launchers.rs"]
 mod launchers;
+#[path = "launch/stored.rs"]
+mod stored;
+#[path = "launch/time_limit.rs"]
+mod time_limit;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -275,7 +281,7 @@ fn a_file_that_may_not_grow_fails_the_run_and_leaves_no_rank() {
     let lab = lab.env("STAND_IN", "flood");
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -f 512; exec \"$0\" run --np 1 --data generated"]).arg(program());
-    lab.dress(&mut command);
+    lab.set_environment(&mut command);
     let output = finish(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let status = lab.status(1);
@@ -292,7 +298,7 @@ fn a_full_disk_fails_the_run_with_a_clear_word() {
         \"$0\" run --np 1 --data generated >/dev/null; echo \"code $?\"; \"$0\" runs --json; \"$0\" run --np 1 --data generated";
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(program());
-    lab.dress(&mut command);
+    lab.set_environment(&mut command);
     let Ok(child) = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else { return };
     let output = finish(child);
     if !stdout(&output).contains("code") {
@@ -334,7 +340,7 @@ fn a_lab_that_was_built_anew_still_starts_runs() {
     let script = "exec 9<\"$0\"; rm \"$0\"; exec /proc/self/fd/9 run --np 1 --data generated";
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(&copy);
-    lab.dress(&mut command);
+    lab.set_environment(&mut command);
     let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
     assert_eq!(stdout(&output), "Epoch 1/3\nEpoch 2/3\nEpoch 3/3\n", "{}", stderr(&output));
     assert_eq!(lab.status(1).state, RunState::Finished);

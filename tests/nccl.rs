@@ -3,14 +3,17 @@
 //! Never needs a GPU, and says nothing about one: what it holds is the order of streams, agreement between ranks and what
 //! happens when a link fails. Without mpirun or `cc` its tests are skipped by name, unless HVD_LAB_REQUIRE names them.
 
+#![allow(clippy::unwrap_used)]
+
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use hvd_lab::comm::{CommError, Communicator, Compression, Gpu, Limits, MpiComm, Region};
+use hvd_lab::comm::{CommError, Communicator, Compression, Gpu, MpiComm, Region, StallLimits};
+use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::topology::Rank;
-use hvd_lab::trainer::stopwatch::{Clock, Phase};
+use hvd_lab::trainer::stopwatch::Clock;
 use libloading::os::unix::{Library, Symbol};
 use mpi::{mpirun, run_limited, text};
 
@@ -31,14 +34,14 @@ fn rank_process() {
     if task == "phases" {
         return phases();
     }
-    let limits = Limits { warning: Duration::ZERO, shutdown: Duration::from_secs(5) };
+    let limits = StallLimits { warning: Duration::ZERO, shutdown: Duration::from_secs(5) };
     let comm = MpiComm::connect(limits, |_| {}).unwrap();
     let rank = comm.topology().rank.0;
     let uuid = if task == "share" { "GPU-0".to_owned() } else { format!("GPU-{rank}") };
     let gpu = Gpu { index: 0, uuid, compute_stream: Box::new(std::ptr::null_mut) };
-    let way = comm.reach_gpu((task != "one on a cpu" || rank == 0).then_some(gpu)).unwrap().unwrap();
+    let way = comm.connect_gpus((task != "one on a cpu" || rank == 0).then_some(gpu)).unwrap().unwrap();
     println!("\nway {} {}", way.direct, way.text);
-    assert_eq!(way.direct, comm.reaches_gpu());
+    assert_eq!(way.direct, comm.is_cuda_aware());
     let outcome = if way.direct { steps(&comm, &task) } else { Ok(()) };
     println!("\nrank {rank} {outcome:?}");
     if outcome.is_err() {
@@ -113,8 +116,11 @@ fn phases() {
         clock.lap(Phase::Optimizer);
     }
     let (seconds, phases) = (began.elapsed().as_secs_f64(), clock.take_phases());
-    let sum = phases.data + phases.forward + phases.backward + phases.optimizer;
-    assert!(phases.forward >= 0.03 && phases.backward >= 0.09 && phases.optimizer < phases.backward, "{phases:?}");
+    let sum = Phase::OF_STEP.into_iter().map(|phase| phases[phase]).sum::<f64>();
+    assert!(
+        phases[Phase::Forward] >= 0.03 && phases[Phase::Backward] >= 0.09 && phases[Phase::Optimizer] < phases[Phase::Backward],
+        "{phases:?}"
+    );
     assert!(sum > 0.119 && sum <= seconds, "{sum} of {seconds}: {phases:?}");
     println!("phases of the gpu");
 }

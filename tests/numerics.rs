@@ -1,21 +1,26 @@
 //! The arithmetic of training: optimizers against references in double precision, and averaged gradients against whole ones.
 
+#![allow(clippy::unwrap_used)]
+
 use hvd_lab::comm::{Communicator, ReduceOp, ThreadComm};
 use hvd_lab::dataset::{self, Location, SplitKind};
-use hvd_lab::domain::run::ModelSpec;
+use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::trainer::batches::Images;
 use hvd_lab::trainer::model::{self, Mode, Model};
 use hvd_lab::trainer::params::{BLOCK, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::sampler::Sampler;
 use tch::{Device, Kind};
 
+use blocks::blocks;
+
+#[path = "support/blocks.rs"]
+mod blocks;
 #[path = "numerics/laws.rs"]
 mod laws;
 #[path = "numerics/optimizers.rs"]
 mod optimizers;
 
-const WRN_10_1: ModelSpec = ModelSpec { depth: 10, width: 1 };
+const WRN_10_1: ModelSpec = ModelSpec::wrn(10, 1);
 
 #[test]
 fn views_and_flat_tensor_are_the_same_memory() {
@@ -68,7 +73,7 @@ fn two_ranks_at_half_the_batch_average_to_the_gradients_of_one() {
         Images::training(split, Device::Cpu)
     };
     let alone = {
-        let order = Sampler::Blocks { rank: 0, size: 1, images: 512 }.batches(0, 2, 128);
+        let order = blocks(0, 1, 512, 2, 128);
         let mut model = fresh_model();
         order.iter().map(|picks| gradients_of(&mut *model, &images(), picks)).collect::<Vec<_>>()
     };
@@ -76,7 +81,7 @@ fn two_ranks_at_half_the_batch_average_to_the_gradients_of_one() {
         .into_iter()
         .map(|comm| {
             std::thread::spawn(move || {
-                let order = Sampler::Blocks { rank: comm.topology().rank.0, size: 2, images: 512 }.batches(0, 2, 64);
+                let order = blocks(comm.topology().rank.0, 2, 512, 2, 64);
                 // Equal weights, as after a broadcast.
                 let mut model = fresh_model();
                 let average = |picks: &Vec<u32>| {

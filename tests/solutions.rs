@@ -2,6 +2,8 @@
 //!
 //! Never edits a program but with `HVD_LAB_DERIVE=write`, which derives all eleven anew.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "derive/mod.rs"]
 mod derive;
 #[cfg(feature = "train")]
@@ -59,7 +61,7 @@ fn a_changed_line_is_found_in_the_trainer_and_in_a_program() {
     let changed = trainer.replace("epoch + 1, config.epochs)", "epoch + 2, config.epochs)");
     assert_ne!(changed, trainer);
     assert_eq!(drifted(&changed, programs).len(), LAST + 1);
-    let changed = trainer.replace("found.share(comm)?", "found.share(comm)?.twice()");
+    let changed = trainer.replace("found.broadcast(comm)?", "found.broadcast(comm)?.twice()");
     assert_eq!(drifted(&changed, programs).len(), 4, "steps 7 to 10");
     let mut edited = programs.to_vec();
     edited[3] = edited[3].replace("every update", "an update");

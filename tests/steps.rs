@@ -3,6 +3,8 @@
 //! Never reads human lines where an event says it. Runs are of the real trainer on two ranks under the real mpirun, with
 //! generated garments and few images.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};

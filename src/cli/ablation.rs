@@ -33,13 +33,13 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
-    let base = args.settings.request()?;
-    let series = turns::run(&store, Series::ablation(&base.spec, &base.preset), &args.settings)?;
+    let (base, preset) = args.settings.training()?;
+    let series = turns::run(&store, Series::ablation(&base, &preset), &args.settings)?;
     let Some(results) = results(&store, &series)? else { return Ok(ExitCode::FAILURE) };
     let Results::Ablation(rows) = &results else { return Ok(ExitCode::FAILURE) };
     match args.json {
-        true => super::print_json(rows)?,
-        false => super::print(&lessons::plain_text(&results.to_markdown()))?,
+        true => super::output::print_json(rows)?,
+        false => super::output::print(&lessons::plain_text(&results.to_markdown()))?,
     };
     let finished = rows.iter().all(|row| row.state == Some(RunState::Finished));
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -4,8 +4,9 @@
 
 use std::process::ExitCode;
 
+use super::lessons;
+use super::output::Usage;
 use super::table::render;
-use super::{Usage, lessons};
 use crate::course::{Judged, Outcome, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunStore};
@@ -39,15 +40,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
     let Judged { record, verdicts, new, reading } = judge(&store, &home, id, args.step)?;
-    let steps = record.spec.steps;
+    let steps = record.training().map(|training| training.steps).unwrap_or_default();
     if args.json {
         let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
         let new: Vec<usize> = new.iter().map(|step| step.number()).collect();
-        let whole = serde_json::json!({ "run": id, "np": record.spec.np, "steps": steps, "verdicts": rows, "newly_done": new });
-        super::print_json(&whole)?;
+        let whole = serde_json::json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "newly_done": new });
+        super::output::print_json(&whole)?;
     } else {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
-        super::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
+        super::output::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
     }
     reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
     for step in new {

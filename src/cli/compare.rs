@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::Usage;
+use super::output::Usage;
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
@@ -73,10 +73,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = format.map_or_else(|| for_people(&report), |format| format.text(&report));
     match args.out {
-        None => super::print(&text).map(|_| ())?,
+        None => super::output::print(&text).map(|_| ())?,
         Some(file) => {
             std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            super::print(&format!("wrote {}\n", file.display()))?;
+            super::output::print(&format!("wrote {}\n", file.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

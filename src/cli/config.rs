@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::{Usage, print};
+use super::output::{Usage, print};
 use crate::tui::config::{self, Config};
 
 /// The configuration of the screen: a file in TOML, none needed

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use super::Usage;
+use super::output::Usage;
 
 /// Asks on standard error, where no pipe is in the way; whether the answer is yes. Any other is said to have changed nothing.
 ///

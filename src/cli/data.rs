@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::print;
+use super::output::print;
 use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
-use crate::domain::run::DataSource;
+use crate::domain::training::DataSource;
 use crate::domain::units;
 
 const EXAMPLES: &str = "\

@@ -28,5 +28,5 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let replay = tui::Replay::shipped(args.speed)?;
-    super::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
+    super::output::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
 }

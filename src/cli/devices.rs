@@ -89,7 +89,7 @@ impl RunningRanks {
                     if let RunUpdate::Event(EventLine { process, event: Event::Topology(report), .. }) = update
                         && report.host == host
                     {
-                        places.insert(process, RankPlace::new(process, &report));
+                        places.insert(process, report.place(process));
                     }
                 }
             }

@@ -6,12 +6,15 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::print;
+use super::output::print;
 use crate::domain::units;
 
+mod check;
 mod launcher;
 mod machine;
 mod trainer;
+
+use check::{Check, State};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,41 +34,6 @@ pub struct Args {
     /// Take it that there is no network (also by HVD_LAB_OFFLINE=1).
     #[arg(long)]
     offline: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    Ok,
-    /// A run starts, but not as well as it could.
-    Warn,
-    /// No run can start.
-    Fail,
-}
-
-/// One thing that a run needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Check {
-    name: &'static str,
-    state: State,
-    /// What was found, with the cause where it is not good.
-    found: String,
-    /// What to do about it; empty where nothing is to be done.
-    remedy: String,
-}
-
-impl Check {
-    fn ok(name: &'static str, found: impl Into<String>) -> Check {
-        Check { name, state: State::Ok, found: found.into(), remedy: String::new() }
-    }
-
-    fn warn(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { name, state: State::Warn, found: found.into(), remedy: remedy.into() }
-    }
-
-    fn fail(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { name, state: State::Fail, found: found.into(), remedy: remedy.into() }
-    }
 }
 
 #[derive(Serialize)]

@@ -81,12 +81,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Start => {
             let what = if folder.start()? { "made" } else { "there already" };
-            super::print(&format!("{}\n", folder.program().display()))?;
+            super::output::print(&format!("{}\n", folder.program().display()))?;
             eprintln!("hvd-lab: {what}; {}", next_in_words(&folder.read()?));
             Ok(ExitCode::SUCCESS)
         }
         What::Path => {
-            super::print(&format!("{}\n", folder.program().display()))?;
+            super::output::print(&format!("{}\n", folder.program().display()))?;
             Ok(ExitCode::SUCCESS)
         }
         What::Edit => edit(&folder),
@@ -103,7 +103,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                     Diff::to_solution(&text, places::reached(&text))
                 }
             };
-            super::print(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
+            super::output::print(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -131,7 +131,7 @@ fn build(folder: &Folder) -> anyhow::Result<Option<std::path::PathBuf>> {
     match exercise::build(folder)? {
         Built::Program(program) => Ok(Some(program)),
         Built::Errors { errors, said } => {
-            super::print(&attempt::errors_in_words(&errors, &said))?;
+            super::output::print(&attempt::errors_in_words(&errors, &said))?;
             Ok(None)
         }
     }
@@ -144,7 +144,7 @@ fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     let run = launch::start(&store, attempt::request(program, &source))?;
     follow::follow(&store, run, Follower::new(store.folder(run)), false)?;
     let judged = judge(&store, home, run, None)?;
-    super::print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
+    super::output::print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
     judged.reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
     judged.new.iter().for_each(|step| eprintln!("hvd-lab: step {} is done: {}", step.number(), step.title()));
     let has_passed = attempt::has_passed(&judged.verdicts, places::done(&source));

@@ -32,7 +32,10 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, json: 
     signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
     signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
     let record = store.record(id)?;
-    let mut view = View::new(json, record.spec.np > 1 && !record.spec.steps.is_effective(Step::VerboseOnRoot));
+    let mut view = View::new(
+        json,
+        record.np() > 1 && !record.training().is_some_and(|training| training.steps.is_effective(Step::VerboseOnRoot)),
+    );
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
     let mut stopping = false;
     let mut quiet_looks = 0;
@@ -122,8 +125,8 @@ impl View {
     fn print(&self, line: &str) -> io::Result<bool> {
         let text = format!("{line}\n");
         match &self.bar {
-            Some(bar) => bar.suspend(|| super::print(&text)),
-            None => super::print(&text),
+            Some(bar) => bar.suspend(|| super::output::print(&text)),
+            None => super::output::print(&text),
         }
     }
 
@@ -176,7 +179,7 @@ impl View {
         }
         let summary = store.summary(id)?;
         if self.json {
-            super::print(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
+            super::output::print(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
         }
         if status.state == RunState::Finished {
             let rate = summary.figures.images_per_sec.map(|rate| format!(", {} images/s of all ranks", units::rate(rate)));

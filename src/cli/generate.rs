@@ -4,10 +4,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 
-use super::{Cli, print};
+use super::output::print;
 
 /// Print what a shell completes: `hvd-lab completions bash > ~/.local/share/bash-completion/completions/hvd-lab`
 #[derive(Debug, clap::Args)]
@@ -23,21 +23,20 @@ enum Known {
     Fish,
 }
 
-pub fn completions(args: Args) -> anyhow::Result<ExitCode> {
+pub fn completions(args: Args, all: &Command) -> anyhow::Result<ExitCode> {
     let shell = match args.shell {
         Known::Bash => Shell::Bash,
         Known::Zsh => Shell::Zsh,
         Known::Fish => Shell::Fish,
     };
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut shown(), "hvd-lab", &mut text);
+    clap_complete::generate(shell, &mut shown(all), "hvd-lab", &mut text);
     print(&String::from_utf8_lossy(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Without the verbs that are not for people: the generator would offer them.
-fn shown() -> Command {
-    let all = Cli::command();
+fn shown(all: &Command) -> Command {
     let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
     Command::new("hvd-lab")
         .args(all.get_arguments().cloned())
@@ -84,8 +83,8 @@ Set to anything: no colours on the screen
 ";
 
 /// One page for all: the verbs follow the program, each with its flags and examples.
-pub fn man() -> anyhow::Result<ExitCode> {
-    let mut command = Cli::command();
+pub fn man(all: &Command) -> anyhow::Result<ExitCode> {
+    let mut command = all.clone();
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;

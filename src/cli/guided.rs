@@ -5,10 +5,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::output::Usage;
 use super::settings::Settings;
-use super::{Usage, lessons, turns};
+use super::{lessons, turns};
 use crate::course::{Catalog, Results, Series, side_by_side};
 use crate::domain::run::RunState;
+use crate::domain::settings::Key;
 use crate::domain::step::Step;
 use crate::runs::{RunId, RunStore};
 
@@ -56,10 +58,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let pair = side_by_side(&store, args.step, runs)?;
     match args.json {
-        true => super::print_json(&pair)?,
-        false => {
-            super::print(&lessons::plain_text(&format!("# {}\n\n{}", args.step, Results::Guided(Box::new(pair)).to_markdown())))?
-        }
+        true => super::output::print_json(&pair)?,
+        false => super::output::print(&lessons::plain_text(&format!(
+            "# {}\n\n{}",
+            args.step,
+            Results::Guided(Box::new(pair)).to_markdown()
+        )))?,
     };
     Ok(code)
 }
@@ -67,12 +71,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn series(args: &Args) -> anyhow::Result<Series> {
     let catalog = Catalog::open(args.lessons.as_deref())?;
     let number = args.step.number();
-    let base = args.settings.request()?;
-    let series = catalog.of_step(args.step).and_then(|lesson| Series::guided(lesson, &base.spec, &base.preset));
+    let (base, preset) = args.settings.training()?;
+    let series = catalog.of_step(args.step).and_then(|lesson| Series::guided(lesson, &base, &preset));
     let mut series = series.ok_or_else(|| Usage(format!("the lesson of step {number} has no two runs: give it a [run]")))?;
     for turn in &mut series.turns {
-        turn.spec.np = args.settings.np.unwrap_or(turn.spec.np);
-        turn.spec.epochs = args.settings.epochs.unwrap_or(turn.spec.epochs);
+        // The lesson says how many ranks and epochs it needs; a flag knows better.
+        args.settings.set(&mut turn.spec, &[Key::Np, Key::Epochs])?;
     }
     Ok(series)
 }

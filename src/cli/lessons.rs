@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::Usage;
+use super::output::Usage;
 use super::table::render;
 use crate::course::{Answer, Catalog, Lesson, Piece, ProgressFile, Role, lay_out, proofread};
 use crate::domain::step::Step;
@@ -60,17 +60,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let catalog = Catalog::open(args.lessons.as_deref())?;
             let numbers: Vec<String> = catalog.lessons().map(|lesson| lesson.number.to_string()).collect();
             let missing = || Usage(format!("there is no lesson {number}: there are {}", numbers.join(", ")));
-            super::print(&text(catalog.lesson(number).ok_or_else(missing)?, hints))?;
+            super::output::print(&text(catalog.lesson(number).ok_or_else(missing)?, hints))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(What::Check { folder }) => {
             let proof = proofread(folder.or(args.lessons).as_deref())?;
             for problem in &proof.problems {
-                super::print(&format!("{problem}\n"))?;
+                super::output::print(&format!("{problem}\n"))?;
             }
             let programs = exercise::proofread();
             for problem in &programs {
-                super::print(&format!("{problem}\n"))?;
+                super::output::print(&format!("{problem}\n"))?;
             }
             let problems = proof.problems.len() + programs.len();
             eprintln!("hvd-lab: {} lessons, the exercise and its solutions, {problems} to mend", proof.lessons);
@@ -88,7 +88,7 @@ fn list(catalog: &Catalog) -> anyhow::Result<ExitCode> {
         vec![lesson.number.to_string(), mark.to_owned(), lesson.title.clone(), lesson.summary.clone()]
     };
     let rows: Vec<_> = catalog.lessons().map(row).collect();
-    super::print(&render(&["lesson", "", "title", "summary"], &rows))?;
+    super::output::print(&render(&["lesson", "", "title", "summary"], &rows))?;
     Ok(ExitCode::SUCCESS)
 }
 

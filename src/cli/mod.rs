@@ -2,10 +2,10 @@
 //!
 //! Never draws a screen. Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line says what and what to do).
 
-use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use crate::course::{CatalogError, ProgressError};
@@ -14,7 +14,6 @@ use crate::exercise::ExerciseError;
 use crate::launch::{LaunchError, supervisor};
 use crate::runs::StoreError;
 use crate::runs::recording::RecordingError;
-use crate::tui;
 
 pub mod ablation;
 pub mod check;
@@ -31,6 +30,7 @@ mod follow;
 pub mod generate;
 pub mod guided;
 pub mod lessons;
+mod output;
 pub mod progress;
 pub mod record;
 pub mod replay;
@@ -41,6 +41,8 @@ mod settings;
 pub mod stop;
 mod table;
 mod turns;
+
+pub use output::{Usage, screen};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,11 +109,6 @@ pub enum Verb {
     },
 }
 
-/// Input that makes no sense, in one line that says what to do.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Usage(pub String);
-
 pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
     match verb {
         Verb::Run(args) => run::run(*args),
@@ -133,19 +130,10 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Data(args) => data::run(args),
         Verb::Devices(args) => devices::run(args),
         Verb::Config(args) => config::run(args),
-        Verb::Completions(args) => generate::completions(args),
-        Verb::Man => generate::man(),
+        Verb::Completions(args) => generate::completions(args, &<Cli as CommandFactory>::command()),
+        Verb::Man => generate::man(&<Cli as CommandFactory>::command()),
         Verb::Supervise { folder } => supervisor::supervise(&folder),
     }
-}
-
-/// The screen, or what to use where there is no terminal for it.
-pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
-    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        let advice = "the screen needs a terminal. Without one: `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
-        return Err(Usage(advice.into()).into());
-    }
-    tui::run(options)
 }
 
 /// Help and version as asked for; anything else that cannot be parsed as one line.
@@ -177,6 +165,12 @@ fn verbs_wanted(help: &str) -> String {
     format!("`{command}` needs one of: {} (`{command} --help` says what they do)", names.join(", "))
 }
 
+#[cfg(test)]
+#[test]
+fn the_definition_of_the_verbs_is_sound() {
+    <Cli as CommandFactory>::command().debug_assert();
+}
+
 /// 2 for bad input, 1 for everything else.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     let is_bad_input = error.chain().any(|cause| {
@@ -190,18 +184,4 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
             || cause.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_bad_input)
     });
     ExitCode::from(if is_bad_input { 2 } else { 1 })
-}
-
-/// Write a text to standard output; false when nobody reads it any more.
-fn print(text: &str) -> io::Result<bool> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        done => done.map(|()| true),
-    }
-}
-
-/// A value as JSON for programs, with lines that people can read too.
-fn print_json(value: &impl serde::Serialize) -> anyhow::Result<bool> {
-    Ok(print(&format!("{}\n", serde_json::to_string_pretty(value)?))?)
 }

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::lessons;
+use super::output::Usage;
 use super::table::render;
-use super::{Usage, lessons};
 use crate::course::{self, Progress, ProgressFile, Share};
 use crate::domain::step::Step;
 use crate::domain::units;
@@ -56,8 +57,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match &args.export {
         Some(path) => export(&reading.progress, path)?,
         None => {
-            super::print(&render(&["step", "", "title", "done", "run", "evidence"], &rows(&reading.progress)))?;
-            super::print(&format!("{} of {} steps are done\n", reading.progress.done.len(), Step::ALL.len()))?;
+            super::output::print(&render(&["step", "", "title", "done", "run", "evidence"], &rows(&reading.progress)))?;
+            super::output::print(&format!("{} of {} steps are done\n", reading.progress.done.len(), Step::ALL.len()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -81,7 +82,7 @@ fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<course::Reading> {
 fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) -> anyhow::Result<ExitCode> {
     if folder.as_os_str() == "none" {
         Share::keep(home, None)?;
-        super::print("your progress is shared no longer; the copy in the class's folder is yours to remove\n")?;
+        super::output::print("your progress is shared no longer; the copy in the class's folder is yours to remove\n")?;
         return Ok(ExitCode::SUCCESS);
     }
     let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
@@ -97,7 +98,7 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
     }
     share.copy(&file.read()?.progress).map_err(Usage)?;
     Share::keep(home, Some(&share))?;
-    super::print(&format!("shared as {}: it is copied there at every change\n", share.path().display()))?;
+    super::output::print(&format!("shared as {}: it is copied there at every change\n", share.path().display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -36,6 +36,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     store.status(args.run)?;
     let bytes = pack(&store.folder(args.run), &args.out, args.anonymous)?;
     let (out, size) = (args.out.display(), units::bytes(bytes));
-    super::print(&format!("run {} is in {out} ({size}): `hvd-lab replay {out}` plays it\n", args.run))?;
+    super::output::print(&format!("run {} is in {out} ({size}): `hvd-lab replay {out}` plays it\n", args.run))?;
     Ok(ExitCode::SUCCESS)
 }

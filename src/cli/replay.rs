@@ -42,7 +42,7 @@ pub(super) fn speed(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let recordings = args.what.iter().map(|what| open(what)).collect::<anyhow::Result<Vec<Recording>>>()?;
     let replay = tui::Replay { recordings, speed: args.speed };
-    super::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
+    super::output::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
 }
 
 /// A number is a run of this lab; anything else a file.

@@ -91,7 +91,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
             eprintln!("hvd-lab: {} says: {}", path.display(), report.summary());
         }
-        None => _ = super::print(&text)?,
+        None => _ = super::output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

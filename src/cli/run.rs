@@ -5,7 +5,8 @@
 use std::process::ExitCode;
 
 use super::follow;
-use super::settings::Settings;
+use super::settings::{self, Settings};
+use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
 use crate::launch::{self, StartRequest};
 use crate::runs::{Follower, RunId, RunStore};
@@ -38,10 +39,7 @@ pub struct Args {
     #[arg(long)]
     name: Option<String>,
     /// More epochs for a run that is over (--epochs in total; 3 more if left out).
-    #[arg(long = "continue", value_name = "ID", conflicts_with_all = ["preset", "np", "steps", "batch_size", "base_lr", "momentum",
-        "wd", "target_accuracy", "patience", "warmup_epochs", "model", "data", "data_dir", "train_images", "validation_images",
-        "checkpointing", "no_checkpointing", "seed", "hosts", "hostfile", "name", "dry_run",
-        "trainer_flags"])]
+    #[arg(long = "continue", value_name = "ID", conflicts_with_all = of_a_new_run())]
     continued: Option<RunId>,
     /// Start it and return.
     #[arg(long)]
@@ -58,14 +56,27 @@ pub struct Args {
     trainer_flags: Vec<String>,
 }
 
+/// Flags that a run which goes on has settled already: all but its epochs and its time.
+fn of_a_new_run() -> Vec<&'static str> {
+    let others = ["preset", "steps", "data_dir", "name", "dry_run", "trainer_flags"];
+    let open = [Key::Epochs, Key::TimeLimit].map(|key| key.setting().flag);
+    settings::flag_names().filter(|flag| !open.contains(flag)).chain(others).collect()
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     if let Some(id) = args.continued {
-        let epochs = match args.settings.epochs {
+        let epochs = match args.settings.number(Key::Epochs) {
             Some(epochs) => epochs,
             None => store.summary(id)?.last_epoch + 3,
         };
         let follower = Follower::from_here(store.folder(id));
+        let is_over = store.status(id)?.state.is_over();
+        if let (Some(mut job), true) = (store.record(id)?.training_job(), is_over && args.settings.has(Key::TimeLimit)) {
+            args.settings.set(&mut job, &[Key::TimeLimit])?;
+            let time_limit_s = job.resources.time_limit_s;
+            store.folder(id).change_record(|record| record.spec.resources.time_limit_s = time_limit_s)?;
+        }
         launch::continue_run(&store, id, epochs)?;
         return follow_or_leave(&store, id, follower, &args);
     }
@@ -75,7 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         for note in &line.notes {
             eprintln!("hvd-lab: {note}");
         }
-        super::print(&format!("{}\n", line.to_shell()))?;
+        super::output::print(&format!("{}\n", line.to_shell()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let id = launch::start(&store, request)?;
@@ -86,8 +97,10 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
     if args.detach {
         let folder = store.folder(id);
         match args.json {
-            true => super::print(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
-            false => super::print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
+            true => super::output::print(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
+            false => {
+                super::output::print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?
+            }
         };
         return Ok(ExitCode::SUCCESS);
     }
@@ -95,9 +108,8 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
 }
 
 fn request(args: &Args) -> anyhow::Result<StartRequest> {
-    let mut request = args.settings.request()?;
-    request.spec.steps = args.steps.unwrap_or(request.spec.steps);
-    request.spec.trainer_flags = args.trainer_flags.clone();
-    request.name = args.name.clone();
-    Ok(request)
+    let (mut job, preset) = args.settings.training()?;
+    job.workload.steps = args.steps.unwrap_or(job.workload.steps);
+    job.workload.trainer_flags = args.trainer_flags.clone();
+    Ok(StartRequest { name: args.name.clone(), ..args.settings.request_for(job, preset) })
 }

@@ -74,23 +74,27 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(RunsVerb::Name { id, name }) => {
             store.set_name(id, &name.join(" "))?;
             let name = store.record(id)?.name;
-            super::print(&name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")))?;
+            super::output::print(
+                &name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")),
+            )?;
         }
         Some(RunsVerb::Note { id, text }) => {
             store.set_note(id, &text.join(" "))?;
             let note = store.record(id)?.note;
-            super::print(&note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")))?;
+            super::output::print(
+                &note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")),
+            )?;
         }
         Some(RunsVerb::Delete { ids }) => {
             for id in ids {
                 store.delete(id)?;
-                super::print(&format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))?;
+                super::output::print(&format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))?;
             }
         }
         Some(RunsVerb::Restore { ids }) => {
             let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { ids.into_iter().map(Some).collect() };
             for id in wanted {
-                super::print(&format!("run {} is back\n", store.restore(id)?))?;
+                super::output::print(&format!("run {} is back\n", store.restore(id)?))?;
             }
         }
         Some(RunsVerb::Trash) => trash(&store.deleted())?,
@@ -104,49 +108,50 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
     // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
     let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
     if args.json {
-        super::print_json(&runs)?;
+        super::output::print_json(&runs)?;
     } else if all.is_empty() {
-        super::print("no runs yet: `hvd-lab run` starts one\n")?;
+        super::output::print("no runs yet: `hvd-lab run` starts one\n")?;
     } else if runs.is_empty() {
-        super::print(&format!("none of {} runs fits `{}`\n", all.len(), filter.text()))?;
+        super::output::print(&format!("none of {} runs fits `{}`\n", all.len(), filter.text()))?;
     } else {
         let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
-        super::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
+        super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
         for run in runs.iter().filter(|run| run.record.is_none()) {
-            super::print(&format!("run {}: {}\n", run.id, run.status.message))?;
+            super::output::print(&format!("run {}: {}\n", run.id, run.status.message))?;
         }
     }
     Ok(())
 }
 
 fn cells(run: &RunSummary) -> Vec<String> {
-    let spec = run.record.as_ref().map(|record| &record.spec);
+    let record = run.record.as_ref();
+    let training = record.and_then(|record| record.training());
     let accuracy = run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy));
     vec![
         run.id.to_string(),
         run.status.state.name().to_owned(),
-        or_dash(spec.map(|spec| spec.np.to_string())),
-        or_dash(spec.map(|spec| spec.steps.to_string())),
-        or_dash(spec.map(|spec| format!("{}/{}", run.last_epoch, spec.epochs))),
-        or_dash(spec.map(|spec| spec.model.to_string())),
-        or_dash(run.record.as_ref().map(|record| record.data_label.clone())),
+        or_dash(record.map(|record| record.np().to_string())),
+        or_dash(training.map(|training| training.steps.to_string())),
+        or_dash(training.map(|training| format!("{}/{}", run.last_epoch, training.epochs))),
+        or_dash(record.map(|record| record.spec.workload.title())),
+        or_dash(record.map(|record| record.data_label.clone())),
         or_dash(run.figures.images_per_sec.map(units::rate)),
         or_dash(accuracy),
         or_dash(run.training_seconds.map(units::seconds)),
-        run.record.as_ref().and_then(|record| record.name.clone()).unwrap_or_default(),
+        record.and_then(|record| record.name.clone()).unwrap_or_default(),
     ]
 }
 
 fn trash(deleted: &[Deleted]) -> anyhow::Result<()> {
     if deleted.is_empty() {
-        super::print("the trash is empty\n")?;
+        super::output::print("the trash is empty\n")?;
         return Ok(());
     }
     let cells = deleted.iter().map(|run| {
         let name = run.name.clone().unwrap_or_default();
         vec![run.id.to_string(), units::date(run.deleted_s), units::bytes(run.bytes()), name]
     });
-    super::print(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))?;
+    super::output::print(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))?;
     Ok(())
 }
 
@@ -154,7 +159,7 @@ fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCod
     let until = host::now_s() - older_than * 86_400.0;
     let old: Vec<Deleted> = store.deleted().into_iter().filter(|run| run.deleted_s <= until).collect();
     if old.is_empty() {
-        super::print("nothing in the trash to remove\n")?;
+        super::output::print("nothing in the trash to remove\n")?;
         return Ok(ExitCode::SUCCESS);
     }
     let numbers: Vec<String> = old.iter().map(|run| run.id.to_string()).collect();
@@ -163,6 +168,6 @@ fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCod
         return Ok(ExitCode::FAILURE);
     }
     store.empty_trash(&old)?;
-    super::print(&format!("removed {what}\n"))?;
+    super::output::print(&format!("removed {what}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

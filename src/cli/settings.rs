@@ -1,78 +1,29 @@
-//! The settings of a run as flags, shared by the verbs that start runs.
+//! The settings of a run as flags, shared by the verbs that start runs: one flag for each row of the table of settings.
 //!
 //! Never starts one.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use super::Usage;
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+use super::output::Usage;
 use crate::dataset;
-use crate::domain::run::{DataSource, ModelSpec, RunSpec};
+use crate::domain::job::TrainingJob;
+use crate::domain::settings::{Key, SETTINGS, Setting, Values};
 use crate::launch::{self, Machine, Preset, StartRequest};
 
 /// A preset, and what to change of it.
 #[derive(Debug, clap::Args)]
 pub struct Settings {
     /// Settings to begin from [default: gpu where there is one, else cpu].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", display_order = 0)]
     pub preset: Option<String>,
-    /// Number of ranks.
-    #[arg(long, value_name = "N")]
-    pub np: Option<usize>,
-    /// Epochs in total.
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<usize>,
-    /// Images per rank and batch.
-    #[arg(long, value_name = "N")]
-    pub batch_size: Option<usize>,
-    /// Learning rate of a single rank.
-    #[arg(long, value_name = "F")]
-    pub base_lr: Option<f64>,
-    /// Momentum of the optimizer.
-    #[arg(long, value_name = "F")]
-    pub momentum: Option<f64>,
-    /// Weight decay.
-    #[arg(long, value_name = "F")]
-    pub wd: Option<f64>,
-    /// Stop early above this validation accuracy.
-    #[arg(long, value_name = "F")]
-    pub target_accuracy: Option<f64>,
-    /// Epochs in a row above the target before stopping.
-    #[arg(long, value_name = "N")]
-    pub patience: Option<usize>,
-    /// Epochs until the learning rate is at its full height (step 9).
-    #[arg(long, value_name = "F")]
-    pub warmup_epochs: Option<f64>,
-    /// A Wide ResNet, such as wrn-10-1 or wrn-16-10.
-    #[arg(long, value_name = "wrn-D-W")]
-    pub model: Option<ModelSpec>,
-    /// auto, fashion-mnist or generated.
-    #[arg(long, value_name = "SOURCE")]
-    pub data: Option<DataSource>,
+    #[command(flatten)]
+    given: Given,
     /// A folder with the four IDX files.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// The first so many training images, or all.
-    #[arg(long, value_name = "N|all")]
-    pub train_images: Option<Limit>,
-    /// The first so many test images for the validation, or all.
-    #[arg(long, value_name = "N|all")]
-    pub validation_images: Option<Limit>,
-    /// Keep a checkpoint of every epoch.
-    #[arg(long, overrides_with = "no_checkpointing")]
-    pub checkpointing: bool,
-    /// Keep none: the run cannot be continued.
-    #[arg(long)]
-    pub no_checkpointing: bool,
-    /// Of weights and shuffling: the same seed gives the same losses.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Hosts, as mpirun takes them: host:slots,...
-    #[arg(short = 'H', long = "hosts", value_name = "HOSTS", conflicts_with = "hostfile")]
-    pub hosts: Option<String>,
-    /// An mpirun host file.
-    #[arg(long, value_name = "FILE")]
-    pub hostfile: Option<PathBuf>,
     /// Download nothing.
     #[arg(long)]
     pub offline: bool,
@@ -81,64 +32,122 @@ pub struct Settings {
     pub force: bool,
 }
 
-/// `12000` or `all`.
-#[derive(Clone, Copy, Debug)]
-pub struct Limit(Option<usize>);
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Limit, String> {
-        match (text, text.parse()) {
-            ("all", _) => Ok(Limit(None)),
-            (_, Ok(number)) => Ok(Limit(Some(number))),
-            _ => Err("use a number of images, or all".into()),
-        }
-    }
-}
+/// Rows of the table that a flag was given for, with its value as text.
+#[derive(Clone, Debug, Default)]
+struct Given(Vec<(Key, String)>);
 
 impl Settings {
     /// What was asked for, with all other settings as the preset has them.
     pub fn request(&self) -> Result<StartRequest, Usage> {
+        let (job, preset) = self.training()?;
+        Ok(self.request_for(job, preset))
+    }
+
+    /// To train `job`, as the other flags ask for it.
+    pub fn request_for(&self, job: TrainingJob, preset: String) -> StartRequest {
+        let data_dir = self.data_dir.clone();
+        let (offline, force) = (dataset::is_offline(self.offline), self.force);
+        StartRequest { data_dir, offline, force, ..StartRequest::new(job, preset) }
+    }
+
+    /// The preset's settings with the flags over them, and the preset's name.
+    pub fn training(&self) -> Result<(TrainingJob, String), Usage> {
         let machine = Machine::detect();
         let preset = match &self.preset {
             None => machine.preset(),
             Some(name) => named(name)?.fitted(machine.cores, machine.gpus),
         };
-        let mut request = StartRequest::new(self.over(preset.spec), preset.name);
-        request.data_dir = self.data_dir.clone();
-        request.offline = dataset::is_offline(self.offline);
-        request.force = self.force;
-        Ok(request)
+        let mut job = preset.spec;
+        for (key, text) in &self.given.0 {
+            put(*key, text, &mut job)?;
+        }
+        Ok((job, preset.name))
     }
 
-    /// The preset's settings with the flags over them.
-    fn over(&self, base: RunSpec) -> RunSpec {
-        RunSpec {
-            np: self.np.unwrap_or(base.np),
-            epochs: self.epochs.unwrap_or(base.epochs),
-            batch_size: self.batch_size.unwrap_or(base.batch_size),
-            base_lr: self.base_lr.unwrap_or(base.base_lr),
-            momentum: self.momentum.unwrap_or(base.momentum),
-            wd: self.wd.unwrap_or(base.wd),
-            target_accuracy: self.target_accuracy.unwrap_or(base.target_accuracy),
-            patience: self.patience.unwrap_or(base.patience),
-            warmup_epochs: self.warmup_epochs.unwrap_or(base.warmup_epochs),
-            model: self.model.unwrap_or(base.model),
-            data: self.data.clone().unwrap_or(base.data),
-            train_images: self.train_images.map_or(base.train_images, |limit| limit.0),
-            validation_images: self.validation_images.map_or(base.validation_images, |limit| limit.0),
-            checkpointing: (base.checkpointing || self.checkpointing) && !self.no_checkpointing,
-            seed: self.seed.unwrap_or(base.seed),
-            hosts: self.hosts.clone().or(base.hosts),
-            hostfile: self.hostfile.as_ref().map(|file| file.display().to_string()).or(base.hostfile),
-            ..base
-        }
+    /// Whether a flag was given for this setting.
+    pub fn has(&self, key: Key) -> bool {
+        self.given.0.iter().any(|(given, _)| *given == key)
     }
+
+    /// What a flag was given for this setting, as a number.
+    pub fn number(&self, key: Key) -> Option<usize> {
+        self.given.0.iter().find(|(given, _)| *given == key).and_then(|(_, text)| text.parse().ok())
+    }
+
+    /// These settings alone, where a flag was given for them.
+    pub fn set(&self, job: &mut TrainingJob, keys: &[Key]) -> Result<(), Usage> {
+        self.given.0.iter().filter(|(key, _)| keys.contains(key)).try_for_each(|(key, text)| put(*key, text, job))
+    }
+}
+
+fn put(key: Key, text: &str, job: &mut TrainingJob) -> Result<(), Usage> {
+    let setting = key.setting();
+    (setting.set)(job, text).map_err(|error| Usage(format!("--{}: {error}", setting.flag)))
 }
 
 fn named(name: &str) -> Result<Preset, Usage> {
     let presets = launch::presets();
     let names = presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ");
     presets.into_iter().find(|preset| preset.name == name).ok_or_else(|| Usage(format!("`{name}` is no preset: use {names}")))
+}
+
+/// All rows but the steps: only `run` lets one choose them.
+fn rows() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|setting| setting.key != Key::Steps)
+}
+
+/// All flags that the table makes.
+pub(super) fn flag_names() -> impl Iterator<Item = &'static str> {
+    rows().flat_map(|setting| {
+        let off = if let Values::Switch(off, _) = setting.values { Some(off) } else { None };
+        [Some(setting.flag), off].into_iter().flatten()
+    })
+}
+
+/// One or two flags of a row.
+fn flags(setting: &'static Setting) -> Vec<Arg> {
+    let arg = Arg::new(setting.flag).long(setting.flag).help(setting.help);
+    match setting.values {
+        Values::Switch(off, help) => vec![
+            arg.action(ArgAction::SetTrue).overrides_with(off),
+            Arg::new(off).long(off).help(help).action(ArgAction::SetTrue),
+        ],
+        _ => vec![arg.value_name(setting.value_name).value_parser(parser(setting)).allow_negative_numbers(true)],
+    }
+}
+
+/// Refuses what the row refuses, in its words, where clap names the flag.
+fn parser(setting: &'static Setting) -> ValueParser {
+    ValueParser::new(move |text: &str| {
+        let preset = launch::default_preset(false);
+        let mut scratch = preset.spec;
+        (setting.set)(&mut scratch, text).map(|()| text.to_owned())
+    })
+}
+
+impl clap::Args for Given {
+    fn augment_args(command: Command) -> Command {
+        let command = command.args(rows().flat_map(flags));
+        command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Given::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
+        let text = |setting: &Setting| match setting.values {
+            Values::Switch(off, _) if matches.get_flag(off) => Some("off".to_owned()),
+            Values::Switch(..) => matches.get_flag(setting.flag).then(|| "on".to_owned()),
+            _ => matches.get_one::<String>(setting.flag).cloned(),
+        };
+        Ok(Given(rows().filter_map(|setting| Some((setting.key, text(setting)?))).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Given::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

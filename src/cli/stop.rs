@@ -31,7 +31,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let status = store.status(args.id)?;
         if status.state.is_over() {
-            super::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
+            super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::ensure!(

@@ -26,9 +26,9 @@ pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> 
     while let Next::Start(index) = series.next(|run| store.status(run).ok().map(|status| status.state)) {
         let turn = &series.turns[index];
         let name = series.name_of(turn);
-        let request = StartRequest { spec: turn.spec.clone(), name: Some(name.clone()), ..base.clone() };
+        let request = StartRequest { spec: turn.spec.clone().into(), name: Some(name.clone()), ..base.clone() };
         let run = launch::start(store, request)?;
-        eprintln!("hvd-lab: {} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.steps);
+        eprintln!("hvd-lab: {} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.workload.steps);
         series.turns[index].run = Some(run);
         wait(store, run, &interrupted)?;
         series.is_cancelled = interrupted.load(Ordering::Relaxed);

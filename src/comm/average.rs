@@ -1,13 +1,13 @@
 //! The division that makes an average of a sum over the ranks.
 //!
-//! Never rounds twice: every communicator gives the bits of `sum / ranks`.
+//! Never rounds twice: every backend gives the bits of `sum / ranks`.
 
 use std::ops::{DivAssign, MulAssign};
 
-/// Makes averages of sums over so many ranks.
+/// Divides sums over so many ranks by their number.
 ///
-/// Multiplication with the reciprocal takes a fraction of a division's time. For a power of two the reciprocal is exact, and
-/// so the bits are the same; any other is rounded, and the product would be once more.
+/// A multiplication by the reciprocal is several times faster than a division. For a power of two the reciprocal is exact,
+/// so the bits are the same. Any other reciprocal is rounded, and the product would be rounded again.
 pub(super) fn average<T: From<f32> + Copy + MulAssign + DivAssign>(sums: &mut [T], ranks: usize) {
     let count = ranks as f32;
     if ranks.is_power_of_two() {

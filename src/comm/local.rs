@@ -2,13 +2,16 @@
 //!
 //! Never communicates, so every collective returns at once.
 
-use super::{CommError, Communicator, Compression, ReduceOp, Region, check_root};
+use super::communicator::{Communicator, ReduceOp};
+use super::compression::Compression;
+use super::error::{CommError, check_root};
+use super::region::Region;
 use crate::domain::topology::{Rank, Topology};
 
 /// The communicator of a process that knows of no other.
 ///
-/// Every law of the collectives holds for one rank: the sum and the average of one value are that value, and what root
-/// broadcasts is what it has. That is why no caller asks whether a run is distributed.
+/// Every law of the collectives holds for one rank: the sum and the average of one value are that value, and a broadcast
+/// from the root changes nothing. That is why no caller asks whether a run is distributed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalComm;
 
@@ -29,14 +32,14 @@ impl Communicator for LocalComm {
         Ok(())
     }
 
-    /// The average of one is what it is, but for the rounding.
+    /// The average over one rank is its own numbers, apart from the rounding.
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
         assert_eq!(source.len(), target.len(), "a bucket has one length");
-        match compression.format() {
-            Some(format) => {
-                let mut words = Vec::new();
-                format.shrink(source.numbers(), 1, &mut words);
-                format.decode(&words, target.numbers_mut());
+        match compression.half() {
+            Some(half) => {
+                let mut halves = Vec::new();
+                half.compress(source.numbers(), 1, &mut halves);
+                half.decompress(&halves, target.numbers_mut());
             }
             None if source.overlaps(target) => {}
             None => target.numbers_mut().copy_from_slice(source.numbers()),
@@ -61,7 +64,7 @@ impl Communicator for LocalComm {
     }
 
     fn abort(&self, code: i32) -> ! {
-        // Under mpirun without step 1 the other processes are none of this one's business: the launcher sees the code.
+        // Under mpirun without step 1 this process does not know the others. The launcher sees the exit code.
         std::process::exit(code)
     }
 }

@@ -1,21 +1,26 @@
-//! A communicator that tells how long each collective took, around one that does the work.
+//! A wrapper around a communicator that tells an observer how long each collective took.
 //!
 //! Never changes what is communicated, or when: it reads the clock before and after.
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use super::{Activity, Collective, CommError, Communicator, Compression, Gpu, Observer, ReduceOp, Region, Way};
+use super::communicator::{Communicator, ReduceOp, Transport};
+use super::compression::Compression;
+use super::error::CommError;
+use super::nccl::Gpu;
+use super::observer::{Activity, Collective, Observer};
+use super::region::Region;
 use crate::domain::topology::{Rank, Topology};
 
-/// Delegates to the communicator inside, and reports each collective that went well.
+/// Passes every call on to the communicator inside, and reports each collective that succeeded.
 ///
-/// A collective that fails is not reported, as the job ends with it.
+/// A collective that fails is not reported, because the job ends with it.
 pub struct Observed<O> {
     inner: Box<dyn Communicator>,
     observer: O,
     calls: Cell<u64>,
-    /// Buckets that were started and not finished, in this order; those known to be over are reported.
+    /// Started and not yet finished, in the order of their start.
     buckets: RefCell<Vec<Bucket>>,
 }
 
@@ -28,6 +33,7 @@ struct Bucket {
 }
 
 impl<O: Observer> Observed<O> {
+    /// `inner`, with every collective told to `observer`.
     pub fn new(inner: Box<dyn Communicator>, observer: O) -> Observed<O> {
         Observed { inner, observer, calls: Cell::new(0), buckets: RefCell::default() }
     }
@@ -36,12 +42,12 @@ impl<O: Observer> Observed<O> {
         self.calls.replace(self.calls.get() + 1)
     }
 
-    /// Carries out one collective that returns when it is over. `collective` gives its result, and its size in bytes.
-    fn watch<T>(&self, kind: Collective, collective: impl FnOnce() -> Result<(T, usize), CommError>) -> Result<T, CommError> {
-        self.watch_over(kind.over(self.inner.name()), kind, collective)
+    /// Runs one blocking collective. `collective` returns its result, and its size in bytes.
+    fn observe<T>(&self, kind: Collective, collective: impl FnOnce() -> Result<(T, usize), CommError>) -> Result<T, CommError> {
+        self.observe_as(kind.over(self.inner.name()), kind, collective)
     }
 
-    fn watch_over<T>(
+    fn observe_as<T>(
         &self,
         name: &'static str,
         kind: Collective,
@@ -57,7 +63,7 @@ impl<O: Observer> Observed<O> {
         if region.is_on_gpu() { "nccl" } else { self.inner.name() }
     }
 
-    /// Reports the first `over` buckets, where that is news.
+    /// Reports those of the first `over` buckets that are not reported yet.
     fn report_buckets(&self, over: usize) {
         let ended = Instant::now();
         let kind = Collective::Allreduce;
@@ -81,20 +87,20 @@ impl<O: Observer> Communicator for Observed<O> {
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
         let bytes = size_of_val(buffer);
-        self.watch(Collective::Allreduce, || Ok((self.inner.allreduce(buffer, op)?, bytes)))
+        self.observe(Collective::Allreduce, || Ok((self.inner.allreduce(buffer, op)?, bytes)))
     }
 
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
         let bytes = size_of_val(buffer);
-        self.watch(Collective::Allreduce, || Ok((self.inner.allreduce_f64(buffer, op)?, bytes)))
+        self.observe(Collective::Allreduce, || Ok((self.inner.allreduce_f64(buffer, op)?, bytes)))
     }
 
-    fn reach_gpu(&self, gpu: Option<Gpu>) -> Result<Option<Way>, CommError> {
-        self.inner.reach_gpu(gpu)
+    fn connect_gpus(&self, gpu: Option<Gpu>) -> Result<Option<Transport>, CommError> {
+        self.inner.connect_gpus(gpu)
     }
 
-    fn reaches_gpu(&self) -> bool {
-        self.inner.reaches_gpu()
+    fn is_cuda_aware(&self) -> bool {
+        self.inner.is_cuda_aware()
     }
 
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
@@ -116,7 +122,7 @@ impl<O: Observer> Communicator for Observed<O> {
         self.inner.allreduces_over()
     }
 
-    /// What nobody saw end before has ended when this returns: an upper limit for all buckets but the last one.
+    /// A bucket that nobody saw end before gets the end of this call: an upper limit for all buckets except the last one.
     fn finish_allreduces(&self) -> Result<(), CommError> {
         self.inner.finish_allreduces()?;
         self.report_buckets(usize::MAX);
@@ -126,25 +132,25 @@ impl<O: Observer> Communicator for Observed<O> {
 
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
         let bytes = size_of_val(buffer);
-        self.watch(Collective::Broadcast, || Ok((self.inner.broadcast(buffer, root)?, bytes)))
+        self.observe(Collective::Broadcast, || Ok((self.inner.broadcast(buffer, root)?, bytes)))
     }
 
     fn broadcast_region(&self, region: Region, root: Rank) -> Result<(), CommError> {
         let name = Collective::Broadcast.over(self.carrier(region));
         let bytes = size_of::<f32>() * region.len();
-        self.watch_over(name, Collective::Broadcast, || Ok((self.inner.broadcast_region(region, root)?, bytes)))
+        self.observe_as(name, Collective::Broadcast, || Ok((self.inner.broadcast_region(region, root)?, bytes)))
     }
 
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {
-        self.watch(Collective::Broadcast, || Ok((self.inner.broadcast_bytes(bytes, root)?, bytes.len())))
+        self.observe(Collective::Broadcast, || Ok((self.inner.broadcast_bytes(bytes, root)?, bytes.len())))
     }
 
     fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.watch(Collective::Allgather, || Ok((self.inner.allgather(bytes)?, bytes.len())))
+        self.observe(Collective::Allgather, || Ok((self.inner.allgather(bytes)?, bytes.len())))
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        self.watch(Collective::Barrier, || Ok((self.inner.barrier()?, 0)))
+        self.observe(Collective::Barrier, || Ok((self.inner.barrier()?, 0)))
     }
 
     fn abort(&self, code: i32) -> ! {
@@ -157,7 +163,8 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::comm::{LocalComm, ThreadComm};
+    use crate::comm::local::LocalComm;
+    use crate::comm::thread::ThreadComm;
 
     #[derive(Clone, Default)]
     struct Seen(Rc<RefCell<Vec<Activity>>>);

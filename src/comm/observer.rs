@@ -1,10 +1,10 @@
-//! What a communicator was busy with, told to whoever wants to know.
+//! What a communicator tells an observer about each collective.
 //!
-//! Never keeps or judges what it tells: times are the caller's own clock, and comparing ranks is the observer's affair.
+//! Never compares ranks: times are this rank's own clock.
 
 use std::time::Instant;
 
-/// Wants to know what communication took. Called after each collective, so cheap: it runs between the steps of training.
+/// Receives every collective. It is called after each one, between the steps of training, so it must be cheap.
 pub trait Observer {
     fn activity(&self, activity: Activity);
 }
@@ -15,12 +15,12 @@ pub struct Activity {
     pub kind: Collective,
     /// Horovod's word for the kind over what carried it, such as `MPI_ALLREDUCE`.
     pub name: &'static str,
-    /// Counts the collectives of the communicator from 0. As all ranks make the same calls in the same order, equal
+    /// Number of the collective on this communicator, from 0. All ranks make the same calls in the same order, so equal
     /// numbers on two ranks are one collective.
     pub call: u64,
-    /// Index of the bucket since the last finish, for what ran beside other work.
+    /// Index of the bucket since the last finish, for an allreduce that ran beside other work.
     pub bucket: Option<usize>,
-    /// Size of this rank's buffer as it travels.
+    /// Bytes of this rank's buffer as it is sent.
     pub bytes: usize,
     pub began: Instant,
     pub ended: Instant,

@@ -1,10 +1,10 @@
-//! A stretch of float32 memory that a collective works on while its owner does something else.
+//! A piece of float32 memory that a collective works on while its owner does something else.
 //!
 //! Never owns the memory, and never looks at it by itself: only the communicator that was given it does.
 
-/// Where the numbers of a bucket lie: host memory, or memory of this rank's GPU for a communicator that can reach it.
+/// Where the numbers of a bucket lie: in host memory, or in this rank's GPU for a communicator that is CUDA-aware.
 ///
-/// A plain slice would not do: the collective runs while backward goes on, and the borrow would have to outlive a call.
+/// A plain slice would not do: the collective runs while backward goes on, so the borrow would have to outlive the call.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
     start: *mut f32,
@@ -13,7 +13,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// `len` numbers from `start` on.
+    /// `len` float32 numbers from `start` on, in host memory.
     ///
     /// # Safety
     /// From [`Communicator::start_allreduce`](super::Communicator::start_allreduce) until
@@ -25,18 +25,18 @@ impl Region {
         Region { start, len, on_gpu: false }
     }
 
-    /// The same in memory of this rank's GPU, for a communicator that reaches it
-    /// ([`reaches_gpu`](super::Communicator::reaches_gpu)). Start and end of its use are then those of the streams: see
+    /// The same in memory of this rank's GPU, for a communicator that is CUDA-aware
+    /// ([`is_cuda_aware`](super::Communicator::is_cuda_aware)). Its use then starts and ends in stream order: see
     /// [`finish_allreduces`](super::Communicator::finish_allreduces).
     ///
     /// # Safety
-    /// As for [`Region::new`], by what is given to the stream that computes.
+    /// As for [`Region::new`], in the order of the compute stream.
     // SAFETY: the promise above is the caller's; nothing is read or written here.
     pub unsafe fn new_on_gpu(start: *mut f32, len: usize) -> Region {
         Region { start, len, on_gpu: true }
     }
 
-    /// Whether it lies in a GPU's memory.
+    /// Whether it lies in the GPU's memory.
     pub fn is_on_gpu(self) -> bool {
         self.on_gpu
     }
@@ -56,28 +56,37 @@ impl Region {
         one < two + size_of::<f32>() * other.len && two < one + size_of::<f32>() * self.len
     }
 
-    /// Regions of `length` numbers, and the rest, in order. None of an empty region.
+    /// Regions of `length` numbers, and the rest, in order. An empty region has none.
     pub(super) fn chunks(self, length: usize) -> impl Iterator<Item = Region> {
         let chunk = move |at| Region { start: self.start.wrapping_add(at), len: length.min(self.len - at), ..self };
         (0..self.len).step_by(length).map(chunk)
     }
 
-    /// The numbers, to read, in host memory.
+    /// The numbers, for reading.
+    ///
+    /// # Panics
+    /// If they lie in a GPU's memory.
     pub(super) fn numbers(self) -> &'static [f32] {
         assert!(!self.on_gpu, "the host cannot read a GPU's memory");
         // SAFETY: `new` was promised live memory that nobody writes to until the collective is finished.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
-    /// The numbers, to overwrite, in host memory.
+    /// The numbers, for writing.
+    ///
+    /// # Panics
+    /// If they lie in a GPU's memory.
     pub(super) fn numbers_mut(self) -> &'static mut [f32] {
         assert!(!self.on_gpu, "the host cannot write to a GPU's memory");
-        // SAFETY: as above, and nobody else reads the target of a collective that is on its way.
+        // SAFETY: as above, and nobody else reads the target of a collective in flight.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 
-    /// Where it begins in a GPU's memory.
-    pub(super) fn on_gpu(self) -> *mut f32 {
+    /// The device pointer of the first number.
+    ///
+    /// # Panics
+    /// If they lie in host memory.
+    pub(super) fn device_ptr(self) -> *mut f32 {
         assert!(self.on_gpu, "a GPU's collective on host memory");
         self.start
     }

@@ -1,115 +1,80 @@
-//! What a run left behind, sorted by attempt and process, for the checks to judge.
+//! What a run left behind, for the checks to judge: its history, with what was asked for and what was printed.
 //!
 //! Never judges. It takes what the screen gets anyway (events and log lines), or reads a run folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::ops::{Deref, DerefMut};
 
-use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
-use crate::domain::run::RunSpec;
-use crate::runs::{RunFolder, RunRecord};
+use crate::domain::event::EventLine;
+use crate::domain::history::{History, Keep};
+use crate::domain::job::TrainingJob;
+use crate::runs::{RunFolder, RunRecord, StoreError};
 
-/// All evidence of one run.
+/// All evidence of one run: its history, with what was asked for and what was printed.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// What was asked for: number of ranks, base rate, warmup, steps.
-    pub spec: RunSpec,
-    /// In their order; the last one may be going on.
-    pub attempts: Vec<Attempt>,
+    pub spec: TrainingJob,
+    history: History,
+    /// Ranks of each attempt, where the record says so.
+    np_of_attempts: Vec<usize>,
     /// Epoch, counted from 1, to the processes that printed its heading. `None` where no log could be read.
     pub printed: Option<BTreeMap<usize, BTreeSet<usize>>>,
 }
 
-/// One launch of the ranks.
-#[derive(Clone, Debug, Default)]
-pub struct Attempt {
-    pub processes: BTreeMap<usize, Process>,
+impl Deref for Evidence {
+    type Target = History;
+
+    fn deref(&self) -> &History {
+        &self.history
+    }
 }
 
-/// What one process reported.
-#[derive(Clone, Debug, Default)]
-pub struct Process {
-    pub topology: Option<TopologyReport>,
-    pub config: Option<ConfigReport>,
-    /// With the epoch: counted from 0 at the first gradients, else the last epoch trained.
-    pub digests: Vec<(DigestMoment, usize, String)>,
-    /// Some of the numbers behind each digest, with moment and epoch.
-    pub samples: Vec<(DigestMoment, usize, Vec<f32>)>,
-    pub steps: Vec<Step>,
-    pub epochs: Vec<EpochReport>,
-    pub checkpoints: Vec<CheckpointReport>,
-    /// On the test set: of this rank's own, or of all ranks together.
-    pub test: Option<Test>,
-    pub has_finished: bool,
-}
-
-/// One optimizer step; epoch and batch count from 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    pub epoch: usize,
-    pub batch: usize,
-    pub lr: f64,
-    pub loss: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Test {
-    pub accuracy: f64,
-    pub images: usize,
+impl DerefMut for Evidence {
+    fn deref_mut(&mut self) -> &mut History {
+        &mut self.history
+    }
 }
 
 impl Evidence {
-    pub fn new(spec: RunSpec) -> Evidence {
-        Evidence { spec, attempts: Vec::new(), printed: None }
+    pub fn new(spec: TrainingJob) -> Evidence {
+        Evidence { spec, history: History::new(Keep::Everything), np_of_attempts: Vec::new(), printed: None }
     }
 
     /// Everything in a run folder so far.
-    pub fn of(folder: &RunFolder, record: &RunRecord) -> Evidence {
-        let mut evidence = Evidence::new(record.spec.clone());
+    ///
+    /// # Errors
+    /// [`StoreError::NoTraining`]: only what trains has steps to show.
+    pub fn of(folder: &RunFolder, record: &RunRecord) -> Result<Evidence, StoreError> {
+        let job = record.training_job();
+        let job = job.ok_or_else(|| StoreError::NoTraining { id: record.id, workload: record.spec.workload.title() })?;
+        let mut evidence = Evidence::new(job);
+        evidence.np_of_attempts = record.np_of_attempts().collect();
         folder.events().for_each(|line| evidence.take(&line));
         if !evidence.attempts.is_empty() {
             // A process that has printed nothing has no log.
             evidence.printed = Some(BTreeMap::new());
         }
-        for process in 0..record.spec.np {
+        for process in folder.rank_logs() {
             if let Ok(log) = File::open(folder.rank_log(process)) {
                 // Line by line: a log may be larger than all that the screen needs otherwise.
                 let lines = BufReader::new(log).split(b'\n').map_while(Result::ok);
                 lines.for_each(|line| evidence.take_line(process, &String::from_utf8_lossy(&line)));
             }
         }
-        evidence
+        Ok(evidence)
+    }
+
+    /// Ranks that an attempt started, by its place; those asked for where nothing else is known.
+    pub fn np_of(&self, attempt: usize) -> usize {
+        self.np_of_attempts.get(attempt).copied().unwrap_or(self.spec.resources.np)
     }
 
     /// The next event, in order of arrival.
     pub fn take(&mut self, line: &EventLine) {
-        // A process introduces itself once in every attempt.
-        let known = |attempt: &Attempt| attempt.processes.get(&line.process).is_some_and(|process| process.topology.is_some());
-        let begins = matches!(line.event, Event::Topology(_)) && self.attempts.last().is_some_and(known);
-        if begins || self.attempts.is_empty() {
-            self.attempts.push(Attempt::default());
-        }
-        let Some(attempt) = self.attempts.last_mut() else { return };
-        let process = attempt.processes.entry(line.process).or_default();
-        match &line.event {
-            Event::Topology(report) => process.topology = Some(report.clone()),
-            Event::Config(report) => process.config = Some(report.clone()),
-            Event::Digest { moment, epoch, digest, sample } => {
-                process.digests.push((*moment, *epoch, digest.clone()));
-                if !sample.is_empty() {
-                    process.samples.push((*moment, *epoch, sample.clone()));
-                }
-            }
-            Event::Step { epoch, batch, lr, loss } => {
-                process.steps.push(Step { epoch: *epoch, batch: *batch, lr: *lr, loss: *loss });
-            }
-            Event::Epoch(report) => process.epochs.push(report.clone()),
-            Event::Checkpoint(report) => process.checkpoints.push(report.clone()),
-            Event::Finished { .. } => process.has_finished = true,
-            Event::Test { accuracy, images, .. } => process.test = Some(Test { accuracy: *accuracy, images: *images }),
-            Event::Devices { .. } | Event::EarlyStop { .. } | Event::Warning { .. } | Event::Fatal { .. } => {}
-        }
+        self.history.take(line);
     }
 
     /// The next line that a process printed for people: only there does it show who speaks.
@@ -126,30 +91,6 @@ fn epoch_heading(line: &str) -> Option<usize> {
     let (epoch, epochs) = line.trim_end().strip_prefix("Epoch ")?.split_once('/')?;
     epochs.parse::<usize>().ok()?;
     epoch.parse().ok()
-}
-
-impl Process {
-    pub fn digest(&self, moment: DigestMoment, epoch: usize) -> Option<&str> {
-        self.digests.iter().find(|(at, of, _)| (*at, *of) == (moment, epoch)).map(|(.., digest)| digest.as_str())
-    }
-
-    /// All digests of a moment, in order.
-    pub fn digests_of(&self, moment: DigestMoment) -> Vec<&str> {
-        self.digests.iter().filter(|(at, ..)| *at == moment).map(|(.., digest)| digest.as_str()).collect()
-    }
-
-    pub fn sample(&self, moment: DigestMoment, epoch: usize) -> Option<&[f32]> {
-        self.samples.iter().find(|(at, of, _)| (*at, *of) == (moment, epoch)).map(|(.., sample)| sample.as_slice())
-    }
-
-    /// The first sample of a moment.
-    pub fn first_sample(&self, moment: DigestMoment) -> Option<&[f32]> {
-        self.samples.iter().find(|(at, ..)| *at == moment).map(|(.., sample)| sample.as_slice())
-    }
-
-    pub fn epoch(&self, epoch: usize) -> Option<&EpochReport> {
-        self.epochs.iter().find(|report| report.epoch == epoch)
-    }
 }
 
 #[cfg(test)]

@@ -25,10 +25,10 @@ pub struct Judged {
 /// A run that is not there or whose record cannot be read, and as [`ProgressFile::update`].
 pub fn judge(store: &RunStore, home: &Path, run: RunId, step: Option<Step>) -> Result<Judged, ProgressError> {
     let record = store.record(run)?;
-    let evidence = Evidence::of(&store.folder(run), &record);
+    let evidence = Evidence::of(&store.folder(run), &record)?;
     let verdicts = step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
     // What a program of the learner's own says of its steps is no evidence: what it did decides.
-    let steps = if record.program.is_some() { StepSet::ALL } else { record.spec.steps };
+    let steps = if record.program.is_some() { StepSet::ALL } else { evidence.spec.workload.steps };
     let (new, reading) = ProgressFile::of(home).update(|progress| progress.note(&verdicts, steps, run))?;
     Ok(Judged { record, verdicts, new, reading })
 }

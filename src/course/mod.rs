@@ -19,11 +19,12 @@ mod series;
 mod share;
 mod written;
 
+pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
 pub use check::{Outcome, Verdict, check, check_all};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
-pub use evidence::{Attempt, Evidence, Process, Test};
+pub use evidence::Evidence;
 pub use judge::{Judged, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use page::{Piece, Role, Row, lay_out};

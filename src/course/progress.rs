@@ -229,7 +229,7 @@ impl ProgressFile {
     pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
         let home = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
-        let _turn = runs::turn(home)?;
+        let _lock = runs::lock(home)?;
         let mut reading = self.read()?;
         let changed = change(&mut reading.progress);
         runs::write_json(&self.path, &reading.progress)?;

@@ -76,16 +76,20 @@ pub fn side_by_side(store: &RunStore, step: Step, runs: [RunId; 2]) -> Result<Si
     let [before, after] = runs.map(|run| {
         let record = store.record(run)?;
         let folder = store.folder(run);
-        Ok((Evidence::of(&folder, &record), record.spec.steps, excerpt(&folder, record.spec.np)))
+        let evidence = Evidence::of(&folder, &record)?;
+        let steps = evidence.spec.workload.steps;
+        Ok((evidence, steps, excerpt(&folder)))
     });
     let ((before, without, few), (after, with, many)) = (before?, after?);
     Ok(SideBySide { step, runs, steps: [without, with], contrast: contrast(step, &before, &after), excerpts: [few, many] })
 }
 
 /// The first lines that tell epochs and results, of all processes in turn.
-fn excerpt(folder: &RunFolder, np: usize) -> Vec<String> {
+fn excerpt(folder: &RunFolder) -> Vec<String> {
     let tells = |line: &&str| ["Epoch ", "Test accuracy"].iter().any(|start| line.starts_with(start));
-    let logs: Vec<Vec<String>> = (0..np)
+    let logs: Vec<Vec<String>> = folder
+        .rank_logs()
+        .into_iter()
         .map(|process| {
             let log = fs::read(folder.rank_log(process)).unwrap_or_default();
             let text = String::from_utf8_lossy(&log);
@@ -100,7 +104,7 @@ fn excerpt(folder: &RunFolder, np: usize) -> Vec<String> {
 fn without(store: &RunStore, turn: &super::Turn) -> Without {
     let mut row = Without {
         name: turn.name.clone(),
-        steps: turn.spec.steps,
+        steps: turn.spec.workload.steps,
         run: turn.run,
         state: None,
         images_per_sec: None,
@@ -114,9 +118,9 @@ fn without(store: &RunStore, turn: &super::Turn) -> Without {
     row.images_per_sec = summary.figures.images_per_sec;
     row.seconds = summary.training_seconds;
     row.test_accuracy = summary.test.map(|metrics| metrics.accuracy);
-    if let Some(record) = summary.record.as_ref().filter(|_| summary.status.state.is_over()) {
-        let evidence = Evidence::of(&store.folder(summary.id), record);
-        let mut off = Step::ALL.into_iter().filter(|step| !turn.spec.steps.contains(*step));
+    let over = summary.record.as_ref().filter(|_| summary.status.state.is_over());
+    if let Some(evidence) = over.and_then(|record| Evidence::of(&store.folder(summary.id), record).ok()) {
+        let mut off = Step::ALL.into_iter().filter(|step| !turn.spec.workload.steps.contains(*step));
         row.verdict = match (off.next(), off.next()) {
             (Some(step), None) => Some(check(&evidence, step)),
             _ => None,

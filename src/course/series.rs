@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Lesson;
-use crate::domain::run::{RunSpec, RunState};
+use crate::domain::job::TrainingJob;
+use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{self, RunId, StoreError};
 
@@ -38,7 +39,7 @@ pub enum Purpose {
 pub struct Turn {
     /// `before`, `without 4`.
     pub name: String,
-    pub spec: RunSpec,
+    pub spec: TrainingJob,
     /// Once it has begun.
     #[serde(default)]
     pub run: Option<RunId>,
@@ -56,17 +57,14 @@ pub enum Next {
 
 impl Series {
     /// `None` where the lesson has no step or no runs.
-    pub fn guided(lesson: &Lesson, base: &RunSpec, preset: &str) -> Option<Series> {
+    pub fn guided(lesson: &Lesson, base: &TrainingJob, preset: &str) -> Option<Series> {
         let (step, run) = (lesson.step?, lesson.run?);
         let turn = |(name, steps): (&str, StepSet)| {
-            let spec = RunSpec {
-                np: run.np,
-                epochs: run.epochs,
-                steps,
-                // Without any there would be nothing to tell apart.
-                checkpointing: base.checkpointing || step == Step::CheckpointOnRoot,
-                ..base.clone()
-            };
+            let mut spec = base.clone();
+            spec.resources.np = run.np;
+            (spec.workload.epochs, spec.workload.steps) = (run.epochs, steps);
+            // Without any there would be nothing to tell apart.
+            spec.workload.checkpointing |= step == Step::CheckpointOnRoot;
             Turn { name: name.into(), spec, run: None }
         };
         let turns = [("before", run.before), ("after", run.after)].map(turn).into();
@@ -74,11 +72,11 @@ impl Series {
     }
 
     /// All steps, then all but one in turn, then none.
-    pub fn ablation(base: &RunSpec, preset: &str) -> Series {
-        let turn = |(name, steps): (String, StepSet)| Turn {
-            name,
-            spec: RunSpec { steps, checkpointing: true, ..base.clone() },
-            run: None,
+    pub fn ablation(base: &TrainingJob, preset: &str) -> Series {
+        let turn = |(name, steps): (String, StepSet)| {
+            let mut spec = base.clone();
+            (spec.workload.steps, spec.workload.checkpointing) = (steps, true);
+            Turn { name, spec, run: None }
         };
         let but_one = Step::ALL.into_iter().map(|step| (format!("without {}", step.number()), StepSet::ALL.without(step)));
         let first = std::iter::once(("all".to_owned(), StepSet::ALL));
@@ -160,7 +158,7 @@ impl SeriesFile {
     /// The file cannot be written.
     pub fn write(&self, series: &Series) -> Result<(), StoreError> {
         fs::create_dir_all(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
-        let _turn = runs::turn(&self.home)?;
+        let _lock = runs::lock(&self.home)?;
         runs::write_json(&self.path, series)
     }
 
@@ -174,7 +172,7 @@ impl SeriesFile {
         state_of: impl Fn(RunId) -> Option<RunState>,
         start: impl FnOnce(&Series, &Turn) -> Result<RunId, E>,
     ) -> Result<(Option<Series>, Option<RunId>), E> {
-        let _turn = runs::turn(&self.home)?;
+        let _lock = runs::lock(&self.home)?;
         let Some(mut series) = self.read()? else { return Ok((None, None)) };
         let mut begun = None;
         if let Next::Start(index) = series.next(state_of) {
@@ -194,7 +192,7 @@ impl SeriesFile {
     /// # Errors
     /// As [`SeriesFile::read`] and [`SeriesFile::write`].
     pub fn cancel(&self) -> Result<Option<Series>, StoreError> {
-        let _turn = runs::turn(&self.home)?;
+        let _lock = runs::lock(&self.home)?;
         let Some(mut series) = self.read()? else { return Ok(None) };
         series.is_cancelled = true;
         runs::write_json(&self.path, &series)?;

@@ -9,7 +9,6 @@ use std::{fs, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::Progress;
 use crate::runs::{self, StoreError};
 
 /// Names the folder of the class where no `--share` did, and wins over it.
@@ -66,7 +65,7 @@ impl Share {
     ///
     /// # Errors
     /// The folder is not there, cannot be written, or does not answer.
-    pub fn copy(&self, progress: &Progress) -> Result<(), String> {
+    pub fn copy<T: Serialize + Clone + Send + 'static>(&self, progress: &T) -> Result<(), String> {
         let (path, folder, progress) = (self.path(), self.folder.clone(), progress.clone());
         let (sender, answer) = mpsc::channel();
         // In a thread that may be left behind: writing to a network folder that is gone can block for ever.

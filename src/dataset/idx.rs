@@ -8,17 +8,25 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::find_file;
-use super::{CLASS_NAMES, DatasetError, IMAGE_BYTES, SIDE, Split, SplitKind};
+use super::error::{DatasetError, find_file};
+use super::split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
+use crate::domain::images::InputShape;
 
 /// Magic numbers: two zero bytes, 8 for unsigned bytes, and the number of dimensions.
 const MAGIC_IMAGES: u32 = 0x0803;
 const MAGIC_LABELS: u32 = 0x0801;
 
-/// The first values of a file, and how many it announces (all of which are there).
+/// The first values of a file, and what its header announces.
 struct Values {
     bytes: Vec<u8>,
-    announced: usize,
+    header: Header,
+}
+
+struct Header {
+    /// Values in the file, all of which are there.
+    count: usize,
+    /// Of one value: an image, or a label, which is one number.
+    shape: InputShape,
 }
 
 pub(super) fn read_split(folder: &Path, which: SplitKind, limit: Option<usize>) -> Result<Split, DatasetError> {
@@ -28,15 +36,16 @@ pub(super) fn read_split(folder: &Path, which: SplitKind, limit: Option<usize>) 
     let limit = limit.unwrap_or(usize::MAX);
     let labels = read_file(&label_file, MAGIC_LABELS, limit)?;
     let images = read_file(&image_file, MAGIC_IMAGES, limit)?;
-    if images.announced != labels.announced {
-        let expected = format!("{} labels, one for each image of {image_name}", images.announced);
-        return Err(DatasetError::damaged(&label_file, expected, format!("{} labels", labels.announced)));
+    if images.header.count != labels.header.count {
+        let expected = format!("{} labels, one for each image of {image_name}", images.header.count);
+        return Err(DatasetError::damaged(&label_file, expected, format!("{} labels", labels.header.count)));
     }
-    if let Some(index) = labels.bytes.iter().position(|&label| usize::from(label) >= CLASS_NAMES.len()) {
+    let classes = CLASS_NAMES.len();
+    if let Some(index) = labels.bytes.iter().position(|&label| usize::from(label) >= classes) {
         let found = format!("label {} at index {index}", labels.bytes[index]);
-        return Err(DatasetError::damaged(&label_file, "labels 0 to 9", found));
+        return Err(DatasetError::damaged(&label_file, format!("labels 0 to {}", classes - 1), found));
     }
-    Ok(Split { images: images.bytes, labels: labels.bytes })
+    Ok(Split { images: images.bytes, labels: labels.bytes, shape: images.header.shape, classes })
 }
 
 fn read_file(path: &Path, magic: u32, limit: usize) -> Result<Values, DatasetError> {
@@ -50,7 +59,8 @@ fn read_file(path: &Path, magic: u32, limit: usize) -> Result<Values, DatasetErr
     let file = BufReader::with_capacity(1 << 16, file);
     let mut reader: Box<dyn Read> = if compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
 
-    let (announced, value_bytes) = read_header(path, &mut reader, magic)?;
+    let header = read_header(path, &mut reader, magic)?;
+    let (announced, value_bytes) = (header.count, header.shape.numbers());
     let header_bytes = if magic == MAGIC_IMAGES { 16 } else { 8 };
     let body_bytes = announced as u64 * value_bytes as u64;
     let total = header_bytes + body_bytes;
@@ -77,11 +87,11 @@ fn read_file(path: &Path, magic: u32, limit: usize) -> Result<Values, DatasetErr
         Ok(_) => {}
     }
     bytes.truncate(limit.saturating_mul(value_bytes).min(bytes.len()));
-    Ok(Values { bytes, announced })
+    Ok(Values { bytes, header })
 }
 
-/// Number of values that the header announces, and bytes of each.
-fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<(usize, usize), DatasetError> {
+/// Images of another shape than Fashion-MNIST's are refused: no model here takes them.
+fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<Header, DatasetError> {
     let mut word = |what: &str| {
         let mut bytes = [0; 4];
         reader.read_exact(&mut bytes).map(|()| u32::from_be_bytes(bytes)).map_err(|cause| match cause.kind() {
@@ -101,18 +111,20 @@ fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<(usize,
     if found != magic {
         return Err(DatasetError::damaged(path, name(magic), name(found)));
     }
-    let announced = word("number of values")? as usize;
-    if announced == 0 {
+    let count = word("number of values")? as usize;
+    if count == 0 {
         return Err(DatasetError::damaged(path, "at least 1 value", "0"));
     }
     if magic == MAGIC_LABELS {
-        return Ok((announced, 1));
+        return Ok(Header { count, shape: InputShape { channels: 1, height: 1, width: 1 } });
     }
     let (rows, columns) = (word("rows")?, word("columns")?);
-    if (rows as usize, columns as usize) != (SIDE, SIDE) {
-        return Err(DatasetError::damaged(path, "images of 28x28 pixels", format!("{rows}x{columns}")));
+    let shape = InputShape { channels: 1, height: rows as usize, width: columns as usize };
+    if shape != FASHION_MNIST {
+        let expected = format!("images of {}x{} pixels", FASHION_MNIST.height, FASHION_MNIST.width);
+        return Err(DatasetError::damaged(path, expected, format!("{rows}x{columns}")));
     }
-    Ok((announced, IMAGE_BYTES))
+    Ok(Header { count, shape })
 }
 
 /// Whether the file is gzip, and how many bytes of content it claims to hold. Leaves the file at its start.

@@ -1,15 +1,14 @@
-//! Which images a run uses: the user's folder, the cache, a download, or the generator, in this order.
+//! Which images a run uses: the user's folder, the cache, or the generator, in this order.
 //!
-//! Never downloads in [`locate`], and never swaps silently what was asked for by name.
+//! Never downloads, and never silently replaces what was asked for by name.
 
 use std::path::{Path, PathBuf};
 
 use super::official::FILES;
 use super::{
-    DatasetError, Fetcher, FileState, LABEL_CUSTOM, LABEL_GENERATED, LABEL_OFFICIAL, Location, Progress, SplitKind, cache,
-    cache_dir, error, idx,
+    DatasetError, FileState, LABEL_CUSTOM, LABEL_GENERATED, LABEL_OFFICIAL, Location, SplitKind, cache, cache_dir, error, idx,
 };
-use crate::domain::run::DataSource;
+use crate::domain::training::DataSource;
 
 /// Images found, and what to call them on the screen and in the run's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub struct Located {
     pub label: String,
     /// Where they are, or why it is not the real ones, in one sentence.
     pub note: Option<String>,
-    /// The real files are missing and may be fetched: [`prepare`] would try that first.
+    /// The real files are missing and may be fetched: `prepare` would try that first.
     pub fetchable: bool,
 }
 
@@ -40,30 +39,6 @@ pub fn locate(choice: DataSource, data_dir: Option<&Path>, offline: bool) -> Res
         }
         Some(Location::Generated) => Ok(generated(None)),
         None => locate_cache(&cache_dir()?, &choice, is_offline(offline)),
-    }
-}
-
-/// Like [`locate`], but fetches the real files into the cache where they are missing and wanted; without a network the
-/// generator stands in, and the note says why. Blocks while it downloads.
-///
-/// # Errors
-/// As [`locate`]; and a failed download, where the real files were asked for by name.
-pub fn prepare(
-    choice: DataSource,
-    data_dir: Option<&Path>,
-    offline: bool,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Located, DatasetError> {
-    let demanded = choice == DataSource::FashionMnist;
-    let located = locate(choice, data_dir, offline)?;
-    if !located.fetchable {
-        return Ok(located);
-    }
-    let cache = cache_dir()?;
-    match Fetcher::official().fetch(&cache, progress) {
-        Ok(()) => Ok(official_in(&cache)),
-        Err(error) if demanded => Err(error),
-        Err(error) => Ok(generated(Some(format!("Fashion-MNIST could not be fetched: {error}")))),
     }
 }
 
@@ -115,7 +90,7 @@ fn locate_cache(cache: &Path, choice: &DataSource, offline: bool) -> Result<Loca
     }
 }
 
-fn official_in(cache: &Path) -> Located {
+pub(super) fn official_in(cache: &Path) -> Located {
     Located {
         location: Location::Folder(cache.to_owned()),
         label: LABEL_OFFICIAL.into(),
@@ -124,7 +99,7 @@ fn official_in(cache: &Path) -> Located {
     }
 }
 
-fn generated(note: Option<String>) -> Located {
+pub(super) fn generated(note: Option<String>) -> Located {
     Located { location: Location::Generated, label: LABEL_GENERATED.into(), note, fetchable: false }
 }
 

@@ -4,7 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::TopologyReport;
 use super::units;
 
 /// A measured figure, or why there is none. Shown as the figure or `N/A`, never as 0.
@@ -196,11 +195,6 @@ pub struct RankPlace {
 }
 
 impl RankPlace {
-    /// `process` is the index as it was launched: with step 1 off several call themselves rank 0.
-    pub fn new(process: usize, report: &TopologyReport) -> RankPlace {
-        RankPlace { rank: process, pid: report.pid, device_uuid: report.device_uuid.clone() }
-    }
-
     /// CUDA gives the same digits as NVML, whatever CUDA_VISIBLE_DEVICES makes of the order; for a MIG device with another
     /// prefix.
     pub fn is_on(&self, device_uuid: &str) -> bool {

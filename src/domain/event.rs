@@ -8,7 +8,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::device::TelemetrySample;
+use super::device::{RankPlace, TelemetrySample};
+use super::phase::PhaseSeconds;
 use super::step::StepSet;
 use super::topology::Topology;
 
@@ -106,6 +107,32 @@ pub struct TopologyReport {
     pub versions: Vec<String>,
 }
 
+impl TopologyReport {
+    /// Where the process computes. `process` is its index as it was launched: with step 1 off several call themselves rank 0.
+    pub fn place(&self, process: usize) -> RankPlace {
+        RankPlace { rank: process, pid: self.pid, device_uuid: self.device_uuid.clone() }
+    }
+}
+
+#[cfg(test)]
+impl TopologyReport {
+    /// Of a process on a CPU, for tests of any floor.
+    pub fn sample() -> TopologyReport {
+        TopologyReport {
+            topology: Topology::ALONE,
+            host: "node".into(),
+            pid: 7,
+            communicator: "mpi".into(),
+            device: "cpu".into(),
+            device_uuid: None,
+            cores: vec![0, 1],
+            devices_found: Some(4),
+            threads: 2,
+            versions: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfigReport {
     pub steps: StepSet,
@@ -129,6 +156,33 @@ pub struct ConfigReport {
     pub base_lr: f64,
     pub warmup_epochs: f64,
     pub target_accuracy: f64,
+}
+
+#[cfg(test)]
+impl ConfigReport {
+    /// Of a run on two ranks, for tests of any floor.
+    pub fn sample() -> ConfigReport {
+        ConfigReport {
+            steps: StepSet::ALL,
+            seed: 7,
+            epochs: 3,
+            resume_epoch: 0,
+            local_batch_size: 64,
+            global_batch_size: 128,
+            steps_per_epoch: 93,
+            validation_steps: 30,
+            train_images: 12_000,
+            optimizer: "novograd".into(),
+            model: "wrn-10-1".into(),
+            precision: "fp32".into(),
+            parameters: 77_850,
+            gradient_tensors: 36,
+            data: "Fashion-MNIST".into(),
+            base_lr: 0.01,
+            warmup_epochs: 5.0,
+            target_accuracy: 0.85,
+        }
+    }
 }
 
 fn fp32() -> String {
@@ -204,31 +258,8 @@ impl EpochReport {
             images: 5952,
             images_per_sec: 1573.2,
             cumulative_seconds: 20.1,
-            phases: PhaseSeconds { training: 6.1, ..PhaseSeconds::default() },
+            phases: PhaseSeconds::from([(super::phase::Phase::Training, 6.1)]),
         }
-    }
-}
-
-/// Where an epoch's time went on one rank, in seconds. `start_up` is set in the first epoch only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PhaseSeconds {
-    pub start_up: f64,
-    /// Whole training part of the epoch; the five below are its parts.
-    pub training: f64,
-    pub data: f64,
-    pub forward: f64,
-    pub backward: f64,
-    /// Waiting for gradients of other ranks, not hidden behind computation.
-    pub allreduce_exposed: f64,
-    pub optimizer: f64,
-    pub validation: f64,
-    pub checkpoint: f64,
-}
-
-impl PhaseSeconds {
-    /// Part of the training time, 0 to 1, that went by waiting for other ranks. `None` before any training.
-    pub fn exposed_communication(&self) -> Option<f64> {
-        (self.training > 0.0).then(|| self.allreduce_exposed / self.training)
     }
 }
 
@@ -278,18 +309,7 @@ mod tests {
     fn events_survive_the_line() {
         let events = [
             Event::Step { epoch: 0, batch: 3, lr: 0.010_206_9, loss: 2.3 },
-            Event::Topology(TopologyReport {
-                topology: Topology::ALONE,
-                host: "node".into(),
-                pid: 7,
-                communicator: "mpi".into(),
-                device: "cpu".into(),
-                device_uuid: None,
-                cores: vec![0, 1],
-                devices_found: Some(4),
-                threads: 2,
-                versions: vec![],
-            }),
+            Event::Topology(TopologyReport::sample()),
             Event::Epoch(EpochReport { averaged: None, ..EpochReport::sample() }),
             Event::Finished { epochs: 2, training_seconds: 1.5, total_seconds: 2.5, peak_rss_bytes: Some(1 << 40) },
             Event::Epoch(EpochReport::sample()),

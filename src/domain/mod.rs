@@ -4,10 +4,17 @@
 
 pub mod device;
 pub mod event;
+pub mod history;
+pub mod images;
+pub mod job;
 pub mod markup;
+pub mod model;
+pub mod phase;
 pub mod run;
 pub mod schedule;
+pub mod settings;
 pub mod speedup;
 pub mod step;
 pub mod topology;
+pub mod training;
 pub mod units;

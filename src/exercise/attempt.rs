@@ -8,8 +8,11 @@ use std::path::PathBuf;
 use super::build::CompileError;
 use super::places;
 use crate::course::{Outcome, Verdict};
-use crate::domain::run::{ModelSpec, RunSpec, RunState, RunStatus};
+use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::model::ModelSpec;
+use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::{Step, StepSet};
+use crate::domain::training::TrainingSpec;
 use crate::launch::{StartRequest, default_preset};
 
 const NP: usize = 2;
@@ -22,21 +25,21 @@ const SHOWN: usize = 3;
 /// Two epochs on two ranks, with a checkpoint in each: enough for all ten checks, in a few seconds.
 pub fn request(program: PathBuf, text: &str) -> StartRequest {
     let preset = default_preset(false);
-    let spec = RunSpec {
-        np: NP,
+    let workload = TrainingSpec {
         // What the learner takes for done; the checks look at what the program does.
         steps: places::done(text),
         epochs: EPOCHS,
         batch_size: 32,
-        model: ModelSpec { depth: 10, width: 1 },
+        model: ModelSpec::wrn(10, 1),
         train_images: Some(800),
         validation_images: Some(200),
         checkpointing: true,
         // Never stopped early.
         target_accuracy: 1.01,
         trainer_flags: STALL_LIMITS.map(String::from).to_vec(),
-        ..preset.spec
+        ..preset.spec.workload
     };
+    let spec = TrainingJob { resources: Resources::ranks(NP), workload };
     StartRequest {
         program: Some(program),
         name: Some("own trainer".into()),

@@ -131,26 +131,27 @@ fn main() {
 }
 "#;
 
-/// With the checkout's own profiles, for otherwise everything would be built anew.
+/// With the checkout's own profiles and patches, for otherwise everything would be built anew.
 fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
     // Learners that share a checkout share its target folder: each program has a name of its own there.
     let digest = Sha256::digest(folder.path().as_os_str().as_encoded_bytes());
     let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let mut profiles = String::new();
-    let mut is_profile = false;
+    let mut taken = String::new();
+    let mut is_taken = false;
     for line in checkout.lines() {
         if line.starts_with('[') {
-            is_profile = line.starts_with("[profile.");
+            is_taken = line.starts_with("[profile.") || line.starts_with("[patch.");
         }
-        if is_profile {
-            profiles.push_str(line);
-            profiles.push('\n');
+        if is_taken {
+            // Paths of patches are the checkout's.
+            taken.push_str(&line.replace("path = \"", &format!("path = \"{}/", source.display())));
+            taken.push('\n');
         }
     }
     format!(
         "# Written by `hvd-lab exercise`.\n[package]\nname = \"exercise-{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = \
          false\n\n[[bin]]\nname = \"exercise-{name}\"\npath = \"fashion_mnist.rs\"\n\n[dependencies]\nanyhow = \"1\"\nhvd-lab = {{ \
-         path = {:?}, default-features = false, features = [\"train\"] }}\n\n[workspace]\n\n{profiles}",
+         path = {:?}, default-features = false, features = [\"train\"] }}\n\n[workspace]\n\n{taken}",
         source.display().to_string()
     )
 }
@@ -253,10 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn the_package_takes_the_profiles_of_the_checkout_and_a_name_of_its_own() {
-        let checkout = "[package]\nname = \"hvd-lab\"\n[profile.dev]\nopt-level = 1\n[[test]]\nname = \"x\"\n";
+    fn the_package_takes_the_profiles_and_patches_of_the_checkout_and_a_name_of_its_own() {
+        let checkout = "[package]\nname = \"hvd-lab\"\n[profile.dev]\nopt-level = 1\n[[test]]\nname = \"x\"\n\
+                        [patch.crates-io]\nzip = { path = \"assets/zip\" }\n";
         let [one, other] = ["/a", "/b"].map(|home| manifest(checkout, &Folder::of(Path::new(home)), Path::new("/source")));
         assert!(one.contains("[profile.dev]\nopt-level = 1\n") && !one.contains("[[test]]"), "{one}");
+        assert!(one.contains("[patch.crates-io]\nzip = { path = \"/source/assets/zip\" }\n"), "{one}");
         assert!(one.contains("path = \"/source\"") && toml::from_str::<toml::Table>(&one).is_ok(), "{one}");
         assert_ne!(one, other);
     }

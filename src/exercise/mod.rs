@@ -10,11 +10,13 @@ mod folder;
 mod page;
 pub mod places;
 mod programs;
+mod proofread;
 mod watch;
 
 pub use build::{Built, CompileError, build};
 pub use diff::Diff;
 pub use folder::{ExerciseError, Folder, part_named};
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
-pub use programs::{EXERCISE, proofread, solution};
+pub use programs::{EXERCISE, solution};
+pub use proofread::proofread;
 pub use watch::Watch;

@@ -2,7 +2,6 @@
 //!
 //! Never edited: `tests/solutions.rs` derives them from the trainer.
 
-use super::places;
 use crate::domain::step::Step;
 
 /// No step done, a `TODO: Step N` at each place.
@@ -24,15 +23,6 @@ const SOLUTIONS: [&str; Step::ALL.len()] = [
 /// The program with steps 1 to `step` done.
 pub fn solution(step: Step) -> &'static str {
     SOLUTIONS[step.number() - 1]
-}
-
-/// What should be mended in the exercise and its solutions, by name.
-pub fn proofread() -> Vec<String> {
-    let all = std::iter::once(("the exercise".to_owned(), EXERCISE, 0));
-    let all =
-        all.chain(Step::ALL.map(|step| (format!("the solution after step {}", step.number()), solution(step), step.number())));
-    all.flat_map(|(name, text, last)| places::problems(text, last).into_iter().map(move |what| format!("{name}: {what}")))
-        .collect()
 }
 
 /// The program that a step begins from: the solution before it, or the exercise.

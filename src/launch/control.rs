@@ -13,7 +13,9 @@ use nix::sys::signal::Signal;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line};
 use crate::dataset::Location;
-use crate::domain::run::{RunSpec, RunState, RunStatus};
+use crate::domain::job::RunSpec;
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::training::DataSource;
 use crate::host;
 use crate::runs::{RunFolder, RunId, RunRecord, RunStore, process};
 
@@ -35,8 +37,16 @@ pub struct StartRequest {
 }
 
 impl StartRequest {
-    pub fn new(spec: RunSpec, preset: impl Into<String>) -> StartRequest {
-        StartRequest { spec, preset: preset.into(), data_dir: None, name: None, program: None, offline: false, force: false }
+    pub fn new(spec: impl Into<RunSpec>, preset: impl Into<String>) -> StartRequest {
+        StartRequest {
+            spec: spec.into(),
+            preset: preset.into(),
+            data_dir: None,
+            name: None,
+            program: None,
+            offline: false,
+            force: false,
+        }
     }
 }
 
@@ -61,17 +71,20 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         Location::Folder(folder) => prepare::absolute(&folder),
         Location::Generated => folder,
     });
-    request.spec.hostfile = request.spec.hostfile.map(|file| prepare::absolute(Path::new(&file)).display().to_string());
+    let resources = &mut request.spec.resources;
+    resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
     if let Some(problem) = request.spec.problem() {
         return Err(LaunchError::Spec(problem));
     }
     let setup = Setup::detect(request.program.as_deref())?;
-    let images = prepare::expected(&request.spec.data, request.data_dir.as_deref(), request.offline)?;
+    let training = request.spec.training();
+    let source = training.map_or(DataSource::Generated, |training| training.data.clone());
+    let images = prepare::expected(&source, request.data_dir.as_deref(), request.offline)?;
     let (spec, log_dir) = (&request.spec, folder.log_dir());
     let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
     // A program that someone is working on may do anything, also never answer.
-    if !spec.trainer_flags.is_empty() && request.program.is_none() {
-        setup.ask_trainer(&line)?;
+    if training.is_some_and(|training| !training.trainer_flags.is_empty()) && request.program.is_none() {
+        setup.ask_trainer(&line.argv)?;
     }
     Ok(Plan { request, images, setup, line })
 }
@@ -97,6 +110,7 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         host: host::name(),
         versions: vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version],
         attempts: Vec::new(),
+        newer: Default::default(),
     };
     let record = store.create(record, &beginning())?;
     spawn_supervisor(&store.folder(record.id))?;
@@ -112,14 +126,17 @@ pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<
     if !store.status(id)?.state.is_over() {
         return Err(LaunchError::StillGoing { id });
     }
-    if !record.spec.checkpointing {
+    let Some(training) = record.spec.workload.training_mut() else {
+        return Err(LaunchError::Spec(record.spec.problem().unwrap_or_default()));
+    };
+    if !training.checkpointing {
         return Err(LaunchError::NoCheckpoints { id });
     }
+    training.epochs = epochs_total;
     let summary = store.summary(id)?;
     if epochs_total <= summary.last_epoch {
         return Err(LaunchError::NothingToContinue { id, done: summary.last_epoch });
     }
-    record.spec.epochs = epochs_total;
     let folder = store.folder(id);
     let again = StartRequest {
         spec: record.spec.clone(),
@@ -131,7 +148,11 @@ pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<
         force: record.force,
     };
     plan(again, &folder)?;
-    folder.change_record(|record| record.spec.epochs = epochs_total)?;
+    folder.change_record(|record| {
+        if let Some(training) = record.spec.workload.training_mut() {
+            training.epochs = epochs_total;
+        }
+    })?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
     spawn_supervisor(&folder)

@@ -16,13 +16,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
-use super::journal::{Evidence, Journal, JournalError};
+use super::journal::{Journal, JournalError};
 use super::output::{Line, Sorter};
 use super::verdict::{Verdict, judge};
 use super::{CommandLine, Flavour};
 use crate::domain::device::{RankPlace, TelemetrySample};
-use crate::domain::event::Event;
+use crate::domain::event::{Event, TopologyReport};
 use crate::domain::run::RunState;
+use crate::domain::units;
+use crate::host;
 use crate::runs::{RunFolder, process};
 use crate::telemetry::{self, Sampler};
 
@@ -34,7 +36,7 @@ const FAILURE_GRACE: Duration = Duration::from_secs(3);
 /// ranks themselves wait for each other, for they can say more.
 pub(super) const PATIENCE: Duration = Duration::from_secs(16);
 /// Between looks at whether the ranks are still there.
-const ROLL_CALL_EVERY: Duration = Duration::from_secs(1);
+const LOOK_FOR_VANISHED_EVERY: Duration = Duration::from_secs(1);
 /// For output still on its way when the launcher has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
@@ -47,6 +49,8 @@ const LINES_IN_FLIGHT: usize = 4096;
 /// The launcher with its ranks, going.
 pub(super) struct Job {
     folder: RunFolder,
+    /// Name of this host.
+    host: String,
     np: usize,
     journal: Journal,
     child: Child,
@@ -67,6 +71,9 @@ pub(super) struct Job {
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
+    /// When its time limit ends it, and that limit in seconds.
+    deadline: Option<(Instant, f64)>,
+    out_of_time: bool,
     /// Why the ranks were taken for stuck.
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
@@ -116,6 +123,7 @@ impl Job {
         Ok(Job {
             launcher: child.id().unwrap_or(0),
             folder,
+            host: host::name(),
             np,
             journal,
             child,
@@ -130,6 +138,8 @@ impl Job {
             quiet_since: Instant::now(),
             kill_at: None,
             asked_to_stop: false,
+            deadline: None,
+            out_of_time: false,
             stuck: None,
             broken: None,
         })
@@ -140,17 +150,24 @@ impl Job {
         Job { patience, ..self }
     }
 
+    /// Stop it when it has run for so many seconds; never without.
+    pub fn with_time_limit(self, limit_s: Option<f64>) -> Job {
+        // A limit beyond all clocks is none.
+        let end = |limit_s| Instant::now().checked_add(Duration::try_from_secs_f64(limit_s).ok()?);
+        Job { deadline: limit_s.and_then(|limit_s| Some((end(limit_s)?, limit_s))), ..self }
+    }
+
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
     pub async fn follow(&mut self, stop: &mut Signals, tell: &mut dyn FnMut(RunState, &str)) -> End {
-        let (mut flush, mut roll_call) = (ticks(FLUSH_EVERY), ticks(ROLL_CALL_EVERY));
+        let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_FOR_VANISHED_EVERY));
         let exit = loop {
             tokio::select! {
                 Some(line) = self.lines.recv() => if let Some(Event::Topology(_)) = self.take(line) {
-                    self.welcome(tell);
+                    self.rank_reported(tell);
                 },
                 Some(sample) = self.samples.recv() => {
                     let written = self.journal.telemetry(&sample);
-                    self.heed(written);
+                    self.fail_if_unwritten(written);
                 }
                 exit = self.child.wait() => break exit.ok(),
                 _ = stop.recv() => {
@@ -160,10 +177,15 @@ impl Job {
                 }
                 _ = flush.tick() => {
                     let written = self.journal.flush();
-                    self.heed(written);
+                    self.fail_if_unwritten(written);
                 }
-                _ = roll_call.tick() => self.call_the_roll(),
+                _ = look.tick() => self.look_for_vanished(),
                 () = at(self.patience.map(|patience| self.quiet_since + patience)), if self.kill_at.is_none() => self.give_up(),
+                () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
+                    (self.asked_to_stop, self.out_of_time) = (true, true);
+                    self.begin_end();
+                    tell(RunState::Stopping, "its time limit is over");
+                }
                 () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.kill_at) => {
@@ -174,12 +196,18 @@ impl Job {
         };
         self.end_what_is_left().await;
         let written = self.journal.flush();
-        self.heed(written);
+        self.fail_if_unwritten(written);
         let evidence = &self.journal.evidence;
         let broken = self.broken.take();
         let exit_code = if broken.is_some() { Some(2) } else { exit.and_then(|exit| exit.code()) };
-        let verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
-        End { verdict, exit_code, versions: evidence.versions.clone() }
+        let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        if let Some((_, limit_s)) = self.deadline
+            && self.out_of_time
+            && verdict.state == RunState::Stopped
+        {
+            verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
+        }
+        End { verdict, exit_code, versions: evidence.versions() }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
@@ -195,24 +223,24 @@ impl Job {
                 event
             }
             Err(error) => {
-                self.heed(Err(error));
+                self.fail_if_unwritten(Err(error));
                 None
             }
         }
     }
 
     /// A rank has reported: look for its process on the devices, and say so when all are there.
-    fn welcome(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
+    fn rank_reported(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
         let evidence = &self.journal.evidence;
-        let place = |(rank, pid)| RankPlace { rank, pid, device_uuid: evidence.device_uuids.get(&rank).cloned() };
-        self.sampler.watch(here(evidence).map(place).collect());
-        if evidence.pids.len() == self.np && self.kill_at.is_none() {
+        let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
+        self.sampler.watch(places);
+        if evidence.introduced().count() == self.np && self.kill_at.is_none() {
             tell(RunState::Running, "training");
         }
     }
 
     /// A run that cannot be written down is ended: nobody could tell what it did.
-    fn heed(&mut self, written: Result<(), JournalError>) {
+    fn fail_if_unwritten(&mut self, written: Result<(), JournalError>) {
         if let Err(error) = written {
             self.broken.get_or_insert(error.to_string());
             self.begin_end();
@@ -222,8 +250,8 @@ impl Job {
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
         let seconds = self.patience.unwrap_or_default().as_secs();
-        let place = |process: usize| match self.journal.evidence.steps.get(&process) {
-            Some((epoch, batch)) => format!("process {process} after epoch {epoch}, batch {batch}"),
+        let place = |process: usize| match self.journal.evidence.step(process) {
+            Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
             None => format!("process {process} before its first batch"),
         };
         let places: Vec<String> = (0..self.np.min(4)).map(place).collect();
@@ -232,11 +260,12 @@ impl Job {
         self.begin_end();
     }
 
-    fn call_the_roll(&mut self) {
+    fn look_for_vanished(&mut self) {
         let evidence = &mut self.journal.evidence;
         let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
-        let missed = here(evidence).find(|(process, pid)| !evidence.finished.contains(process) && is_gone(*pid));
-        evidence.vanished = missed.map(|(process, _)| process);
+        let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
+        let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
+        evidence.vanished = vanished;
         // Where nobody is missed any more, a final event was still on its way.
         let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
         self.vanished_at = evidence.vanished.and(first_missed);
@@ -276,12 +305,6 @@ impl Job {
         let _ = drained.await;
         self.readers.iter().for_each(JoinHandle::abort);
     }
-}
-
-/// Processes on this host, with their pids.
-fn here(evidence: &Evidence) -> impl Iterator<Item = (usize, u32)> {
-    let local = evidence.pids.iter().filter(|(process, _)| !evidence.remote.contains(process));
-    local.map(|(process, pid)| (*process, *pid))
 }
 
 fn ticks(period: Duration) -> Interval {

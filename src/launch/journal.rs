@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use super::output::Line;
 use crate::domain::device::TelemetrySample;
-use crate::domain::event::{Event, EventLine, MARKER};
+use crate::domain::event::{Event, EventLine, MARKER, TopologyReport};
+use crate::domain::history::{Fatal, History, Keep, TrainingStep};
 use crate::host;
 use crate::runs::{Arrival, Arrivals, LogSource, RunFolder};
 
@@ -18,33 +19,72 @@ const TAIL_LINES: usize = 10;
 const LAUNCHER_LINES: usize = 60;
 
 /// What is known of the processes of one attempt.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Evidence {
-    /// Process to pid, as their topology events say.
-    pub pids: BTreeMap<usize, u32>,
-    /// Process to the GPU that it computes on, if it does.
-    pub device_uuids: BTreeMap<usize, String>,
-    /// Processes on other hosts, whose pids mean nothing here.
-    pub remote: BTreeSet<usize>,
-    pub finished: BTreeSet<usize>,
+    /// What they reported, in this attempt only.
+    pub(super) history: History,
     /// A process of this host that is gone without a final event, where the launcher has not noticed.
     pub vanished: Option<usize>,
-    /// The last epoch that process 0 has ended.
-    pub epoch: usize,
-    /// The last step that each process reported: epoch and batch, counted from 1.
-    pub steps: BTreeMap<usize, (usize, usize)>,
-    /// The first fatal event: process, what it was doing, the cause.
-    pub fatal: Option<(usize, String, String)>,
     /// Last lines of each process.
     pub tails: BTreeMap<usize, VecDeque<String>>,
     /// Processes whose last lines are complete.
     pub aborted: BTreeSet<usize>,
     pub launcher: VecDeque<String>,
-    /// Library versions that ranks reported.
-    pub versions: BTreeSet<String>,
+}
+
+impl Default for Evidence {
+    fn default() -> Evidence {
+        Evidence {
+            history: History::new(Keep::Epochs(1)),
+            vanished: None,
+            tails: BTreeMap::new(),
+            aborted: BTreeSet::new(),
+            launcher: VecDeque::new(),
+        }
+    }
 }
 
 impl Evidence {
+    /// The next event of a process.
+    pub fn take(&mut self, line: &EventLine) {
+        self.history.take(line);
+    }
+
+    /// The processes that have introduced themselves, with what they said.
+    pub fn introduced(&self) -> impl Iterator<Item = (usize, &TopologyReport)> {
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
+        processes.filter_map(|(index, process)| Some((*index, process.topology.as_ref()?)))
+    }
+
+    /// Those of them on this host: the pids of others mean nothing here.
+    pub fn on<'a>(&'a self, host: &'a str) -> impl Iterator<Item = (usize, &'a TopologyReport)> {
+        self.introduced().filter(move |(_, report)| report.host == host)
+    }
+
+    pub fn has_finished(&self, process: usize) -> bool {
+        self.history.process(process).is_some_and(|process| process.has_finished)
+    }
+
+    /// The last epoch that process 0 has ended; 0 before the first.
+    pub fn epoch(&self) -> usize {
+        self.history.epochs(0).next_back().map_or(0, |report| report.epoch)
+    }
+
+    /// The last step that a process reported.
+    pub fn step(&self, process: usize) -> Option<TrainingStep> {
+        self.history.process(process)?.step
+    }
+
+    /// The first fatal event.
+    pub fn fatal(&self) -> Option<&Fatal> {
+        self.history.attempt()?.fatal.first()
+    }
+
+    /// Library versions that ranks reported.
+    pub fn versions(&self) -> BTreeSet<String> {
+        self.introduced().flat_map(|(_, report)| &report.versions).cloned().collect()
+    }
+
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
     fn remember(&mut self, process: usize, text: String) {
         if self.aborted.contains(&process) {
@@ -67,7 +107,6 @@ impl Evidence {
 #[derive(Debug)]
 pub struct Journal {
     folder: RunFolder,
-    host: String,
     events: Output,
     launcher: Output,
     telemetry: Output,
@@ -128,7 +167,6 @@ impl Journal {
             arrived: Arrivals::default(),
             evidence: Evidence::default(),
             folder,
-            host: host::name(),
         };
         for process in 0..np {
             journal.log(process)?;
@@ -169,7 +207,7 @@ impl Journal {
                     self.events.line(json)?;
                     let event = EventLine::parse_line(json);
                     if let Some(event) = &event {
-                        self.note(event);
+                        self.evidence.take(event);
                     }
                     Ok(event.map(|line| line.event))
                 }
@@ -197,33 +235,6 @@ impl Journal {
         match serde_json::to_string(sample) {
             Ok(text) => self.telemetry.line(&text),
             Err(_) => Ok(()),
-        }
-    }
-
-    fn note(&mut self, line: &EventLine) {
-        let process = line.process;
-        match &line.event {
-            Event::Topology(report) => {
-                self.evidence.pids.insert(process, report.pid);
-                if let Some(uuid) = &report.device_uuid {
-                    self.evidence.device_uuids.insert(process, uuid.clone());
-                }
-                if report.host != self.host {
-                    self.evidence.remote.insert(process);
-                }
-                self.evidence.versions.extend(report.versions.iter().cloned());
-            }
-            Event::Finished { .. } => {
-                self.evidence.finished.insert(process);
-            }
-            Event::Step { epoch, batch, .. } => {
-                self.evidence.steps.insert(process, (epoch + 1, batch + 1));
-            }
-            Event::Epoch(report) if process == 0 => self.evidence.epoch = report.epoch,
-            Event::Fatal { during, cause } if self.evidence.fatal.is_none() => {
-                self.evidence.fatal = Some((process, during.clone(), cause.clone()));
-            }
-            _ => {}
         }
     }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, presets};
-use crate::domain::run::RunSpec;
+use crate::domain::job::{Resources, RunSpec, TrainingJob};
+use crate::domain::settings::{SETTINGS, TrainerFlag};
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 const SENSIBLE_RANKS_PER_CORE: usize = 4;
@@ -55,73 +56,84 @@ pub fn command_line(
     if let Some(problem) = spec.problem() {
         return Err(LaunchError::Spec(problem));
     }
-    let oversubscribe = placement(spec, preset, setup, force)?;
-    let mut notes = Vec::new();
-    let mut argv = vec![setup.mpirun.display().to_string()];
+    let resources = &spec.resources;
+    let oversubscribe = placement(resources, preset, setup, force)?;
     let env = vec![("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())];
-    let is_spread = spec.hosts.is_some() || spec.hostfile.is_some() || setup.machine.in_allocation;
-    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+    let mut notes = Vec::new();
+    if oversubscribe {
+        notes.push(oversubscribed(resources, setup));
+    }
+    let mut argv = vec![setup.mpirun.display().to_string()];
     match setup.flavour {
         Flavour::OpenMpi4 | Flavour::OpenMpi5 => {
-            let is_4 = setup.flavour == Flavour::OpenMpi4;
             if setup.machine.is_root {
-                add(&["--allow-run-as-root"]);
-                notes.push("Open MPI refuses to run as root unless told --allow-run-as-root".to_owned());
+                notes.insert(0, "Open MPI refuses to run as root unless told --allow-run-as-root".to_owned());
             }
-            if oversubscribe {
-                add(if is_4 { &["--oversubscribe"] } else { &["--map-by", ":OVERSUBSCRIBE"] });
-                notes.push(oversubscribed(spec, setup));
-            }
-            add(&["--bind-to", "none"]);
-            add(if is_4 { &["--tag-output"] } else { &["--output", "tag"] });
-            // Ranks that wait would otherwise spin on the core that the others need.
-            add(&["--mca", "mpi_yield_when_idle", "1"]);
-            if !is_spread {
-                // On one host memory is all it takes; looking for networks would cost a second at every start.
-                add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
-            }
-            if let Some(hosts) = &spec.hosts {
-                add(&["-H", hosts]);
-            }
-            if let Some(hostfile) = &spec.hostfile {
-                add(&["--hostfile", hostfile]);
-            }
-            if is_spread {
-                for name in env.iter().map(|(name, _)| name).chain(&setup.machine.forwarded) {
-                    add(&["-x", name]);
-                }
-            }
+            argv.extend(open_mpi(resources, setup, oversubscribe, &env));
         }
-        Flavour::Mpich => {
-            // Hydra neither counts slots nor minds root, and hands on the whole environment.
-            add(&["-prepend-rank", "-bind-to", "none"]);
-            if oversubscribe {
-                notes.push(oversubscribed(spec, setup));
-            }
-            if let Some(hosts) = &spec.hosts {
-                add(&["-hosts", hosts]);
-            }
-            if let Some(hostfile) = &spec.hostfile {
-                add(&["-f", hostfile]);
-            }
-        }
+        Flavour::Mpich => argv.extend(mpich(resources)),
     }
-    add(&["-np", &spec.np.to_string()]);
-    argv.push(setup.hvd_train.display().to_string());
-    argv.extend(trainer_flags(spec, data, log_dir));
+    argv.extend(["-np".to_owned(), resources.np.to_string()]);
+    argv.extend(program(spec, setup, data, log_dir)?);
     Ok(CommandLine { argv, env, notes })
 }
 
-fn oversubscribed(spec: &RunSpec, setup: &Setup) -> String {
+/// The words of Open MPI 4 and 5 before the number of ranks.
+fn open_mpi(resources: &Resources, setup: &Setup, oversubscribe: bool, env: &[(String, String)]) -> Vec<String> {
+    let is_4 = setup.flavour == Flavour::OpenMpi4;
+    let is_spread = resources.hosts.is_some() || resources.hostfile.is_some() || setup.machine.in_allocation;
+    let mut argv = Vec::new();
+    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+    if setup.machine.is_root {
+        add(&["--allow-run-as-root"]);
+    }
+    if oversubscribe {
+        add(if is_4 { &["--oversubscribe"] } else { &["--map-by", ":OVERSUBSCRIBE"] });
+    }
+    add(&["--bind-to", "none"]);
+    add(if is_4 { &["--tag-output"] } else { &["--output", "tag"] });
+    // Ranks that wait would otherwise spin on the core that the others need.
+    add(&["--mca", "mpi_yield_when_idle", "1"]);
+    if !is_spread {
+        // On one host memory is all it takes; looking for networks would cost a second at every start.
+        add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
+    }
+    if let Some(hosts) = &resources.hosts {
+        add(&["-H", hosts]);
+    }
+    if let Some(hostfile) = &resources.hostfile {
+        add(&["--hostfile", hostfile]);
+    }
+    if is_spread {
+        for name in env.iter().map(|(name, _)| name).chain(&setup.machine.forwarded) {
+            add(&["-x", name]);
+        }
+    }
+    argv
+}
+
+/// The words of MPICH. Hydra neither counts slots nor minds root, and hands on the whole environment.
+fn mpich(resources: &Resources) -> Vec<String> {
+    let mut words = vec!["-prepend-rank", "-bind-to", "none"];
+    if let Some(hosts) = &resources.hosts {
+        words.extend(["-hosts", hosts]);
+    }
+    if let Some(hostfile) = &resources.hostfile {
+        words.extend(["-f", hostfile]);
+    }
+    words.into_iter().map(String::from).collect()
+}
+
+fn oversubscribed(resources: &Resources, setup: &Setup) -> String {
     let cores = setup.machine.physical_cores;
-    format!("np {} is more than the {cores} physical cores here: ranks share cores, so speed-up ends there", spec.np)
+    format!("np {} is more than the {cores} physical cores here: ranks share cores, so speed-up ends there", resources.np)
 }
 
 /// Whether more ranks than slots are to be started.
-fn placement(spec: &RunSpec, preset: &str, setup: &Setup, force: bool) -> Result<bool, LaunchError> {
-    let (np, machine) = (spec.np, &setup.machine);
+fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) -> Result<bool, LaunchError> {
+    let (np, machine) = (resources.np, &setup.machine);
     let refuse = |message: String| if force { Ok(true) } else { Err(LaunchError::Spec(message)) };
-    if let Some(hosts) = &spec.hosts {
+    if let Some(hosts) = &resources.hosts {
         let slots = slots(hosts)?;
         return match np > slots {
             true => refuse(format!(
@@ -130,7 +142,7 @@ fn placement(spec: &RunSpec, preset: &str, setup: &Setup, force: bool) -> Result
             false => Ok(false),
         };
     }
-    if spec.hostfile.is_some() || machine.in_allocation {
+    if resources.hostfile.is_some() || machine.in_allocation {
         return Ok(force);
     }
     let follows = presets().into_iter().find(|known| known.name == preset).map(|known| known.ranks);
@@ -163,34 +175,40 @@ fn slots(hosts: &str) -> Result<usize, LaunchError> {
     })
 }
 
-/// The flags of hvd-train.
-fn trainer_flags(spec: &RunSpec, data: &str, log_dir: &Path) -> Vec<String> {
+/// What each rank runs: the program, and its flags.
+fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<Vec<String>, LaunchError> {
+    match spec.training_job() {
+        Some(job) => {
+            let mut words = vec![setup.hvd_train.display().to_string()];
+            words.extend(trainer_flags(&job, data, log_dir));
+            Ok(words)
+        }
+        None => Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
+    }
+}
+
+/// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.
+fn trainer_flags(job: &TrainingJob, data: &str, log_dir: &Path) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
-    add("steps", spec.steps.to_string());
-    add("epochs", spec.epochs.to_string());
-    add("batch-size", spec.batch_size.to_string());
-    add("base-lr", spec.base_lr.to_string());
-    add("momentum", spec.momentum.to_string());
-    add("wd", spec.wd.to_string());
-    add("target-accuracy", spec.target_accuracy.to_string());
-    add("patience", spec.patience.to_string());
-    add("warmup-epochs", spec.warmup_epochs.to_string());
-    add("model", spec.model.to_string());
-    add("data-dir", data.to_owned());
-    if let Some(images) = spec.train_images {
-        add("train-images", images.to_string());
+    for setting in &SETTINGS {
+        match setting.trainer {
+            TrainerFlag::Value => add(setting.flag, (setting.get)(job)),
+            TrainerFlag::Limit if setting.is_limited(job) => add(setting.flag, (setting.get)(job)),
+            TrainerFlag::DataDir => add("data-dir", data.to_owned()),
+            TrainerFlag::Limit | TrainerFlag::Switch(_) | TrainerFlag::None => {}
+        }
     }
-    if let Some(images) = spec.validation_images {
-        add("validation-images", images.to_string());
-    }
-    add("seed", spec.seed.to_string());
     add("log-dir", log_dir.display().to_string());
-    if spec.checkpointing {
-        flags.push("--use-checkpointing".into());
+    for setting in &SETTINGS {
+        if let TrainerFlag::Switch(flag) = setting.trainer
+            && setting.is_on(job)
+        {
+            flags.push(format!("--{flag}"));
+        }
     }
     flags.push("--events".into());
-    flags.extend(spec.trainer_flags.iter().cloned());
+    flags.extend(job.workload.trainer_flags.iter().cloned());
     flags
 }
 

@@ -17,7 +17,7 @@ fn setup(flavour: Flavour) -> Setup {
 }
 
 fn spec(np: usize) -> RunSpec {
-    RunSpec { np, ..default_preset(false).spec }
+    default_preset(false).spec.with(|job| job.resources.np = np).into()
 }
 
 fn line(spec: &RunSpec, setup: &Setup) -> Result<CommandLine, LaunchError> {
@@ -82,8 +82,8 @@ fn hyperthreads_are_no_slots() {
 
 #[test]
 fn hosts_go_to_the_launcher_with_the_variables_that_they_need() {
-    let spread = RunSpec { hosts: Some("a:4,b:4".into()), ..spec(8) };
-    let filed = RunSpec { hostfile: Some("/tmp/hosts".into()), ..spec(8) };
+    let spread = spec(8).with(|job| job.resources.hosts = Some("a:4,b:4".into()));
+    let filed = spec(8).with(|job| job.resources.hostfile = Some("/tmp/hosts".into()));
     for (flavour, hosts, file) in [
         (
             Flavour::OpenMpi4,
@@ -112,7 +112,7 @@ fn more_ranks_than_sensible_are_refused_with_advice_unless_forced() {
     assert!(refused.to_string().contains("np 17") && refused.to_string().contains("--np 4"), "{refused}");
     let forced = command_line(&spec(17), "cpu", &setup, "generated", Path::new("/l"), true).unwrap();
     assert!(forced.argv.join(" ").contains(":OVERSUBSCRIBE"));
-    let few = RunSpec { hosts: Some("a:1,b".into()), ..spec(3) };
+    let few = spec(3).with(|job| job.resources.hosts = Some("a:1,b".into()));
     assert!(line(&few, &setup).unwrap_err().to_string().contains("2 slots"));
 }
 
@@ -131,7 +131,7 @@ fn settings_that_cannot_run_and_hosts_that_are_none_are_named() {
     let setup = setup(Flavour::OpenMpi5);
     assert!(line(&spec(0), &setup).unwrap_err().to_string().contains("np is 0"));
     for bad in ["", "a:0", "a:x", ":2", "a,,b", "--help:2"] {
-        let spec = RunSpec { hosts: Some(bad.into()), ..spec(1) };
+        let spec = spec(1).with(|job| job.resources.hosts = Some(bad.into()));
         assert!(line(&spec, &setup).unwrap_err().to_string().contains("no host"), "{bad}");
     }
 }

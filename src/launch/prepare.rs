@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::LaunchError;
 use crate::dataset::{self, DatasetError, Located, Location, Progress};
-use crate::domain::run::DataSource;
+use crate::domain::training::DataSource;
 use crate::domain::units;
 
 /// Progress is told this often at most: each time is a file written and synced.

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::domain::run::RunSpec;
+use crate::domain::job::TrainingJob;
 
 const TABLE: &str = include_str!("../../assets/presets.toml");
 
@@ -23,7 +23,7 @@ pub struct Preset {
     pub description: String,
     pub ranks: Ranks,
     pub max_ranks: usize,
-    pub spec: RunSpec,
+    pub spec: TrainingJob,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ impl Preset {
             Ranks::Cores => cores,
             Ranks::Gpus => gpus,
         };
-        self.spec.np = there.clamp(1, self.max_ranks.max(1));
+        self.spec.resources.np = there.clamp(1, self.max_ranks.max(1));
         self
     }
 }
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn presets_follow_the_hardware() {
-        assert_eq!(default_preset(true).fitted(2, 8).spec.np, 8);
-        assert_eq!(default_preset(true).fitted(2, 0).spec.np, 1);
-        assert_eq!(default_preset(false).fitted(64, 8).spec.np, 4);
-        assert_eq!(default_preset(false).fitted(1, 0).spec.np, 1);
+        assert_eq!(default_preset(true).fitted(2, 8).spec.resources.np, 8);
+        assert_eq!(default_preset(true).fitted(2, 0).spec.resources.np, 1);
+        assert_eq!(default_preset(false).fitted(64, 8).spec.resources.np, 4);
+        assert_eq!(default_preset(false).fitted(1, 0).spec.resources.np, 1);
     }
 }

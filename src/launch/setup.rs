@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::flavour::{Flavour, version_line};
-use super::{CommandLine, LaunchError, Preset, default_preset};
+use super::{LaunchError, Preset, default_preset};
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
 const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
@@ -55,12 +55,12 @@ impl Setup {
         Ok(Setup { flavour, mpirun_version: version, mpirun, hvd_train, machine: Machine::detect() })
     }
 
-    /// Whether the trainer understands its flags in `line`, asked without training.
+    /// Whether the trainer understands its flags in a launcher's words, asked without training.
     ///
     /// # Errors
     /// [`LaunchError::Spec`] with the trainer's own line.
-    pub fn ask_trainer(&self, line: &CommandLine) -> Result<(), LaunchError> {
-        let flags = line.argv.iter().skip_while(|word| **word != self.hvd_train.display().to_string()).skip(1);
+    pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
+        let flags = argv.iter().skip_while(|word| **word != self.hvd_train.display().to_string()).skip(1);
         let answer = Command::new(&self.hvd_train).args(flags).arg("--build-info").stdin(Stdio::null()).output();
         match answer {
             Ok(answer) if answer.status.code() == Some(2) => {
@@ -240,6 +240,6 @@ mod tests {
     fn this_machine_has_at_least_one_core() {
         let machine = Machine::detect();
         assert!(machine.cores >= 1 && machine.physical_cores >= 1);
-        assert!(machine.preset().spec.np >= 1);
+        assert!(machine.preset().spec.resources.np >= 1);
     }
 }

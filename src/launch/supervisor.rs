@@ -24,6 +24,7 @@ use super::prepare::{self, Images};
 use super::verdict::Verdict;
 use super::{CommandLine, Flavour, Setup, command_line};
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::training::DataSource;
 use crate::host;
 use crate::runs::{Attempt, RunFolder, RunRecord, StoreError, process};
 
@@ -120,12 +121,14 @@ impl Supervisor {
     async fn prepare(&mut self) -> Result<Images, String> {
         let (sender, mut said) = mpsc::unbounded_channel();
         let record = self.record.clone();
+        // What trains nothing needs no images.
+        let source = record.training().map_or(DataSource::Generated, |training| training.data.clone());
         let mut fetching = tokio::task::spawn_blocking(move || {
             let mut progress = |message: String| {
                 // The receiver lives as long as anyone wants to know.
                 let _ = sender.send(message);
             };
-            prepare::images(&record.spec.data, record.data_dir.as_deref(), record.offline, &mut progress)
+            prepare::images(&source, record.data_dir.as_deref(), record.offline, &mut progress)
         });
         loop {
             tokio::select! {
@@ -147,8 +150,14 @@ impl Supervisor {
             .map_err(|error| error.to_string())?;
         let note = images.note.iter().map(|note| format!(" ({note})")).collect::<String>();
         line.notes.push(format!("images: {}{note}", images.label));
-        let attempt =
-            Attempt { argv: line.argv.clone(), env: line.env.clone(), started_s: host::now_s(), epochs: self.record.spec.epochs };
+        let attempt = Attempt {
+            argv: line.argv.clone(),
+            env: line.env.clone(),
+            started_s: host::now_s(),
+            np: Some(record.spec.resources.np),
+            epochs: record.training().map_or(0, |training| training.epochs),
+            ..Attempt::default()
+        };
         // Only what is the supervisor's to say: the run may have been given a name since it began.
         let changed = self.folder.change_record(|record| {
             record.data_label = images.label.clone();
@@ -160,11 +169,13 @@ impl Supervisor {
 
     /// Start the launcher and stay with it to its end.
     async fn launch(&mut self, line: &CommandLine, flavour: Flavour, stop: &mut Signals) -> anyhow::Result<job::End> {
-        let np = self.record.spec.np;
+        let np = self.record.np();
         self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
         let patience = self.record.program.is_some().then_some(job::PATIENCE);
-        let mut job = Job::start(folder, np, line, flavour)?.with_patience(patience);
+        let mut job = Job::start(folder, np, line, flavour)?
+            .with_patience(patience)
+            .with_time_limit(self.record.spec.resources.time_limit_s);
         let end = job
             .follow(stop, &mut |state, message| {
                 // A status that cannot be written now is written at the next change, or its error told at the end.

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::journal::Evidence;
+use crate::domain::history::{Fatal, TrainingStep};
 use crate::domain::run::RunState;
 use crate::domain::units;
 
@@ -33,12 +34,13 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     if let Some(cause) = broken {
         return plain(RunState::Failed, cause);
     }
-    let all_finished = !evidence.pids.is_empty() && evidence.pids.keys().all(|process| evidence.finished.contains(process));
+    let has_begun = evidence.introduced().next().is_some();
+    let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
     if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
-        return plain(RunState::Finished, format!("trained {}", units::counted(evidence.epoch, "epoch")));
+        return plain(RunState::Finished, format!("trained {}", units::counted(evidence.epoch(), "epoch")));
     }
     if asked_to_stop {
-        return plain(RunState::Stopped, format!("stopped after {}", units::counted(evidence.epoch, "epoch")));
+        return plain(RunState::Stopped, format!("stopped after {}", units::counted(evidence.epoch(), "epoch")));
     }
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {
@@ -56,19 +58,18 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
 /// Which process failed first, and how, in one sentence.
 fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
     let notice = notice(evidence);
-    let fatal = |(process, during, cause): &(usize, String, String)| {
-        (Some(*process), format!("process {process} failed during {during}: {cause}"))
-    };
+    let fatal =
+        |Fatal { process, during, cause }: &Fatal| (Some(*process), format!("process {process} failed during {during}: {cause}"));
     // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first.
     if let Some(Notice::Signal { process, pid, signal }) = &notice
         && let Some(process) = known_process(*process, *pid, evidence)
     {
-        return match &evidence.fatal {
-            Some(own) if own.0 == process => fatal(own),
+        return match evidence.fatal() {
+            Some(own) if own.process == process => fatal(own),
             _ => (Some(process), format!("process {process} was ended{} by {}", place(process, evidence), signal_words(*signal))),
         };
     }
-    if let Some(first) = &evidence.fatal {
+    if let Some(first) = evidence.fatal() {
         return fatal(first);
     }
     if let Some(Notice::ExitCode { process, pid, code }) = &notice
@@ -84,12 +85,12 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     if let Some(signal) = exit.and_then(|exit| exit.signal()) {
         return (None, format!("mpirun was ended by {}", signal_words(signal)));
     }
-    if evidence.pids.is_empty() {
+    if evidence.introduced().next().is_none() {
         let words = launcher_words(evidence).join(" ");
         let words = if words.is_empty() { "it said nothing".to_owned() } else { shortened(&words) };
         return (None, format!("mpirun{} before any rank reported: {words}", code_words(exit)));
     }
-    let silent = evidence.pids.keys().find(|process| !evidence.finished.contains(process)).copied();
+    let silent = evidence.introduced().map(|(process, _)| process).find(|process| !evidence.has_finished(*process));
     match silent {
         Some(process) => (
             Some(process),
@@ -101,7 +102,8 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
 
 /// Where in the training a process was last seen.
 fn place(process: usize, evidence: &Evidence) -> String {
-    evidence.steps.get(&process).map_or_else(String::new, |(epoch, batch)| format!(" in epoch {epoch} after batch {batch}"))
+    let words = |step: TrainingStep| format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1);
+    evidence.step(process).map(words).unwrap_or_default()
 }
 
 fn code_words(exit: Option<ExitStatus>) -> String {
@@ -109,7 +111,7 @@ fn code_words(exit: Option<ExitStatus>) -> String {
 }
 
 fn known_process(process: Option<usize>, pid: Option<u32>, evidence: &Evidence) -> Option<usize> {
-    process.or_else(|| evidence.pids.iter().find_map(|(process, known)| (Some(*known) == pid).then_some(*process)))
+    process.or_else(|| evidence.introduced().find_map(|(process, known)| (Some(known.pid) == pid).then_some(process)))
 }
 
 fn signal_words(signal: i32) -> String {

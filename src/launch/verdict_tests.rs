@@ -3,6 +3,7 @@
 //! Never starts one.
 
 use super::*;
+use crate::domain::event::{EpochReport, Event, EventLine, TopologyReport};
 
 const OPEN_MPI_SIGNAL: &str = "\
 --------------------------------------------------------------------------
@@ -38,9 +39,32 @@ YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)";
 
 /// Two ranks with pids 70 and 71 that have reported, and these words of the launcher.
 fn evidence(launcher: &str) -> Evidence {
-    let pids = [(0, 70), (1, 71)].into();
+    let mut evidence = before_any_reports(launcher);
+    for (process, pid) in [(0, 70), (1, 71)] {
+        tell(&mut evidence, process, Event::Topology(TopologyReport { pid, ..TopologyReport::sample() }));
+    }
+    evidence
+}
+
+fn before_any_reports(launcher: &str) -> Evidence {
     let tails = [(1, ["one", "two"].map(String::from).into())].into();
-    Evidence { pids, tails, launcher: launcher.lines().map(String::from).collect(), ..Evidence::default() }
+    Evidence { tails, launcher: launcher.lines().map(String::from).collect(), ..Evidence::default() }
+}
+
+fn tell(evidence: &mut Evidence, process: usize, event: Event) {
+    evidence.take(&EventLine { time_s: 1.0, process, event });
+}
+
+fn epoch_ends(evidence: &mut Evidence, epoch: usize) {
+    tell(evidence, 0, Event::Epoch(EpochReport { epoch, ..EpochReport::sample() }));
+}
+
+fn finish(evidence: &mut Evidence, process: usize) {
+    tell(evidence, process, Event::Finished { epochs: 1, training_seconds: 1.0, total_seconds: 1.0, peak_rss_bytes: None });
+}
+
+fn fail(evidence: &mut Evidence, process: usize, during: &str, cause: &str) {
+    tell(evidence, process, Event::Fatal { during: during.into(), cause: cause.into() });
 }
 
 fn code(code: i32) -> Option<ExitStatus> {
@@ -57,13 +81,12 @@ fn failed(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Stri
 #[test]
 fn a_run_is_finished_only_when_every_rank_says_so() {
     let mut run = evidence("");
-    run.epoch = 3;
-    run.finished = [0, 1].into();
+    epoch_ends(&mut run, 3);
+    finish(&mut run, 0);
+    assert_eq!(failed(&run, code(0)).0, Some(1));
+    finish(&mut run, 1);
     let verdict = judge(&run, code(0), false, None);
     assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Finished, "trained 3 epochs"));
-    run.finished = [0].into();
-    assert_eq!(failed(&run, code(0)).0, Some(1));
-    run.finished = [0, 1].into();
     assert_eq!(failed(&run, code(1)), (None, "every rank finished, but mpirun ended with exit code 1".into()));
     assert_eq!(failed(&Evidence::default(), code(0)).0, None);
 }
@@ -76,7 +99,7 @@ fn the_first_to_be_killed_is_named_by_every_launcher() {
         assert!(message.starts_with("process 1 was ended by signal 9 (SIGKILL)"), "{message}");
     }
     let mut run = evidence(OPEN_MPI_SIGNAL);
-    run.steps = [(1, (2, 7))].into();
+    tell(&mut run, 1, Event::Step { epoch: 1, batch: 6, lr: 0.1, loss: 1.0 });
     assert!(failed(&run, code(137)).1.starts_with("process 1 was ended in epoch 2 after batch 7 by signal 9"));
     assert_eq!(judge(&run, code(137), false, None).last_lines, ["one", "two"]);
 }
@@ -84,9 +107,10 @@ fn the_first_to_be_killed_is_named_by_every_launcher() {
 #[test]
 fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
     let mut run = evidence(OPEN_MPI_SIGNAL);
-    run.fatal = Some((0, "allreduce".into(), "a peer is gone".into()));
+    fail(&mut run, 0, "allreduce", "a peer is gone");
     assert_eq!(failed(&run, code(137)).0, Some(1));
-    run.fatal = Some((1, "epoch 2".into(), "the loss is not a number".into()));
+    let mut run = evidence(OPEN_MPI_SIGNAL);
+    fail(&mut run, 1, "epoch 2", "the loss is not a number");
     assert_eq!(failed(&run, code(134)), (Some(1), "process 1 failed during epoch 2: the loss is not a number".into()));
 }
 
@@ -99,7 +123,7 @@ fn an_exit_code_comes_with_the_last_words() {
 
 #[test]
 fn before_any_rank_reports_the_launchers_words_are_the_cause() {
-    let run = Evidence { pids: [].into(), ..evidence(OPEN_MPI_NO_PROGRAM) };
+    let run = before_any_reports(OPEN_MPI_NO_PROGRAM);
     let (process, message) = failed(&run, code(183));
     assert_eq!(process, None);
     assert!(message.contains("exit code 183") && message.contains("Executable: /nonexist"), "{message}");
@@ -122,11 +146,11 @@ fn a_killed_launcher_and_a_vanished_rank_are_told_apart() {
 #[test]
 fn what_the_user_asked_for_is_no_failure() {
     let mut run = evidence(OPEN_MPI_SIGNAL);
-    run.epoch = 1;
+    epoch_ends(&mut run, 1);
     let verdict = judge(&run, code(143), true, None);
     assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Stopped, "stopped after 1 epoch"));
     // It came too late.
-    run.finished = [0, 1].into();
+    (0..2).for_each(|process| finish(&mut run, process));
     assert_eq!(judge(&run, code(0), true, None).state, RunState::Finished);
     // A run that could not be written down has failed, whatever was asked.
     assert_eq!(judge(&run, code(0), true, Some("cannot write".into())).state, RunState::Failed);

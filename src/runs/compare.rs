@@ -5,10 +5,12 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::comparable::gained;
 use super::{RunId, RunRecord, RunSummary};
-use crate::domain::run::RunSpec;
-use crate::domain::speedup::{self, Comparison};
+use crate::domain::job::RunSpec;
+use crate::domain::speedup::Comparison;
 use crate::domain::step::{Step, StepSet};
+use crate::domain::units;
 
 /// One run against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,24 +51,6 @@ impl Row {
     }
 }
 
-/// What `run` gained over `baseline`, or why that cannot be said.
-///
-/// # Errors
-/// The reason, as a part of a sentence.
-pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
-    let (Some(with), Some(record)) = (&baseline.record, &run.record) else { return Err("its record cannot be read") };
-    if with.spec.model != record.spec.model {
-        return Err("other model than the baseline");
-    }
-    if with.data_label != record.data_label {
-        return Err("other data than the baseline");
-    }
-    let gained = speedup::compare(&run.figures, &baseline.figures);
-    // Sooner at another target is no gain.
-    let same_target = with.spec.target_accuracy == record.spec.target_accuracy;
-    Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })
-}
-
 /// In what two runs differ: steps and settings in alphabetical order, then images, host and the versions of the code.
 pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
     let mut found = settings(&baseline.spec, &run.spec);
@@ -95,9 +79,13 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
 
 /// The settings in which two runs differ, in alphabetical order.
 fn settings(baseline: &RunSpec, run: &RunSpec) -> Vec<Difference> {
-    // Over the serialised form, so that a new setting needs no line here.
-    let (Ok(Value::Object(before)), Ok(Value::Object(after))) = (serde_json::to_value(baseline), serde_json::to_value(run))
-    else {
+    let kinds = [baseline, run].map(|spec| spec.workload.kind());
+    // Over the serialised form, so that a new setting needs no line here. Runs of two kinds share their resources only.
+    let table = |spec: &RunSpec| match kinds[0] == kinds[1] {
+        true => serde_json::to_value(spec),
+        false => serde_json::to_value(&spec.resources),
+    };
+    let (Ok(Value::Object(before)), Ok(Value::Object(after))) = (table(baseline), table(run)) else {
         return Vec::new();
     };
     // A setting that is left out where it is empty may stand in one of them only.
@@ -105,7 +93,14 @@ fn settings(baseline: &RunSpec, run: &RunSpec) -> Vec<Difference> {
     names.sort();
     let value = |all: &serde_json::Map<String, Value>, name: &str| plain(name, all.get(name).unwrap_or(&Value::Null));
     let differing = names.into_iter().filter(|name| before.get(*name) != after.get(*name));
-    differing.map(|name| Difference { setting: name.clone(), baseline: value(&before, name), run: value(&after, name) }).collect()
+    let mut found: Vec<Difference> = differing
+        .map(|name| Difference { setting: name.clone(), baseline: value(&before, name), run: value(&after, name) })
+        .collect();
+    if kinds[0] != kinds[1] {
+        let [baseline, run] = kinds.map(str::to_owned);
+        found.push(Difference { setting: "workload".into(), baseline, run });
+    }
+    found
 }
 
 fn plain(setting: &str, value: &Value) -> String {
@@ -113,6 +108,7 @@ fn plain(setting: &str, value: &Value) -> String {
         Value::Null if setting.ends_with("_images") => "all".into(),
         Value::Null => "none".into(),
         Value::String(text) => text.clone(),
+        Value::Number(seconds) if setting.ends_with("_s") => units::clock(seconds.as_f64().unwrap_or_default()),
         Value::Array(words) => words.iter().map(|word| plain("", word)).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
@@ -121,7 +117,7 @@ fn plain(setting: &str, value: &Value) -> String {
 impl Difference {
     /// The setting in words.
     pub fn label(&self) -> String {
-        self.setting.replace('_', " ")
+        self.setting.trim_end_matches("_s").replace('_', " ")
     }
 
     /// Which steps went or came, each by its title; nothing for other settings.
@@ -142,17 +138,29 @@ impl Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::job::TrainingJob;
 
     fn words(found: Vec<Difference>) -> Vec<String> {
         found.into_iter().map(|one| format!("{} {} -> {}", one.setting, one.baseline, one.run)).collect()
     }
 
     #[test]
+    fn runs_of_two_kinds_differ_in_their_kind() {
+        let training = RunSpec::from(TrainingJob::sample());
+        let other = serde_json::json!({ "np": 4, "workload": "collectives", "algorithms": ["ring"] });
+        let other: RunSpec = serde_json::from_value(other).unwrap();
+        assert_eq!(words(settings(&training, &other)), ["np 2 -> 4", "workload training -> collectives"]);
+    }
+
+    #[test]
     fn only_what_differs_is_named() {
-        let baseline = RunSpec::sample();
+        let baseline = TrainingJob::sample();
         let flags = vec!["--precision".into(), "bf16".into()];
-        let run =
-            RunSpec { np: 4, train_images: None, hosts: Some("a:4".into()), trainer_flags: flags.clone(), ..baseline.clone() };
+        let run = baseline.clone().with(|job| {
+            (job.resources.np, job.resources.hosts) = (4, Some("a:4".into()));
+            (job.workload.train_images, job.workload.trainer_flags) = (None, flags);
+        });
+        let [baseline, run] = [baseline, run].map(RunSpec::from);
         let expected = ["hosts none -> a:4", "np 2 -> 4", "train_images 12000 -> all", "trainer_flags none -> --precision bf16"];
         assert_eq!(words(settings(&baseline, &run)), expected);
         let back = settings(&run, &baseline);
@@ -174,12 +182,15 @@ mod tests {
 
     #[test]
     fn steps_are_told_by_their_titles() {
-        let baseline = RunSpec::sample();
+        let baseline = TrainingJob::sample();
         let steps = StepSet::ALL.without(Step::Broadcast).without(Step::Warmup);
-        let found = settings(&baseline, &RunSpec { steps, ..baseline.clone() });
+        let fewer: RunSpec = baseline.clone().with(|job| job.workload.steps = steps).into();
+        let more: RunSpec = baseline.clone().with(|job| job.resources.np = 9).into();
+        let baseline = RunSpec::from(baseline);
+        let found = settings(&baseline, &fewer);
         assert_eq!(found[0].steps(), ["without 4 Broadcast the weights", "without 9 Warm the rate up"]);
-        let found = settings(&RunSpec { steps, ..baseline.clone() }, &baseline);
+        let found = settings(&fewer, &baseline);
         assert_eq!(found[0].steps(), ["with 4 Broadcast the weights", "with 9 Warm the rate up"]);
-        assert_eq!(settings(&baseline, &RunSpec { np: 9, ..baseline.clone() })[0].steps(), [""; 0]);
+        assert_eq!(settings(&baseline, &more)[0].steps(), [""; 0]);
     }
 }

@@ -54,7 +54,7 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// [`StoreError::Io`] where the folder cannot be opened or locked.
-pub fn turn(folder: &Path) -> Result<Flock<File>, StoreError> {
+pub fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {
     let file = File::open(folder).map_err(StoreError::io("cannot open the folder", folder))?;
     Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| StoreError::io("cannot lock", folder)(errno.into()))
 }

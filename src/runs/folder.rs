@@ -52,6 +52,15 @@ impl RunFolder {
         self.path.join(format!("rank-{process}.log"))
     }
 
+    /// The processes that have a log, in their order: what is there, however many ranks the record names.
+    pub fn rank_logs(&self) -> Vec<usize> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let number = |name: &str| name.strip_prefix("rank-")?.strip_suffix(".log")?.parse().ok();
+        let mut processes: Vec<usize> = entries.filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+        processes.sort_unstable();
+        processes
+    }
+
     pub fn launcher_log(&self) -> PathBuf {
         self.path.join("launcher.log")
     }
@@ -93,7 +102,7 @@ impl RunFolder {
     /// [`StoreError::Io`] and [`StoreError::Damaged`].
     pub fn change_record(&self, change: impl FnOnce(&mut RunRecord)) -> Result<RunRecord, StoreError> {
         // A file system without locks: as good as it gets there.
-        let _turn = files::turn(&self.path).ok();
+        let _lock = files::lock(&self.path).ok();
         let mut record = self.read_record()?;
         change(&mut record);
         self.write_record(&record)?;

@@ -16,6 +16,7 @@
 //! HVD_LAB_HOME/trash/0007-1700000000123/    a run that was deleted, as it was
 //! ```
 
+mod comparable;
 mod compare;
 mod error;
 pub mod export;
@@ -34,10 +35,11 @@ mod store;
 mod summary;
 mod trash;
 
-pub use compare::{Difference, Row, differences, gained};
+pub use comparable::{Work, gained, work};
+pub use compare::{Difference, Row, differences};
 pub use error::StoreError;
 pub use export::Report;
-pub use files::{turn, write_json};
+pub use files::{lock, write_json};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use logs::{

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::domain::run::RunSpec;
+use crate::domain::job::{RunSpec, TrainingJob};
+use crate::domain::training::TrainingSpec;
 
 /// Number of a run in its store, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,10 +52,13 @@ pub struct RunRecord {
     /// One for the start, one for each time it was continued.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
+    /// What another version of the lab wrote beside these, kept as it came.
+    #[serde(flatten)]
+    pub newer: Map<String, Value>,
 }
 
 /// One launch of the ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The exact command line, launcher first.
     pub argv: Vec<String>,
@@ -61,8 +66,44 @@ pub struct Attempt {
     pub env: Vec<(String, String)>,
     /// Unix time in seconds.
     pub started_s: f64,
+    /// Ranks that it started; `None` where an older version of the lab wrote it, which started as many as were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub np: Option<usize>,
     /// Epochs in total that it was asked for.
+    #[serde(default)]
     pub epochs: usize,
+    /// What another version of the lab wrote beside these, kept as it came.
+    #[serde(flatten)]
+    pub newer: Map<String, Value>,
+}
+
+impl RunRecord {
+    /// Ranks of the last attempt, or those asked for where there was none yet.
+    pub fn np(&self) -> usize {
+        self.attempts.last().and_then(|attempt| attempt.np).unwrap_or(self.spec.resources.np)
+    }
+
+    /// Ranks of each attempt, in their order.
+    pub fn np_of_attempts(&self) -> impl Iterator<Item = usize> {
+        self.attempts.iter().map(|attempt| attempt.np.unwrap_or(self.spec.resources.np))
+    }
+
+    /// The settings of a training run; `None` of any other.
+    pub fn training(&self) -> Option<&TrainingSpec> {
+        self.spec.training()
+    }
+
+    /// The training that its last attempt did; `None` where it is no training.
+    pub fn training_job(&self) -> Option<TrainingJob> {
+        let mut job = self.spec.training_job()?;
+        job.resources.np = self.np();
+        Some(job)
+    }
+
+    /// Accuracy that ends the training early; infinite where there is nothing to reach.
+    pub fn target_accuracy(&self) -> f64 {
+        self.training().map_or(f64::INFINITY, |training| training.target_accuracy)
+    }
 }
 
 impl fmt::Display for RunId {

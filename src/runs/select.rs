@@ -59,13 +59,15 @@ impl Word {
         match field {
             // A number is meant as a whole: `np:1` is not np 16. Without its field, `2` may well be part of a name.
             "run" => run.id.to_string() == self.text,
-            "np" => self.field.is_some() && run.record.as_ref().is_some_and(|record| record.spec.np.to_string() == self.text),
+            "np" => self.field.is_some() && run.record.as_ref().is_some_and(|record| record.np().to_string() == self.text),
             "state" => run.status.state.name().contains(&self.text),
             _ => run.record.as_ref().is_some_and(|record| {
                 let has = |text: &str| text.to_lowercase().contains(&self.text);
                 match field {
-                    "steps" => self.field.is_some() && record.spec.steps.to_string() == self.text,
-                    "model" => has(&record.spec.model.to_string()),
+                    "steps" => {
+                        self.field.is_some() && record.training().is_some_and(|training| training.steps.to_string() == self.text)
+                    }
+                    "model" => has(&record.spec.workload.title()),
                     "data" => has(&record.data_label),
                     "preset" => has(&record.preset),
                     "host" => has(&record.host),

@@ -201,11 +201,12 @@ fn one_line(text: &str) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// The cached summary, unless the run was continued after it was made.
+/// The cached summary, unless the run was continued or its record changed after it was made.
 fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     // File times are coarse: a summary of the same tick may be older than the status, and is made again.
     let modified = |path: PathBuf| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    if modified(folder.summary_file())? <= modified(folder.status_file())? {
+    let made = modified(folder.summary_file())?;
+    if made <= modified(folder.status_file())? || made <= modified(folder.record_file())? {
         return None;
     }
     let row: RunSummary = serde_json::from_slice(&fs::read(folder.summary_file()).ok()?).ok()?;

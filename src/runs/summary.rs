@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunFolder, RunId, RunRecord};
 use crate::domain::device::DeviceKind;
-use crate::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
+use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
+use crate::domain::history::{History, Keep};
+use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::RunStatus;
 use crate::domain::speedup::{Figures, median};
 
@@ -70,131 +72,97 @@ impl std::ops::Deref for RunSummary {
 }
 
 /// Takes a run's events one by one and adds them up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Accountant {
+    /// Ranks that were asked for.
     np: usize,
     target_accuracy: f64,
-    /// Epoch, then process; cumulative seconds counted from the start of the first attempt.
-    epochs: BTreeMap<usize, BTreeMap<usize, EpochReport>>,
-    /// Seconds of the attempts before, by process.
-    offset: BTreeMap<usize, f64>,
-    test: Option<Metrics>,
-    early_stop: Option<usize>,
-    /// Of each process, its GPU by name and host; `None` on the CPU.
-    devices: BTreeMap<usize, Option<(String, String)>>,
+    history: History,
 }
 
 impl Accountant {
     pub fn new(np: usize, target_accuracy: f64) -> Accountant {
-        Accountant { np, target_accuracy, ..Accountant::default() }
+        Accountant { np, target_accuracy, history: History::new(Keep::Epochs(usize::MAX)) }
     }
 
     pub fn take(&mut self, line: &EventLine) {
-        let process = line.process;
-        match &line.event {
-            Event::Topology(report) => {
-                let gpu = report.device_uuid.as_ref().unwrap_or(&report.device);
-                let gpu = (report.device != "cpu").then(|| (report.host.clone(), gpu.clone()));
-                self.devices.insert(process, gpu);
-            }
-            Event::Config(config) => self.begin_attempt(process, config.resume_epoch),
-            Event::Epoch(report) => {
-                let mut report = report.clone();
-                report.cumulative_seconds += self.offset.get(&process).copied().unwrap_or(0.0);
-                self.epochs.entry(report.epoch).or_default().insert(process, report);
-            }
-            Event::Test { loss, accuracy, .. } if process == 0 => {
-                self.test = Some(Metrics { loss: *loss, accuracy: *accuracy });
-            }
-            Event::EarlyStop { epoch } if process == 0 => self.early_stop = Some(*epoch),
-            _ => {}
-        }
-    }
-
-    /// Epochs behind the checkpoint were lost with the attempt that trained them, and their time with them.
-    fn begin_attempt(&mut self, process: usize, resume_epoch: usize) {
-        for (_, reports) in self.epochs.range_mut(resume_epoch + 1..) {
-            reports.remove(&process);
-        }
-        self.epochs.retain(|_, reports| !reports.is_empty());
-        let until = self.epochs.range(..=resume_epoch).rev().find_map(|(_, reports)| reports.get(&process));
-        let offset = until.map_or(0.0, |report| report.cumulative_seconds);
-        self.offset.insert(process, offset);
-        if process == 0 {
-            self.test = None;
-            self.early_stop = None;
-        }
+        self.history.take(line);
     }
 
     pub fn tally(&self) -> Tally {
-        let root = || self.epochs.values().filter_map(|reports| reports.get(&0));
+        let root = || self.history.epochs(0);
         let last = root().next_back();
         let reached = root().find(|report| report.judged().accuracy >= self.target_accuracy);
+        let now = self.history.process(0);
         Tally {
             last_epoch: last.map_or(0, |report| report.epoch),
             train: last.map(|report| report.train),
             validation: last.map(EpochReport::judged),
-            test: self.test,
+            test: now.and_then(|root| root.test).map(|test| Metrics { loss: test.loss, accuracy: test.accuracy }),
             figures: Figures {
-                np: self.np,
+                np: self.np(),
                 images_per_sec: self.images_per_sec(),
                 seconds_to_target: reached.map(|report| report.cumulative_seconds),
             },
             training_seconds: last.map(|report| report.cumulative_seconds),
-            phases: sum(root()),
-            exposed_communication: sum(self.epochs.values().flat_map(BTreeMap::values)).exposed_communication(),
-            early_stop: self.early_stop,
+            phases: root().map(|report| report.phases).sum(),
+            exposed_communication: self
+                .history
+                .all_epochs()
+                .map(|(_, _, report)| report.phases)
+                .sum::<PhaseSeconds>()
+                .exposed_communication(),
+            early_stop: now.and_then(|root| root.early_stop),
             devices: self.devices(),
         }
     }
 
+    /// Of a run whose attempts had different numbers of processes, those that trained last.
+    fn np(&self) -> usize {
+        let mut sizes = self.history.attempts.iter().map(|attempt| attempt.processes.len());
+        let first = sizes.next();
+        match self.history.trained() {
+            Some(trained) if sizes.any(|size| Some(size) != first) => trained.processes.len(),
+            _ => self.np,
+        }
+    }
+
+    /// Of the attempt that trained last, or else of the newest.
     fn devices(&self) -> Option<Devices> {
-        let gpus: BTreeSet<&(String, String)> = self.devices.values().flatten().collect();
-        match (gpus.len(), self.devices.len()) {
+        let attempt = self.history.trained().or(self.history.attempt())?;
+        let reports: Vec<&TopologyReport> = attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
+        let gpu = |report: &&&TopologyReport| report.device != "cpu";
+        let name = |report: &&TopologyReport| (report.host.clone(), report.device_uuid.clone().unwrap_or(report.device.clone()));
+        let gpus: BTreeSet<(String, String)> = reports.iter().filter(gpu).map(name).collect();
+        match (gpus.len(), reports.len()) {
             (0, 0) => None,
             (0, ranks) => Some(Devices { kind: DeviceKind::Cpu, count: ranks }),
             (count, _) => Some(Devices { kind: DeviceKind::Gpu, count }),
         }
     }
 
-    /// Median over the epochs that every process has ended.
+    /// Median over the epochs that every process has ended, of the attempts with as many processes as trained last.
     ///
     /// Each process's own images over its own training seconds, added up: right for ranks in step, whose times are
     /// equal, and for processes that train apart and print the rate of one as if it were all there is.
     fn images_per_sec(&self) -> Option<f64> {
-        let processes = self.epochs.values().map(BTreeMap::len).max()?;
-        let rates: Vec<f64> = self
-            .epochs
-            .values()
-            .filter(|reports| reports.len() == processes)
-            .map(|reports| reports.values().map(|report| report.images as f64 / report.phases.training).sum::<f64>())
-            .filter(|rate| rate.is_finite() && *rate > 0.0)
-            .collect();
-        median(&rates)
+        let now = self.history.trained()?.processes.len();
+        // Epoch to the processes that have ended it, and the sum of their rates.
+        let mut epochs: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+        for (_, _, report) in self.history.all_epochs().filter(|(attempt, ..)| attempt.processes.len() == now) {
+            let (processes, rate) = epochs.entry(report.epoch).or_default();
+            *processes += 1;
+            *rate += report.images as f64 / report.phases[Phase::Training];
+        }
+        let all = epochs.values().map(|(processes, _)| *processes).max()?;
+        let rates = epochs.values().filter(|(processes, _)| *processes == all).map(|(_, rate)| *rate);
+        median(&rates.filter(|rate| rate.is_finite() && *rate > 0.0).collect::<Vec<f64>>())
     }
 }
 
 /// Add up the events of a folder.
 pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
-    let mut accountant = Accountant::new(record.spec.np, record.spec.target_accuracy);
+    let mut accountant = Accountant::new(record.np(), record.target_accuracy());
     folder.events().for_each(|event| accountant.take(&event));
     accountant.tally()
-}
-
-fn sum<'a>(reports: impl Iterator<Item = &'a EpochReport>) -> PhaseSeconds {
-    reports.fold(PhaseSeconds::default(), |sum, report| add(sum, report.phases))
-}
-
-fn add(a: PhaseSeconds, b: PhaseSeconds) -> PhaseSeconds {
-    PhaseSeconds {
-        start_up: a.start_up + b.start_up,
-        training: a.training + b.training,
-        data: a.data + b.data,
-        forward: a.forward + b.forward,
-        backward: a.backward + b.backward,
-        allreduce_exposed: a.allreduce_exposed + b.allreduce_exposed,
-        optimizer: a.optimizer + b.optimizer,
-        validation: a.validation + b.validation,
-        checkpoint: a.checkpoint + b.checkpoint,
-    }
 }

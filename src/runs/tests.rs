@@ -9,8 +9,10 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::*;
-use crate::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
-use crate::domain::run::{RunSpec, RunState, RunStatus};
+use crate::domain::event::{EpochReport, Event, EventLine, Metrics};
+use crate::domain::job::TrainingJob;
+use crate::domain::phase::{Phase, PhaseSeconds};
+use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 
 pub(super) fn status(state: RunState) -> RunStatus {
@@ -21,13 +23,17 @@ pub(super) fn status(state: RunState) -> RunStatus {
     }
 }
 
+fn sample(np: usize) -> TrainingJob {
+    TrainingJob::sample().with(|job| (job.resources.np, job.workload.target_accuracy) = (np, 0.75))
+}
+
 pub(super) fn record(np: usize) -> RunRecord {
     RunRecord {
         id: RunId(0),
         name: None,
         note: None,
         preset: "cpu".into(),
-        spec: RunSpec { np, target_accuracy: 0.75, ..RunSpec::sample() },
+        spec: sample(np).into(),
         data_label: "Fashion-MNIST".into(),
         data_dir: None,
         program: None,
@@ -37,6 +43,7 @@ pub(super) fn record(np: usize) -> RunRecord {
         host: host::name(),
         versions: vec![],
         attempts: vec![],
+        newer: Default::default(),
     }
 }
 
@@ -72,7 +79,7 @@ pub(super) fn epoch(process: usize, epoch: usize, training: f64, cumulative_seco
         images: 100,
         images_per_sec: 7.0,
         cumulative_seconds,
-        phases: PhaseSeconds { training, ..PhaseSeconds::default() },
+        phases: PhaseSeconds::from([(Phase::Training, training)]),
     };
     line(process, Event::Epoch(report))
 }
@@ -105,7 +112,7 @@ fn exposed_communication_is_that_of_all_processes() {
     let waited = |process, seconds| {
         let mut line = epoch(process, 1, 10.0, 10.0, 0.5);
         if let Event::Epoch(report) = &mut line.event {
-            report.phases.allreduce_exposed = seconds;
+            report.phases[Phase::AllreduceExposed] = seconds;
         }
         line
     };
@@ -141,7 +148,7 @@ fn a_continued_run_adds_its_times_up() {
     let second = [config(0, 2), epoch(0, 3, 1.0, 10.0, 0.8)];
     let tally = tally(1, &[first.as_slice(), &second].concat());
     assert_eq!((tally.last_epoch, tally.training_seconds), (3, Some(30.0)));
-    assert_eq!((tally.figures.seconds_to_target, tally.phases.training), (Some(30.0), 3.0));
+    assert_eq!((tally.figures.seconds_to_target, tally.phases[Phase::Training]), (Some(30.0), 3.0));
 }
 
 #[test]

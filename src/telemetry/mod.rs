@@ -7,19 +7,15 @@ use crate::host::cpu::CpuProbe;
 
 mod history;
 mod nvml;
+mod probe;
 mod sampler;
 mod scripted;
 
 pub use history::{DeviceHistory, History, Point};
 pub use nvml::{GpuSystem, NvmlProbe};
+pub use probe::DeviceProbe;
 pub use sampler::{SAMPLE_PERIOD, Sampler};
 pub use scripted::ScriptedProbe;
-
-/// Measures all devices of this host. `ranks` are this host's ranks with their process ids, as their topology events
-/// report them; processes on a device are matched to them.
-pub trait DeviceProbe: Send {
-    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample;
-}
 
 /// The probe for this machine: NVML where it finds a GPU, else the CPU with the reason why there is none. It is opened
 /// at its first sample, on the thread that takes it: loading a driver takes its time.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::DeviceProbe;
+use super::probe::DeviceProbe;
 use crate::domain::device::{RankPlace, TelemetrySample};
 
 /// NVML averages over a sixth of a second to a second: sampling faster shows nothing new.

@@ -2,7 +2,7 @@
 //!
 //! Never measures anything. Its cheat: processes and ranks are as scripted, whatever ranks are watched.
 
-use super::DeviceProbe;
+use super::probe::DeviceProbe;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::host;
 

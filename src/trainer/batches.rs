@@ -7,9 +7,10 @@ use rand_core::Rng;
 use tch::{Device, Tensor};
 
 use super::augment::{Normalization, augmented, plain};
-use super::model::CLASSES;
 use super::random::normal;
-use crate::dataset::{IMAGE_BYTES, SIDE, Split};
+use crate::dataset::Split;
+use crate::domain::images::InputShape;
+use crate::domain::model::ModelSpec;
 use crate::domain::topology::Topology;
 
 /// What a run on a fixed batch calls its images.
@@ -30,7 +31,7 @@ enum Source {
 }
 
 /// # Shapes
-/// `images`: [n, 1, 28, 28] float32, channels last in memory. `labels`: [n] int64.
+/// `images`: [n, channels, height, width] float32, channels last in memory. `labels`: [n] int64.
 pub struct Batch {
     pub images: Tensor,
     pub labels: Tensor,
@@ -48,15 +49,22 @@ impl Images {
         Images { source: Source::Split(split), normalization: self.normalization, device: self.device }
     }
 
-    /// One batch of noise with random labels, on the device for good, that passes for `len` images: what a step then
-    /// takes is the cost of training alone. No result on it means anything but time and memory.
-    pub fn synthetic(len: usize, batch_size: usize, rng: &mut ChaCha8Rng, device: Device) -> Images {
-        let pixels: Vec<f32> = (0..batch_size * IMAGE_BYTES).map(|_| normal(rng)).collect();
-        let labels: Vec<i64> = (0..batch_size).map(|_| i64::from(rng.next_u32() % CLASSES as u32)).collect();
-        let batch = Batch::on(device, &pixels, &labels);
+    /// One batch of noise with random labels, as the model takes them. It stays on the device and stands for `len` images: a
+    /// step then takes the time of training alone. No result on it means anything apart from time and memory.
+    pub fn synthetic(model: ModelSpec, len: usize, batch_size: usize, rng: &mut ChaCha8Rng, device: Device) -> Images {
+        let (shape, classes) = (model.input(), model.classes() as u32);
+        let pixels: Vec<f32> = (0..batch_size * shape.numbers()).map(|_| normal(rng)).collect();
+        let labels: Vec<i64> = (0..batch_size).map(|_| i64::from(rng.next_u32() % classes)).collect();
+        let batch = Batch::on(device, shape, &pixels, &labels);
         Images { source: Source::Fixed { batch, len }, normalization: Normalization { mean: 0.0, std: 1.0 }, device }
     }
 
+    /// Where the batches are.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Number of images.
     pub fn len(&self) -> usize {
         match &self.source {
             Source::Split(split) => split.len(),
@@ -76,19 +84,19 @@ impl Images {
 
     /// The picked images, unchanged.
     pub fn batch(&self, picks: &[u32]) -> Batch {
-        self.tensors(picks, |images| plain(images, picks, &self.normalization))
+        self.tensors(picks, |split| plain(split, picks, &self.normalization))
     }
 
     /// The picked images, shifted and flipped at random.
     pub fn augmented_batch(&self, picks: &[u32], rng: &mut ChaCha8Rng) -> Batch {
-        self.tensors(picks, |images| augmented(images, picks, &self.normalization, rng))
+        self.tensors(picks, |split| augmented(split, picks, &self.normalization, rng))
     }
 
-    fn tensors(&self, picks: &[u32], pixels: impl FnOnce(&[u8]) -> Vec<f32>) -> Batch {
+    fn tensors(&self, picks: &[u32], pixels: impl FnOnce(&Split) -> Vec<f32>) -> Batch {
         match &self.source {
             Source::Split(split) => {
                 let labels: Vec<i64> = picks.iter().map(|&pick| i64::from(split.labels[pick as usize])).collect();
-                Batch::on(self.device, &pixels(&split.images), &labels)
+                Batch::on(self.device, split.shape, &pixels(split), &labels)
             }
             Source::Fixed { batch, .. } => batch.first(picks.len()),
         }
@@ -96,15 +104,18 @@ impl Images {
 }
 
 impl Batch {
-    fn on(device: Device, pixels: &[f32], labels: &[i64]) -> Batch {
-        let (count, side) = (labels.len() as i64, SIDE as i64);
+    /// # Shapes
+    /// `pixels`: [n, height, width, channels]; `labels`: [n].
+    fn on(device: Device, shape: InputShape, pixels: &[f32], labels: &[i64]) -> Batch {
+        let [count, height, width, channels] =
+            [labels.len(), shape.height, shape.width, shape.channels].map(|length| length as i64);
         Batch {
-            images: Tensor::from_slice(pixels).view([count, side, side, 1]).permute([0, 3, 1, 2]).to_device(device),
+            images: Tensor::from_slice(pixels).view([count, height, width, channels]).permute([0, 3, 1, 2]).to_device(device),
             labels: Tensor::from_slice(labels).to_device(device),
         }
     }
 
-    /// The first `count` of it, without a copy: an epoch may end with a short batch.
+    /// The first `count` images, without a copy: an epoch may end with a short batch.
     fn first(&self, count: usize) -> Batch {
         Batch { images: self.images.narrow(0, 0, count as i64), labels: self.labels.narrow(0, 0, count as i64) }
     }
@@ -117,7 +128,9 @@ mod tests {
 
     #[test]
     fn a_synthetic_batch_is_the_same_at_every_step_and_differs_between_processes() {
-        let of = |process| Images::synthetic(1000, 8, &mut stream(1, process, 0, Purpose::Synthetic), Device::Cpu);
+        let of = |process| {
+            Images::synthetic(ModelSpec::wrn(10, 1), 1000, 8, &mut stream(1, process, 0, Purpose::Synthetic), Device::Cpu)
+        };
         let images = of(0);
         let mut rng = stream(1, 0, 0, Purpose::Augmentation);
         let first = images.augmented_batch(&[0, 1, 2, 3, 4, 5, 6, 7], &mut rng);

@@ -11,13 +11,15 @@ use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
 use super::device::{self, Precision};
-use super::distributed::Traffic;
-use super::optimizer::Choice;
+use super::distributed::AllreduceOptions;
+use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
-use crate::comm::{Compression, Limits};
-use crate::domain::run::{DataSource, ModelSpec, RunSpec};
+use crate::comm::{Compression, StallLimits};
+use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::model::ModelSpec;
 use crate::domain::step::{Step, StepSet};
+use crate::domain::training::{DataSource, TrainingSpec};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +62,7 @@ pub struct Config {
     pub base_lr: f64,
     /// Update rule: auto (NovoGrad with step 10, SGD without), sgd, novograd, lamb, or adadelta (made for --base-lr 1)
     #[arg(long, value_name = "NAME", default_value = "auto")]
-    pub optimizer: Choice,
+    pub optimizer: OptimizerChoice,
     /// Momentum of SGD
     #[arg(long, value_name = "FACTOR", default_value_t = 0.9, allow_negative_numbers = true)]
     pub momentum: f64,
@@ -185,8 +187,8 @@ impl Config {
     }
 
     /// How step 3 sends gradients.
-    pub fn traffic(&self) -> Traffic {
-        Traffic {
+    pub fn allreduce_options(&self) -> AllreduceOptions {
+        AllreduceOptions {
             fusion_threshold_bytes: self.fusion_threshold_mb.saturating_mul(1 << 20),
             overlap: !self.no_overlap,
             compression: self.compression,
@@ -194,9 +196,9 @@ impl Config {
     }
 
     /// How long a rank waits for the others.
-    pub fn stall_limits(&self) -> Limits {
+    pub fn stall_limits(&self) -> StallLimits {
         let seconds = Duration::from_secs;
-        Limits { warning: seconds(self.stall_warning_secs), shutdown: seconds(self.stall_shutdown_secs) }
+        StallLimits { warning: seconds(self.stall_warning_secs), shutdown: seconds(self.stall_shutdown_secs) }
     }
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.
@@ -209,13 +211,12 @@ impl Config {
             Config::log_problem,
             Config::timeline_problem,
         ];
-        self.spec().problem().or_else(|| checks.iter().find_map(|check| check(self)))
+        self.job().problem().or_else(|| checks.iter().find_map(|check| check(self)))
     }
 
     /// As far as one process can know: the number of ranks is mpirun's.
-    fn spec(&self) -> RunSpec {
-        RunSpec {
-            np: 1,
+    fn job(&self) -> TrainingJob {
+        let workload = TrainingSpec {
             steps: self.steps,
             epochs: self.epochs,
             batch_size: self.batch_size,
@@ -231,10 +232,10 @@ impl Config {
             validation_images: self.validation_images,
             checkpointing: self.use_checkpointing,
             seed: self.seed,
-            hosts: None,
-            hostfile: None,
             trainer_flags: Vec::new(),
-        }
+            newer: Default::default(),
+        };
+        TrainingJob { resources: Resources::ranks(1), workload }
     }
 
     fn passes_problem(&self) -> Option<String> {

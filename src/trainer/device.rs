@@ -1,6 +1,5 @@
-//! Where a rank computes: a GPU by local rank, or a slice of the CPU's cores.
-//!
-//! Never trains. CUDA is looked for once, at the first question about it.
+//! Where a rank computes: a GPU by local rank, or a slice of the CPU's cores. CUDA is looked for once, at the first question
+//! about it.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -57,7 +56,7 @@ pub fn first() -> Placement {
 }
 
 /// A rank on a CPU computes on one thread, or on OMP_NUM_THREADS where that is set: as one rank on a GPU means one GPU,
-/// so that np ranks have np times the means of one, and speed-ups compare like with like.
+/// so that np ranks have np times the compute of one, and speed-ups compare like with like.
 fn cpu(cores: Vec<usize>, found: usize) -> Placement {
     let wanted = std::env::var("OMP_NUM_THREADS").ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1);
     let threads = usize::clamp(wanted, 1, cores.len());
@@ -97,6 +96,9 @@ pub fn gpu_count() -> usize {
 ///
 /// `hvd-train` is linked with the CPU half of libtorch alone, so the same binary runs where no driver is. The CUDA half
 /// registers itself when it is opened, which must be before the first question about CUDA.
+///
+/// # Errors
+/// A sentence that says why.
 pub fn open_cuda() -> Result<(), String> {
     static OPENED: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
     let open = || {

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 pub struct Digester(Sha256);
 
 impl Digester {
+    /// Adds the bits of these numbers.
     pub fn add(&mut self, values: &[f32]) {
         // A block at a time: large enough to be fast, small enough to stay in the cache.
         let mut block = [0u8; 4096];

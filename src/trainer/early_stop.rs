@@ -1,7 +1,7 @@
 //! When to stop: the target accuracy exceeded in `patience` epochs in a row.
 //!
-//! Never lets one rank decide alone: the original did, and its last run died when three ranks stopped an epoch before the
-//! fourth.
+//! Never lets each rank decide for itself. The original did, and its last run hung when three ranks stopped an epoch before
+//! the fourth.
 
 use crate::comm::{CommError, Communicator};
 use crate::domain::topology::ROOT_RANK;
@@ -27,6 +27,9 @@ impl EarlyStop {
     ///
     /// # Collective
     /// Every rank calls it at the end of every epoch.
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`].
     pub fn agreed(&mut self, comm: &dyn Communicator, accuracy: f64) -> Result<bool, CommError> {
         self.met = if accuracy > self.target { self.met + 1 } else { 0 };
         let mut decision = [f32::from(self.met >= self.patience.max(1))];

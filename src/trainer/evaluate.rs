@@ -1,74 +1,111 @@
-//! How well the model does: loss and accuracy of batches, and their mean over ranks.
+//! How well the model does: loss and accuracy over batches, and their mean over ranks.
 //!
 //! Never changes the model: batch norm uses its running statistics here.
 
-use tch::Tensor;
+use tch::{Device, Kind, Tensor};
 
 use super::batches::{Batch, Images};
 use super::model::{Mode, Model};
 use crate::comm::{CommError, Communicator, ReduceOp};
 use crate::domain::event::Metrics;
 
-/// Sums over images, so that batches of different sizes weigh right.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
-    loss_sum: f64,
+/// Sums of loss and correct answers over batches, kept on the device: adding a batch never waits for a GPU.
+///
+/// They are sums over images, so batches of different sizes get the right weight.
+pub struct MetricSums {
+    /// Scalars, float64: whole numbers and sums of float32 are exact enough, and the same on every device.
+    loss: Tensor,
+    correct: Tensor,
+    images: usize,
+}
+
+impl MetricSums {
+    /// No batches so far. `device` is where the scores are.
+    pub fn new(device: Device) -> MetricSums {
+        let zero = || Tensor::zeros([0; 0], (Kind::Double, device));
+        MetricSums { loss: zero(), correct: zero(), images: 0 }
+    }
+
+    /// Adds one batch.
+    ///
+    /// # Shapes
+    /// `scores`: [n, classes]; `loss`: a scalar, the mean cross entropy over the batch.
+    pub fn add(&mut self, scores: &Tensor, batch: &Batch, loss: &Tensor) {
+        let images = batch.labels.size()[0];
+        tch::no_grad(|| {
+            let correct = scores.argmax(1, false).eq_tensor(&batch.labels).sum(Kind::Double);
+            let _ = self.correct.g_add_(&correct);
+            let _ = self.loss.g_add_(&(loss.to_kind(Kind::Double) * images as f64));
+        });
+        self.images += images as usize;
+    }
+
+    /// The sums on the host.
+    ///
+    /// # Sync point
+    /// Waits until the device has computed all batches.
+    pub fn read(&self) -> Totals {
+        Totals { loss: self.loss.double_value(&[]), correct: self.correct.double_value(&[]), images: self.images }
+    }
+}
+
+/// Sums over images, on the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    loss: f64,
     correct: f64,
     pub images: usize,
 }
 
-impl Tally {
-    /// Count one batch. `loss` is the mean over the batch.
-    ///
-    /// # Shapes
-    /// `scores`: [n, 10].
-    pub fn add(&mut self, scores: &Tensor, batch: &Batch, loss: f64) {
-        let images = batch.labels.size()[0];
-        let correct = scores.argmax(1, false).eq_tensor(&batch.labels).sum(tch::Kind::Int64);
-        self.loss_sum += loss * images as f64;
-        self.correct += correct.double_value(&[]);
-        self.images += images as usize;
-    }
-
-    /// The count over the images of all ranks.
+impl Totals {
+    /// The sums over the images of all ranks.
     ///
     /// # Collective
     /// Every rank calls it.
-    pub fn over_ranks(self, comm: &dyn Communicator) -> Result<Tally, CommError> {
-        let mut sums = [self.loss_sum, self.correct, self.images as f64];
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`].
+    pub fn over_ranks(self, comm: &dyn Communicator) -> Result<Totals, CommError> {
+        let mut sums = [self.loss, self.correct, self.images as f64];
         comm.allreduce_f64(&mut sums, ReduceOp::Sum)?;
-        let [loss_sum, correct, images] = sums;
-        Ok(Tally { loss_sum, correct, images: images as usize })
+        let [loss, correct, images] = sums;
+        Ok(Totals { loss, correct, images: images as usize })
     }
 
+    /// Means over the images.
     pub fn metrics(&self) -> Metrics {
         let images = self.images.max(1) as f64;
-        Metrics { loss: self.loss_sum / images, accuracy: self.correct / images }
+        Metrics { loss: self.loss / images, accuracy: self.correct / images }
     }
 }
 
-/// Mean loss and accuracy over the given batches, without augmentation.
-pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Tally {
+/// Loss and accuracy over the given batches, without augmentation.
+///
+/// # Sync point
+/// Waits for the device once, at the end.
+pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
     tch::no_grad(|| {
-        let mut tally = Tally::default();
+        let mut sums = MetricSums::new(images.device());
         for picks in batches {
             let batch = images.batch(picks);
             let scores = model.forward(&batch.images, Mode::Evaluation);
-            let loss = scores.cross_entropy_for_logits(&batch.labels).double_value(&[]);
-            tally.add(&scores, &batch, loss);
+            sums.add(&scores, &batch, &scores.cross_entropy_for_logits(&batch.labels));
         }
-        tally
+        sums.read()
     })
 }
 
 /// Step 6: the unweighted mean of every metric over the ranks.
 ///
 /// # Horovod
-/// `MetricAverageCallback`. Horovod averages key by key in sorted order and hangs when a rank lacks a key; here the keys
-/// are fields, so every rank has them all.
+/// `MetricAverageCallback`. Horovod averages key by key in sorted order, and hangs when a rank lacks a key. Here the keys
+/// are fields, so every rank has all of them.
 ///
 /// # Collective
 /// Every rank calls it, at the end of every epoch.
+///
+/// # Errors
+/// As for every collective, see [`Communicator`].
 pub fn metric_average(comm: &dyn Communicator, metrics: Metrics) -> Result<Metrics, CommError> {
     let mut values = [metrics.accuracy, metrics.loss];
     comm.allreduce_f64(&mut values, ReduceOp::Average)?;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaEvent, DriverError, result, sys};
 
-use super::stopwatch::Phase;
 use crate::comm::Gpu;
+use crate::domain::phase::Phase;
 
 /// The phases of one step, each with an event behind it.
 pub struct GpuMarks {

@@ -1,4 +1,4 @@
-//! Gradients as views of one flat buffer, and word of each as soon as backward is done with it.
+//! Gradients as views of one flat buffer, and hooks that run as soon as backward has completed a gradient.
 //!
 //! Never communicates. The C++ beside this file does what tch has no name for.
 
@@ -14,74 +14,100 @@ type CTensor = c_void;
 // SAFETY: the declarations agree with src/trainer/libtorch.cpp.
 unsafe extern "C" {
     fn hvd_set_gradient(leaf: *mut CTensor, memory: *const CTensor);
-    fn hvd_watch_gradient(leaf: *const CTensor, tell: extern "C" fn(*mut c_void, usize), listener: *mut c_void, index: usize);
-    fn hvd_unwatch_gradient(leaf: *const CTensor);
+    fn hvd_register_post_accumulate_hook(
+        leaf: *const CTensor,
+        call: extern "C" fn(*mut c_void, usize),
+        hook: *mut c_void,
+        index: usize,
+    );
+    fn hvd_remove_post_accumulate_hook(leaf: *const CTensor);
 }
 
-/// Let backward add the gradient of `leaf` to `memory`.
+/// Makes backward add the gradient of `leaf` to `memory`.
 ///
 /// # Shapes
-/// `memory` as `leaf`, strides too: then libtorch adds in place, pass after pass.
+/// `memory` has the shape and strides of `leaf`: then libtorch adds in place, pass after pass.
+///
+/// # Panics
+/// If shape or strides differ.
 pub fn set_gradient(leaf: &Tensor, memory: &Tensor) {
     assert_eq!((leaf.size(), leaf.stride()), (memory.size(), memory.stride()));
     // SAFETY: both are live tensors; libtorch keeps a reference of its own to `memory`.
     unsafe { hvd_set_gradient(leaf.as_ptr() as *mut CTensor, memory.as_ptr() as *const CTensor) }
 }
 
-type Listener<'a> = Box<dyn Fn(usize) + 'a>;
+type Hook<'a> = Box<dyn Fn(usize) + 'a>;
 
-/// Tells a listener about finished gradients for as long as it lives.
-pub struct Watch<'a> {
+/// Calls a hook for every completed gradient, until it is dropped.
+///
+/// # PyTorch
+/// `Tensor.register_post_accumulate_grad_hook`, on every leaf.
+pub struct GradientHooks<'a> {
     leaves: Vec<Tensor>,
-    /// Boxed twice, since C++ keeps one plain pointer to it.
-    _listener: Box<Listener<'a>>,
+    /// Boxed twice, because C++ keeps one plain pointer to it.
+    _hook: Box<Hook<'a>>,
 }
 
-impl<'a> Watch<'a> {
-    /// Call `listener` with the index of a leaf whenever a backward pass has completed its gradient.
+impl<'a> GradientHooks<'a> {
+    /// From now on `hook` is called with the index of a leaf whenever a backward pass has completed its gradient.
     ///
-    /// In backward's order, which is the same on every rank that runs the same model: on a CPU on the thread that called
-    /// backward, and for leaves on a GPU on libtorch's one thread for that GPU, while the caller waits in backward. So
-    /// the listener is never called twice at a time, nor while its owner uses what it shares with it, and libtorch's
-    /// queue orders what one thread wrote before what the other reads.
-    pub fn new(leaves: Vec<Tensor>, listener: impl Fn(usize) + 'a) -> Watch<'a> {
+    /// Calls come in backward's order, which is the same on every rank that runs the same model. For leaves on a CPU they
+    /// come on the thread that called backward. For leaves on a GPU they come on libtorch's one thread for that GPU, while
+    /// the caller waits in backward; libtorch's queue orders the memory accesses of the two threads. So there is never more
+    /// than one call at a time, and never one while the owner is outside of backward.
+    ///
+    /// # Safety
+    /// - The value is dropped before `'a` ends: it must not be leaked, because only its drop removes the hooks.
+    /// - Everything that `hook` touches may be used on libtorch's thread while the thread that called backward waits. The
+    ///   closure need not be `Send` or `Sync` for that, as the two threads take turns, but what it touches must not depend
+    ///   on the thread (a thread-local variable, or MPI calls where MPI wants the main thread).
+    /// - Nobody calls backward on these leaves from two threads at once.
+    ///
+    /// # Panics
+    /// If the leaves are on different devices.
+    // SAFETY: the promises above are the caller's; the calls below say why they are sound.
+    pub unsafe fn new(leaves: Vec<Tensor>, hook: impl Fn(usize) + 'a) -> GradientHooks<'a> {
         assert!(leaves.iter().all(|leaf| leaf.device() == leaves[0].device()), "one device, one thread");
-        let listener: Box<Listener<'a>> = Box::new(Box::new(listener));
-        let pointer = &raw const *listener as *mut c_void;
+        let hook: Box<Hook<'a>> = Box::new(Box::new(hook));
+        let pointer = &raw const *hook as *mut c_void;
         for (index, leaf) in leaves.iter().enumerate() {
-            // SAFETY: the listener stays where it is until `drop` has unregistered it from every leaf.
-            unsafe { hvd_watch_gradient(leaf.as_ptr() as *const CTensor, tell, pointer, index) }
+            // SAFETY: a live tensor, and a hook that stays where it is until `drop` has removed it from every leaf.
+            unsafe { hvd_register_post_accumulate_hook(leaf.as_ptr() as *const CTensor, call, pointer, index) }
         }
-        Watch { leaves, _listener: listener }
+        GradientHooks { leaves, _hook: hook }
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for GradientHooks<'_> {
     fn drop(&mut self) {
         for leaf in &self.leaves {
-            // SAFETY: a live tensor; afterwards libtorch holds no pointer to the listener.
-            unsafe { hvd_unwatch_gradient(leaf.as_ptr() as *const CTensor) }
+            // SAFETY: a live tensor; afterwards libtorch holds no pointer to the hook.
+            unsafe { hvd_remove_post_accumulate_hook(leaf.as_ptr() as *const CTensor) }
         }
     }
 }
 
-/// Called by C++, which no panic may cross: an `extern "C"` function ends the process on one, as is right for a rank
+/// Called by C++, which no panic may cross. An `extern "C"` function ends the process on a panic, which is right for a rank
 /// that cannot go on.
-extern "C" fn tell(listener: *mut c_void, index: usize) {
-    // SAFETY: `listener` is the pointer that `Watch::new` gave, alive until its drop, and only ever shared.
-    unsafe { (*(listener as *const Listener<'_>))(index) }
+extern "C" fn call(hook: *mut c_void, index: usize) {
+    // SAFETY: `hook` is the pointer that `GradientHooks::new` gave, alive until its drop, and only ever shared.
+    unsafe { (*(hook as *const Hook<'_>))(index) }
 }
 
-/// A stretch of a flat tensor where it lies, for a collective.
+/// A piece of a flat tensor where it lies, for a collective: `len` float32 numbers from `start` on.
+///
+/// # Safety
+/// As for [`Region::new`]: from the start of the collective until it is finished, the tensor is neither freed nor written by
+/// anyone else, nor read if it is the target. For a tensor on a GPU that holds in the order of the compute stream.
 ///
 /// # Panics
-/// If the tensor is not a line of float32 numbers.
-pub fn region(flat: &Tensor, start: i64, len: i64) -> Region {
+/// If the tensor is not contiguous float32, or the piece is not within it.
+// SAFETY: the promise above is the caller's.
+pub unsafe fn region(flat: &Tensor, start: i64, len: i64) -> Region {
     assert!(flat.is_contiguous() && flat.kind() == tch::Kind::Float);
     let piece = flat.view(-1).narrow(0, start, len);
     let (first, len) = (piece.data_ptr() as *mut f32, len as usize);
-    // SAFETY: `narrow` has checked the bounds, and the one caller, the distributed optimizer, keeps the tensor and
-    // leaves the piece alone until the collective is finished.
+    // SAFETY: `narrow` has checked the bounds; the rest is this function's own contract.
     unsafe { if flat.device() == tch::Device::Cpu { Region::new(first, len) } else { Region::new_on_gpu(first, len) } }
 }
 
@@ -111,15 +137,17 @@ mod tests {
     }
 
     #[test]
-    fn word_comes_in_backward_order_and_until_the_watch_ends() {
+    fn hooks_run_in_backward_order_until_they_are_dropped() {
         let heard = RefCell::new(Vec::new());
         let leaves = [leaf([1.0, 1.0]), leaf([2.0, 2.0]), leaf([3.0, 3.0])];
         let loss = || ((&leaves[0] * 2.0 + 1.0) * &leaves[1]).sum(Kind::Float);
-        let watch = Watch::new(leaves.iter().map(Tensor::shallow_clone).collect(), |index| heard.borrow_mut().push(index));
+        let clones = leaves.iter().map(Tensor::shallow_clone).collect();
+        // SAFETY: dropped below, before `heard`; backward runs on this thread.
+        let hooks = unsafe { GradientHooks::new(clones, |index| heard.borrow_mut().push(index)) };
         loss().backward();
         // The last multiplication comes first on the way back; leaf 2 is not in the graph at all.
         assert_eq!(*heard.borrow(), [1, 0]);
-        drop(watch);
+        drop(hooks);
         loss().backward();
         assert_eq!(heard.borrow().len(), 2);
     }

@@ -18,6 +18,9 @@ const GPU_MISSING: &str = "GPUs are read on the lab's own host only";
 ///
 /// # Collective
 /// Every rank calls it, once.
+///
+/// # Errors
+/// As for every collective, see [`Communicator`].
 pub fn start(comm: &dyn Communicator, report: &Reporter) -> Result<(), CommError> {
     let own = format!("{} {}", std::process::id(), host::name());
     let ranks = places(&comm.allgather(own.as_bytes())?);

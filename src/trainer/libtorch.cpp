@@ -1,5 +1,5 @@
-// What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, tell
-// when a backward pass is done with it, choose the precision of convolutions and matrix products on a GPU, and name the
+// What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
+// hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, and name the
 // stream that a GPU computes on.
 #include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -10,11 +10,11 @@
 
 namespace {
 
-struct Ready : torch::autograd::PostAccumulateGradHook {
-  Ready(void (*tell)(void*, size_t), void* listener, size_t index) : tell(tell), listener(listener), index(index) {}
-  void operator()(const torch::autograd::Variable&) override { tell(listener, index); }
-  void (*tell)(void*, size_t);
-  void* listener;
+struct Hook : torch::autograd::PostAccumulateGradHook {
+  Hook(void (*call)(void*, size_t), void* hook, size_t index) : call(call), hook(hook), index(index) {}
+  void operator()(const torch::autograd::Variable&) override { call(hook, index); }
+  void (*call)(void*, size_t);
+  void* hook;
   size_t index;
 };
 
@@ -25,13 +25,15 @@ extern "C" {
 // From now on backward adds to `memory`, which has the shape and strides of `leaf`.
 void hvd_set_gradient(at::Tensor* leaf, const at::Tensor* memory) { leaf->mutable_grad() = *memory; }
 
-// After every backward pass that reaches `leaf`, `tell(listener, index)` is called, once its gradient is complete: on the
-// calling thread for tensors on a CPU, on libtorch's thread of the device otherwise. One listener at a time.
-void hvd_watch_gradient(const at::Tensor* leaf, void (*tell)(void*, size_t), void* listener, size_t index) {
-  torch::autograd::impl::set_post_acc_grad_hooks(*leaf, std::make_unique<Ready>(tell, listener, index));
+// After every backward pass that reaches `leaf`, `call(hook, index)` runs once its gradient is complete: on the calling
+// thread for tensors on a CPU, on libtorch's thread of the device otherwise. A leaf has one hook at a time.
+void hvd_register_post_accumulate_hook(const at::Tensor* leaf, void (*call)(void*, size_t), void* hook, size_t index) {
+  torch::autograd::impl::set_post_acc_grad_hooks(*leaf, std::make_unique<Hook>(call, hook, index));
 }
 
-void hvd_unwatch_gradient(const at::Tensor* leaf) { torch::autograd::impl::set_post_acc_grad_hooks(*leaf, nullptr); }
+void hvd_remove_post_accumulate_hook(const at::Tensor* leaf) {
+  torch::autograd::impl::set_post_acc_grad_hooks(*leaf, nullptr);
+}
 
 // Whether a GPU may round the factors of float32 products to 10 bits of fraction.
 void hvd_allow_tf32(bool allow) {

@@ -2,6 +2,7 @@
 //!
 //! Never names the launcher or the screen.
 
+pub mod accumulation;
 pub mod augment;
 pub mod batches;
 pub mod buckets;
@@ -20,6 +21,7 @@ pub mod model;
 pub mod optimizer;
 pub mod params;
 pub mod random;
+mod recorder;
 pub mod report;
 pub mod resume;
 pub mod sampler;

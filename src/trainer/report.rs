@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, MARKER};
+use crate::domain::phase::Phase;
 use crate::domain::units;
 use crate::host;
 
@@ -101,7 +102,7 @@ impl Reporter {
 
     /// The epoch's result as Keras prints it, then throughput and time; and the event.
     pub fn epoch_end(&self, report: EpochReport) {
-        let (train, validation, seconds) = (report.train, report.judged(), report.phases.training);
+        let (train, validation, seconds) = (report.train, report.judged(), report.phases[Phase::Training]);
         self.line(&format!(
             "{batches}/{batches} - {seconds:.0}s {:.0}ms/step - loss: {:.4} - accuracy: {:.4} - val_loss: {:.4} - val_accuracy: {:.4}",
             seconds * 1e3 / report.batches.max(1) as f64,
@@ -122,6 +123,7 @@ impl Reporter {
         self.line(&format!("Epoch {epoch}: finished gradual learning rate warmup to {}.", six_digits(lr)));
     }
 
+    /// Training stops after this epoch, counted from 1.
     pub fn early_stop(&self, epoch: usize) {
         self.line(&format!("Early stopping after epoch {epoch}"));
         self.event(Event::EarlyStop { epoch });
@@ -132,12 +134,14 @@ impl Reporter {
         self.line(&format!("Cumulative training time: {}", hundredths(seconds)));
     }
 
+    /// The result on the test set. `loss` is the mean per image, `accuracy` a fraction.
     pub fn test(&self, loss: f64, accuracy: f64, images: usize, seconds: f64) {
         self.line(&format!("Test loss: {loss:.4}"));
         self.line(&format!("Test accuracy: {accuracy:.4}"));
         self.event(Event::Test { loss, accuracy, images, seconds });
     }
 
+    /// What became of a checkpoint file.
     pub fn checkpoint(&self, report: CheckpointReport) {
         let CheckpointReport { path, epoch, note, .. } = &report;
         let note = note.as_deref().unwrap_or_default();

@@ -24,9 +24,9 @@ const STATISTICS: &str = "statistics.all_ranks";
 /// Metadata: epochs in a row, up to this one, that met the target accuracy.
 const EPOCHS_AT_TARGET: &str = "epochs_at_target";
 
-/// Where training stands: what a checkpoint held, or is about to hold.
+/// How far training has come: what a checkpoint held, or is about to hold.
 #[derive(Default)]
-pub struct Found {
+pub struct ResumeState {
     /// Epochs already trained; 0 for a fresh start.
     pub epoch: usize,
     /// Epochs in a row that met the target accuracy so far.
@@ -35,15 +35,18 @@ pub struct Found {
     pub statistics: Vec<Vec<f32>>,
 }
 
-impl Found {
-    /// What the root found, told to all ranks.
+impl ResumeState {
+    /// The root's state, on every rank.
     ///
     /// # Horovod
     /// `resume_from_epoch = hvd.broadcast(resume_from_epoch, 0)`.
     ///
     /// # Collective
     /// Every rank calls it.
-    pub fn share(self, comm: &dyn Communicator) -> Result<Found, CommError> {
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`].
+    pub fn broadcast(self, comm: &dyn Communicator) -> Result<ResumeState, CommError> {
         let numbers = [self.epoch, self.epochs_at_target, self.statistics.len()];
         let mut message: Vec<u8> = numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
         comm.broadcast_bytes(&mut message, ROOT_RANK)?;
@@ -54,7 +57,7 @@ impl Found {
         let mut rows = bytes(&self.statistics.concat());
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
         Ok(match numbers[..] {
-            [epoch, epochs_at_target, ranks] => Found { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks) },
+            [epoch, epochs_at_target, ranks] => ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks) },
             _ => self,
         })
     }
@@ -71,10 +74,10 @@ impl Found {
 /// Load the newest usable checkpoint of at most `config.epochs` epochs into model and optimizer.
 ///
 /// Refused files are reported by name, and the one before is taken.
-pub fn newest(config: &Config, report: &Reporter, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> Found {
+pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> ResumeState {
     let (loaded, refused) = checkpoint::latest(&config.log_dir, config.epochs, |loaded| fits(loaded, model, optimizer));
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
-    let Some((loaded, file)) = loaded else { return Found::default() };
+    let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);
@@ -89,13 +92,16 @@ pub fn newest(config: &Config, report: &Reporter, model: &mut dyn Model, optimiz
     }
     let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, shape[0])).unwrap_or_default();
     let epochs_at_target = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
-    Found { epoch: loaded.epoch, epochs_at_target, statistics }
+    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics }
 }
 
 /// Every rank's batch norm statistics.
 ///
 /// # Collective
 /// Every rank calls it, before the root alone writes.
+///
+/// # Errors
+/// As for every collective, see [`Communicator`].
 pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
     Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
 }
@@ -106,7 +112,7 @@ pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<V
 /// If it cannot be written; earlier checkpoints are untouched.
 pub fn save(
     config: &Config,
-    so_far: Found,
+    so_far: ResumeState,
     model: &dyn Model,
     optimizer: &mut dyn Optimizer,
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
@@ -136,6 +142,9 @@ pub fn save(
 ///
 /// # Collective
 /// Every rank calls it, so that all have written before any reads.
+///
+/// # Errors
+/// As for every collective, see [`Communicator`].
 pub fn inspect_shared_file(config: &Config, comm: &dyn Communicator, epoch: usize) -> Result<CheckpointReport, CommError> {
     comm.barrier()?;
     Ok(checkpoint::inspect(&config.log_dir, epoch))

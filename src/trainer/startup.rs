@@ -1,6 +1,4 @@
-//! What a rank says about itself before it trains, and the small decisions that no step is about.
-//!
-//! Never trains.
+//! What a rank says about itself before it trains, and the small decisions that belong to no step.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -23,22 +21,24 @@ use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
 use crate::comm::{self, CommError, Communicator};
-use crate::dataset::{self, DatasetError, Located, SplitKind};
+use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
-use crate::domain::run::DataSource;
+use crate::domain::images::InputShape;
+use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
+use crate::domain::training::DataSource;
 use crate::host;
 
 /// Numbers of a digest that are told as they are.
 const SAMPLES: usize = 32;
 
-/// MPI did not start: there is nobody to tell but the terminal.
+/// MPI did not start: only the terminal can be told.
 pub fn refuse(error: &CommError) -> ExitCode {
     eprintln!("hvd-train: {error}");
     ExitCode::FAILURE
 }
 
-/// What a rank does that has waited for others for long: an event, and a line on standard error, verbose or not.
+/// What a rank that has waited for long says: an event, and a line on standard error, verbose or not.
 pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
     let report = Reporter::new(comm::launched_index(), config.events);
     move |message| {
@@ -48,10 +48,13 @@ pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
     }
 }
 
-/// 2 for what the user gave and can mend (images, a full or forbidden log folder), 1 for all else.
+/// 2 for what the user gave and can fix (images, a full or forbidden log folder), 1 for everything else.
 pub fn exit_code(error: &anyhow::Error) -> i32 {
-    let is_bad_input =
-        error.is::<DatasetError>() || error.is::<SaveError>() || error.is::<TensorBoardError>() || error.is::<TimelineError>();
+    let is_bad_input = error.is::<DatasetError>()
+        || error.is::<Misfit>()
+        || error.is::<SaveError>()
+        || error.is::<TensorBoardError>()
+        || error.is::<TimelineError>();
     if is_bad_input { 2 } else { 1 }
 }
 
@@ -71,7 +74,7 @@ pub fn print_build_info() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Evidence that ranks hold the same parameters, or not. The same digest as a checkpoint's.
+/// Evidence whether ranks hold the same parameters. The same digest as a checkpoint's.
 pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
     let params = model.params();
     // By name, as a file keeps them.
@@ -81,7 +84,7 @@ pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) 
     Event::Digest { moment, epoch, digest: digester.short(), sample: sample(&to_vec(&params.flat)) }
 }
 
-/// Evidence that ranks apply the same gradients, or not, and that these are the mean of what each had of its own.
+/// Evidence whether ranks apply the same gradients, and whether these are the mean of each rank's own.
 pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, applied: &Tensor) {
     for (moment, gradients) in [(DigestMoment::OwnGradients, &params.gradients), (DigestMoment::FirstGradients, applied)] {
         report.evidence(|| {
@@ -91,8 +94,8 @@ pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, a
     }
 }
 
-/// Some numbers at places evenly over the whole, the same for all ranks. None where one is no number: JSON has no word
-/// for it.
+/// Some numbers, evenly spaced, at the same places on all ranks. None of them if one is NaN or infinite: JSON cannot write
+/// it.
 fn sample(numbers: &[f32]) -> Vec<f32> {
     let places = SAMPLES.min(numbers.len());
     let picked: Vec<f32> = (0..places).map(|place| numbers[(2 * place + 1) * numbers.len() / (2 * places)]).collect();
@@ -114,14 +117,40 @@ pub struct Data {
 pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Result<Data> {
     if config.synthetic {
         let mut rng = stream(config.seed, process, 0, Purpose::Synthetic);
-        let mut noise = |len| Images::synthetic(len, config.batch_size, &mut rng, device);
+        let mut noise = |len| Images::synthetic(config.model, len, config.batch_size, &mut rng, device);
         let training = noise(config.train_images.unwrap_or(SplitKind::Train.official_len()));
         return Ok(Data { label: LABEL_SYNTHETIC.into(), training, test: noise(config.batch_size) });
     }
     let Located { location, label, .. } = locate_data(config)?;
-    let training = Images::training(dataset::load(&location, SplitKind::Train, config.train_images)?, device);
-    let test = training.like(dataset::load(&location, SplitKind::Test, None)?);
+    let load = |which, limit| -> anyhow::Result<Split> {
+        let split = dataset::load(&location, which, limit)?;
+        check_fit(config.model, &split, &label)?;
+        Ok(split)
+    };
+    let training = Images::training(load(SplitKind::Train, config.train_images)?, device);
+    let test = training.like(load(SplitKind::Test, None)?);
     Ok(Data { label, training, test })
+}
+
+/// The model takes other images than there are.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error(
+    "--model {model} takes images of {} (channels, height, width) in up to {} classes, and those of {data} are {shape} in \
+     {classes}: choose another model, or other images with --data-dir",
+    model.input(),
+    model.classes()
+)]
+pub struct Misfit {
+    model: ModelSpec,
+    data: String,
+    shape: InputShape,
+    classes: usize,
+}
+
+fn check_fit(model: ModelSpec, split: &Split, data: &str) -> Result<(), Misfit> {
+    let Split { shape, classes, .. } = *split;
+    let fits = shape == model.input() && classes <= model.classes();
+    if fits { Ok(()) } else { Err(Misfit { model, data: data.to_owned(), shape, classes }) }
 }
 
 /// Where the images are: `--data-dir`, the cache, or the generator. The trainer itself downloads nothing.
@@ -134,19 +163,22 @@ fn locate_data(config: &Config) -> anyhow::Result<Located> {
     Ok(dataset::locate(choice, folder, true)?)
 }
 
-/// Tells who this rank is and where it computes, how gradients on a GPU are going to travel, and from now on what hosts
-/// do that the lab cannot look at.
+/// Reports which rank this is, where it computes, and how gradients on a GPU are sent; and from now on what the devices of
+/// other hosts do.
 ///
 /// # Collective
 /// Every rank calls it, once.
+///
+/// # Errors
+/// As for every collective, see [`Communicator`].
 pub fn introduce(comm: &dyn Communicator, placement: &Placement, report: &Reporter) -> Result<(), CommError> {
-    let way = comm.reach_gpu(placement.gpu())?;
+    let transport = comm.connect_gpus(placement.gpu())?;
     report.event(topology_report(comm, placement));
     host_report::start(comm, report)?;
-    if let Some(way) = way {
-        report.line(&format!("Gradients: {}", way.text));
-        if !way.direct {
-            report.event(Event::Warning { message: format!("gradients travel by {}", way.text) });
+    if let Some(transport) = transport {
+        report.line(&format!("Gradients: {}", transport.text));
+        if !transport.direct {
+            report.event(Event::Warning { message: format!("gradients travel by {}", transport.text) });
         }
     }
     Ok(())
@@ -157,7 +189,7 @@ fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
         topology: comm.topology(),
         host: host::name(),
         pid: std::process::id(),
-        communicator: if comm.reaches_gpu() { "nccl" } else { comm.name() }.to_owned(),
+        communicator: if comm.is_cuda_aware() { "nccl" } else { comm.name() }.to_owned(),
         device: device::name(placement.device),
         device_uuid: placement.uuid.clone(),
         cores: placement.cores.clone(),
@@ -175,6 +207,7 @@ pub struct Plan<'a> {
     pub resume_epoch: usize,
 }
 
+/// The event that says what this rank is going to do.
 pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimizer, plan: &Plan<'_>) -> Event {
     Event::Config(ConfigReport {
         steps: config.steps,
@@ -209,4 +242,26 @@ fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_does_not_take_the_images_says_so() {
+        let split = |shape: InputShape, classes| Split { images: vec![0; shape.numbers()], labels: vec![0], shape, classes };
+        let model = ModelSpec::wrn(10, 1);
+        let (right, wrong) = (model.input(), InputShape { channels: 3, height: 32, width: 32 });
+        assert_eq!(check_fit(model, &split(right, 10), "these"), Ok(()));
+        for (shape, classes) in [(wrong, 10), (right, 100)] {
+            let error = check_fit(model, &split(shape, classes), "these").unwrap_err();
+            let said = error.to_string();
+            assert!(
+                said.contains("wrn-10-1 takes images of 1x28x28") && said.contains(&format!("{shape} in {classes}")),
+                "{said}"
+            );
+            assert_eq!(exit_code(&error.into()), 2);
+        }
+    }
 }

@@ -6,73 +6,12 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::gpu_marks::GpuMarks;
-use super::timeline::Recorder;
+use super::recorder::Recorder;
 use crate::comm::Gpu;
-use crate::domain::event::PhaseSeconds;
+use crate::domain::phase::{Phase, PhaseSeconds};
 
-/// What a rank is doing, as seen from the thread that trains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// From the launch of the process to the first epoch.
-    StartUp,
-    /// All steps of an epoch.
-    Training,
-    Data,
-    Forward,
-    Backward,
-    /// Waiting for gradients of other ranks: the communication that no computation hides.
-    Allreduce,
-    Optimizer,
-    Validation,
-    Checkpoint,
-    /// After the last epoch.
-    Test,
-    /// Gathering and writing the timeline itself.
-    Timeline,
-}
-
-impl Phase {
-    pub fn name(self) -> &'static str {
-        match self {
-            Phase::StartUp => "start-up",
-            Phase::Training => "training",
-            Phase::Data => "data",
-            Phase::Forward => "forward",
-            Phase::Backward => "backward",
-            Phase::Allreduce => "allreduce (exposed)",
-            Phase::Optimizer => "optimizer",
-            Phase::Validation => "validation",
-            Phase::Checkpoint => "checkpoint",
-            Phase::Test => "test",
-            Phase::Timeline => "timeline",
-        }
-    }
-
-    /// The loss has been read by then, for which the host waits until the GPU is done.
-    fn ends_step(self) -> bool {
-        self == Phase::Optimizer
-    }
-
-    /// Phases of a step lie within the section `Training`.
-    fn is_of_step(self) -> bool {
-        matches!(self, Phase::Data | Phase::Forward | Phase::Backward | Phase::Allreduce | Phase::Optimizer)
-    }
-
-    fn seconds(self, phases: &mut PhaseSeconds) -> Option<&mut f64> {
-        Some(match self {
-            Phase::StartUp => &mut phases.start_up,
-            Phase::Training => &mut phases.training,
-            Phase::Data => &mut phases.data,
-            Phase::Forward => &mut phases.forward,
-            Phase::Backward => &mut phases.backward,
-            Phase::Allreduce => &mut phases.allreduce_exposed,
-            Phase::Optimizer => &mut phases.optimizer,
-            Phase::Validation => &mut phases.validation,
-            Phase::Checkpoint => &mut phases.checkpoint,
-            Phase::Test | Phase::Timeline => return None,
-        })
-    }
-}
+/// The loss has been read by the end of this phase, for which the host waits until the GPU is done.
+const ENDS_STEP: Phase = Phase::Optimizer;
 
 /// Two hands: one for the phases of a step, one for the sections of a run around them. On a GPU, which does its work later
 /// than it is told, the phases of a step are taken from the GPU.
@@ -115,7 +54,7 @@ impl Clock {
         let began = std::mem::replace(hand, now);
         match &mut self.gpu {
             Some(gpu) if phase.is_of_step() => {
-                let told = gpu.lap(phase).and_then(|()| if phase.ends_step() { gpu.take() } else { Ok(Vec::new()) });
+                let told = gpu.lap(phase).and_then(|()| if phase == ENDS_STEP { gpu.take() } else { Ok(Vec::new()) });
                 for passed in told.unwrap_or_default() {
                     let end = self.step;
                     self.keep(passed.phase, end - passed.began, end - passed.ended);
@@ -126,10 +65,18 @@ impl Clock {
         (now - began).as_secs_f64()
     }
 
-    fn keep(&mut self, phase: Phase, began: Instant, ended: Instant) {
-        if let Some(seconds) = phase.seconds(&mut self.phases) {
-            *seconds += (ended - began).as_secs_f64();
+    /// A section that is no phase of an epoch ends now. Returns its seconds.
+    pub fn end_section(&mut self, name: &'static str) -> f64 {
+        let now = Instant::now();
+        let began = std::mem::replace(&mut self.section, now);
+        if let Some(recorder) = &self.recorder {
+            recorder.section(name, began, now);
         }
+        (now - began).as_secs_f64()
+    }
+
+    fn keep(&mut self, phase: Phase, began: Instant, ended: Instant) {
+        self.phases[phase] += (ended - began).as_secs_f64();
         if let Some(recorder) = &self.recorder {
             recorder.phase(phase, began, ended);
         }
@@ -157,10 +104,10 @@ mod tests {
             sums[1] += clock.lap(Phase::Forward);
         }
         let training = clock.lap(Phase::Training);
-        clock.lap(Phase::Test);
+        assert!(clock.end_section("test") >= 0.0);
         let phases = clock.take_phases();
-        assert_eq!([phases.data, phases.forward, phases.training], [sums[0], sums[1], training]);
-        assert!(phases.start_up > 0.0 && training >= sums[0] + sums[1] - 1e-9, "{phases:?}");
+        assert_eq!([phases[Phase::Data], phases[Phase::Forward], phases[Phase::Training]], [sums[0], sums[1], training]);
+        assert!(phases[Phase::StartUp] > 0.0 && training >= sums[0] + sums[1] - 1e-9, "{phases:?}");
         assert_eq!(clock.take_phases(), PhaseSeconds::default(), "taken once");
     }
 }

@@ -39,6 +39,9 @@ impl EventWriter {
     /// Creates `events.out.tfevents.{time}.{host}.{pid}` in `folder`, which is made if needed.
     ///
     /// TensorBoard joins all event files of a folder into one run, so a continued run has one file per start.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn create(folder: &Path) -> Result<EventWriter, TensorBoardError> {
         let time = host::now_s();
         let path = folder.join(format!("events.out.tfevents.{:010}.{}.{}", time as u64, host::name(), std::process::id()));
@@ -56,6 +59,9 @@ impl EventWriter {
     }
 
     /// Appends values of one step, each under its tag.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn scalars(&mut self, step: usize, scalars: &[(&str, f64)]) -> Result<(), TensorBoardError> {
         let value = |(tag, value): &(&str, f64)| Message::default().bytes(1, tag.as_bytes()).float(2, *value as f32);
         let summary = scalars.iter().map(value).fold(Message::default(), |summary, value| summary.bytes(1, &value.0));
@@ -63,6 +69,9 @@ impl EventWriter {
     }
 
     /// Appends an epoch's curves, under Keras's tags where Keras has one. Steps are epochs, counted from 1 as printed.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn epoch(&mut self, report: &EpochReport) -> Result<(), TensorBoardError> {
         let judged = report.judged();
         self.scalars(

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::looks::Look;
 use crate::host;
+use crate::tui::widgets::looks::Look;
 
 /// What the user wants of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,14 +4,15 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::curves::Curves;
-use super::exercise_view::News;
-use super::looks::Background;
-use super::replay::ReplayStep;
-use super::runs_view::Changed;
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
+use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
+use crate::tui::actions::change::Changed;
+use crate::tui::actions::news::News;
+use crate::tui::shared::curves::Curves;
+use crate::tui::shared::state::DataInfo;
+use crate::tui::widgets::looks::Background;
 
 #[derive(Clone, Debug)]
 pub enum Message {
@@ -61,9 +62,9 @@ pub enum Message {
     Suspend,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataInfo {
-    /// `Fashion-MNIST` or `generated garments`.
-    pub label: String,
-    pub note: Option<String>,
+/// A step of the player.
+#[derive(Clone, Debug)]
+pub struct ReplayStep {
+    pub position: Position,
+    pub played: Played,
 }

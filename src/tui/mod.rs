@@ -17,63 +17,46 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-mod ask;
-mod chart_range;
-mod chart_view;
+mod actions;
+mod app;
+mod chart;
 pub mod config;
-mod course_view;
-mod curves;
-mod devices_view;
-mod effect;
-mod exercise_view;
-mod graph;
-mod habits;
-mod kept;
-mod keymap;
-mod layout;
-mod lend;
-mod lesson_page;
-mod log_rows;
-mod log_thread;
-mod log_view;
-mod looks;
+mod devices;
+mod exercise;
+mod help;
+mod io;
+mod lesson;
+mod log;
 mod message;
-mod mode;
-mod palette;
-mod pane;
-mod phases;
-#[cfg(test)]
-mod printed;
+mod next_run;
 mod replay;
-mod replay_runner;
-mod reply;
-mod runner;
-mod runs_view;
+mod runs;
+mod series;
+mod shared;
 #[cfg(test)]
-mod samples;
-mod settings;
-mod state;
-mod terminal;
+mod testing;
 #[cfg(test)]
 mod tests;
-mod theme;
-mod update;
-mod view;
-mod watched;
+mod widgets;
+mod window;
 
-use effect::Effect;
-use exercise_view::News;
-use kept::Kept;
-use looks::Background;
+use self::io::editor;
+pub use self::io::replay_runner::Replay;
+use self::io::replay_runner::ReplayRunner;
+use self::io::runner::Runner;
+use self::io::terminal::{self, Screen};
+use actions::effect::Effect;
+use actions::news::News;
+use app::features::State;
+use app::session::{self, Session};
+use app::update::update;
+use app::{header, start, view};
 use message::Message;
-pub use replay_runner::Replay;
-use replay_runner::ReplayRunner;
-use runner::Runner;
-use terminal::Screen;
-use theme::Theme;
-use update::update;
+use widgets::looks::Background;
+use widgets::theme::Theme;
 
 use crate::host;
 use crate::runs::RunStore;
@@ -102,24 +85,24 @@ enum Source {
 }
 
 /// Does what the screen asks for.
-enum Hands {
+enum EffectRunner {
     Lab(Runner),
     Replay(ReplayRunner),
 }
 
-impl Hands {
+impl EffectRunner {
     /// As [`Runner::editor`].
     fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
         match self {
-            Hands::Lab(runner) => runner.editor(),
-            Hands::Replay(_) => anyhow::bail!("a recording is played: `hvd-lab exercise edit` opens your own trainer"),
+            EffectRunner::Lab(runner) => runner.editor(),
+            EffectRunner::Replay(_) => anyhow::bail!("a recording is played: `hvd-lab exercise edit` opens your own trainer"),
         }
     }
 
     fn perform(&mut self, effect: Effect) {
         match self {
-            Hands::Lab(runner) => runner.perform(effect),
-            Hands::Replay(runner) => runner.perform(effect),
+            EffectRunner::Lab(runner) => runner.perform(effect),
+            EffectRunner::Replay(runner) => runner.perform(effect),
         }
     }
 }
@@ -157,23 +140,24 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut continued = signal(SignalKind::from_raw(nix::libc::SIGCONT))?;
     let mut theme = Theme::new(options.ascii, std::env::var_os("NO_COLOR").as_deref());
     theme.background = std::env::var("COLORFGBG").map_or(Background::Unknown, |value| Background::from_variable(&value));
-    let mut state = runner::initial_state(theme, options.lessons.as_deref())?;
+    let mut state = start::initial_state(theme, options.lessons.as_deref())?;
     let (sender, mut messages) = mpsc::channel(WAITING);
     let source = match options.replay {
         // Said to be one from the first frame on.
-        Some(replay) => Source::Recording(ReplayRunner::start(sender.clone(), replay, &mut state)?),
+        Some(replay) => Source::Recording(ReplayRunner::start(sender.clone(), replay, &mut state.shared)?),
         // A home that cannot be used is said on the terminal as it is.
         None => Source::Home(RunStore::open_default()?),
     };
     // A replay leaves nothing behind, and shows no tour that nobody would remember.
-    state.habits.toured |= state.replay.is_some();
-    let home = if state.replay.is_none() { RunStore::default_home().ok() } else { None };
-    let kept = home.map(|home| kept::path(&home));
-    habits::settle(&mut state, kept.as_deref(), options.tour);
-    let mut screen = Screen::enter(state.habits.mouse, state.habits.config.title).context("the terminal cannot be used")?;
+    state.help.toured |= state.shared.replay.is_some();
+    let home = if state.shared.replay.is_none() { RunStore::default_home().ok() } else { None };
+    let session = home.map(|home| session::path(&home));
+    session::settle(&mut state, session.as_deref(), options.tour);
+    let mut screen =
+        Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
-    screen.draw(&state)?;
-    if state.theme.colour && state.theme.background == Background::Unknown {
+    screen.draw(header::title(&state), |frame| view::draw(frame, &state))?;
+    if state.shared.theme.colour && state.shared.theme.background == Background::Unknown {
         // The reply comes among the keys, whenever the terminal gets to it.
         screen.ask_background()?;
     }
@@ -181,22 +165,22 @@ async fn show(options: Options) -> anyhow::Result<()> {
     // Keys have a channel of their own: they overtake whatever a run has to tell.
     let (pressed, mut keys) = mpsc::channel(WAITING);
     std::thread::Builder::new().name("keys".into()).spawn(move || terminal::read_keys(pressed)).context("no thread for keys")?;
-    let mut hands = match source {
-        Source::Home(store) => Hands::Lab(Runner::start(sender, store)),
-        Source::Recording(runner) => Hands::Replay(runner),
+    let mut effect_runner = match source {
+        Source::Home(store) => EffectRunner::Lab(Runner::start(sender, store)),
+        Source::Recording(runner) => EffectRunner::Replay(runner),
     };
-    for effect in runner::first_effects(&state) {
-        hands.perform(effect);
+    for effect in start::first_effects(&state) {
+        effect_runner.perform(effect);
     }
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // The editor, while it has the terminal; messages are heard all the same, and a save is built.
-    let mut lent = None;
+    let mut editing = None;
     let (mut changed, mut next_frame) = (false, Instant::now());
     while !state.done {
         // Looked at before each message, not left to the timer, which comes too late while messages pour in.
         if changed && Instant::now() >= next_frame {
-            if screen.draw(&state).is_err() {
+            if screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err() {
                 // The terminal is gone: nobody sees a screen, runs go on.
                 break;
             }
@@ -208,17 +192,17 @@ async fn show(options: Options) -> anyhow::Result<()> {
             _ = terminate.recv() => Message::Leave,
             _ = hang_up.recv() => Message::Leave,
             // Meant for the program that has the terminal.
-            _ = interrupt.recv() => if lent.is_some() { continue } else { Message::Leave },
+            _ = interrupt.recv() => if editing.is_some() { continue } else { Message::Leave },
             _ = quit.recv() => Message::Leave,
             _ = stop.recv() => Message::Suspend,
             _ = continued.recv() => {
-                if lent.is_none() {
+                if editing.is_none() {
                     screen.resume()?;
                 }
                 terminal::size()
             }
-            ended = lend::end(&mut lent) => {
-                lent = None;
+            ended = editor::end(&mut editing) => {
+                editing = None;
                 screen.resume()?;
                 update(&mut state, terminal::size());
                 Message::Edited(ended.err().map(|error| error.to_string()))
@@ -227,48 +211,61 @@ async fn show(options: Options) -> anyhow::Result<()> {
             () = sleep_until(next_frame), if changed => continue,
             Some(key) = keys.recv() => key,
             Some(message) = messages.recv() => message,
-            _ = second.tick(), if state.replay.is_none() && state.going().is_some() => Message::Tick(host::now_s()),
+            _ = second.tick(), if state.shared.replay.is_none() && state.shared.going().is_some() => Message::Tick(host::now_s()),
         };
         if matches!(message, Message::Key(_) | Message::Resize(..)) {
             next_frame = Instant::now();
         }
         changed = true;
-        let mut effects = VecDeque::from(update(&mut state, message));
-        // Nothing an effect leads to at once leads to another effect, so this ends.
-        while let Some(effect) = effects.pop_front() {
-            match effect {
-                Effect::Copy(text) => {
-                    let copied = match screen.copy(&text) {
-                        Ok(()) => Message::Done("copied to the terminal's clipboard (OSC 52), if it allows it".into()),
-                        Err(error) => Message::Failed(format!("not copied: {error}")),
-                    };
-                    effects.extend(update(&mut state, copied));
-                }
-                Effect::Announce(text) => screen.announce(&text, &state.habits.config)?,
-                Effect::CaptureMouse(capture) => screen.capture_mouse(capture)?,
-                Effect::Edit if lent.is_none() => match hands.editor() {
-                    Ok((words, news)) => {
-                        effects.extend(update(&mut state, Message::Exercise(news)));
-                        screen.lend();
-                        lent = Some(tokio::task::spawn_blocking(move || lend::run(&words)));
-                    }
-                    Err(error) => effects.extend(update(&mut state, Message::Failed(format!("{error:#}")))),
-                },
-                Effect::Suspend => {
-                    if let Err(error) = screen.suspend() {
-                        effects.extend(update(&mut state, Message::Failed(format!("not suspended: {error}"))));
-                    }
-                }
-                effect => hands.perform(effect),
-            }
-        }
+        let effects = update(&mut state, message);
+        perform(effects, &mut state, &mut screen, &mut editing, &mut effect_runner)?;
     }
     drop(screen);
-    if let Some(path) = kept {
-        Kept::of(&state).write(&path);
+    if let Some(path) = session {
+        Session::of(&state).write(&path);
     }
-    if let Hands::Lab(runner) = hands {
+    if let EffectRunner::Lab(runner) = effect_runner {
         runner.finish().await;
+    }
+    Ok(())
+}
+
+/// Does what an update asked for: what concerns the terminal here, all else by the runner.
+fn perform(
+    effects: Vec<Effect>,
+    state: &mut State,
+    screen: &mut Screen,
+    editing: &mut Option<JoinHandle<std::io::Result<()>>>,
+    effect_runner: &mut EffectRunner,
+) -> anyhow::Result<()> {
+    let mut effects = VecDeque::from(effects);
+    // Nothing an effect leads to at once leads to another effect, so this ends.
+    while let Some(effect) = effects.pop_front() {
+        match effect {
+            Effect::Copy(text) => {
+                let copied = match screen.copy(&text) {
+                    Ok(()) => Message::Done("copied to the terminal's clipboard (OSC 52), if it allows it".into()),
+                    Err(error) => Message::Failed(format!("not copied: {error}")),
+                };
+                effects.extend(update(state, copied));
+            }
+            Effect::Announce(text) => screen.announce(&text, &state.preferences.config)?,
+            Effect::CaptureMouse(capture) => screen.capture_mouse(capture)?,
+            Effect::Edit if editing.is_none() => match effect_runner.editor() {
+                Ok((words, news)) => {
+                    effects.extend(update(state, Message::Exercise(news)));
+                    screen.release();
+                    *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
+                }
+                Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
+            },
+            Effect::Suspend => {
+                if let Err(error) = screen.suspend() {
+                    effects.extend(update(state, Message::Failed(format!("not suspended: {error}"))));
+                }
+            }
+            effect => effect_runner.perform(effect),
+        }
     }
     Ok(())
 }

@@ -2,61 +2,80 @@
 //!
 //! Never a terminal: `tests/screen.rs` has the real one.
 
-mod charts;
 mod clicks;
-mod devices;
-mod endings;
-mod exercise;
 mod footer;
-mod habits;
 mod keys;
-mod lessons;
-mod log;
-mod log_lines;
-mod looks;
-mod mouse;
+pub mod looks;
+pub mod mouse;
 mod notices;
-mod palette;
 mod panic;
-mod replay;
-mod reset;
-mod runs;
-mod series;
+mod preferences;
 mod states;
 mod sweep;
 mod themes;
-mod undo;
 mod wide;
 
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::{places, windows};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
+use ratatui::backend::Backend;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
-use super::effect::Effect;
-use super::message::Message;
-use super::state::State;
-use super::update::update;
-use super::view;
+use crate::tui::actions::effect::Effect;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::app::view;
+use crate::tui::message::Message;
 
-fn key(code: KeyCode) -> KeyEvent {
+pub fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)
 }
 
-fn press(state: &mut State, code: KeyCode) -> Vec<Effect> {
+pub fn press(state: &mut State, code: KeyCode) -> Vec<Effect> {
     update(state, Message::Key(key(code)))
 }
 
 /// Types characters, one key each; returns what the last one asked for.
-fn type_text(state: &mut State, text: &str) -> Vec<Effect> {
+pub fn type_text(state: &mut State, text: &str) -> Vec<Effect> {
     text.chars().map(|c| press(state, KeyCode::Char(c))).last().unwrap_or_default()
 }
 
-fn picture(state: &State, width: u16, height: u16) -> Terminal<TestBackend> {
+pub fn picture(state: &State, width: u16, height: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| view::draw(frame, state)).unwrap();
     terminal
 }
 
-fn text(state: &State, width: u16, height: u16) -> String {
+pub fn text(state: &State, width: u16, height: u16) -> String {
     picture(state, width, height).backend().to_string()
+}
+
+/// One pane as it lies on a screen of this size, without what is around it.
+pub fn pane(state: &State, pane: Pane, width: u16, height: u16) -> String {
+    let places = places::in_area(state, Rect::new(0, 0, width, height)).unwrap();
+    let (_, place) = *places.panes.iter().find(|(shown, _)| *shown == pane).unwrap();
+    let mut terminal = Terminal::new(TestBackend::new(place.width, place.height)).unwrap();
+    terminal.draw(|frame| view::draw_pane(frame, frame.area(), pane, state, places.shared.is_some())).unwrap();
+    terminal.backend().to_string()
+}
+
+/// The window in front, without what is behind it.
+pub fn window(state: &State, width: u16, height: u16) -> String {
+    let place = windows::place(state, Rect::new(0, 0, width, height)).unwrap();
+    cut_out(state, place, width, height)
+}
+
+/// A part of the whole screen.
+pub fn cut_out(state: &State, place: Rect, width: u16, height: u16) -> String {
+    let terminal = picture(state, width, height);
+    let mut part = Buffer::empty(Rect::new(0, 0, place.width, place.height));
+    for (to, from) in part.area.positions().zip(place.positions()) {
+        part[to] = terminal.backend().buffer()[from].clone();
+    }
+    let mut backend = TestBackend::new(place.width, place.height);
+    backend.draw(part.area.positions().map(|at| (at.x, at.y, &part[at]))).unwrap();
+    backend.to_string()
 }

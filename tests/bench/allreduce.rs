@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use hvd_lab::domain::run::RunSpec;
 use hvd_lab::launch::{command_line, default_preset};
 
 use super::figures::{Round, Spread};
@@ -38,7 +37,7 @@ pub fn run(place: &Place, scale: &Scale) -> Result<Round, String> {
     }
     // The launcher's line is the lab's own, up to the program.
     let preset = default_preset(false);
-    let spec = RunSpec { np: NP, ..preset.spec };
+    let spec = preset.spec.with(|job| job.resources.np = NP).into();
     let line = command_line(&spec, &preset.name, &place.setup, "generated", Path::new("logs"), true);
     let line = line.map_err(|error| error.to_string())?;
     let trainer = place.setup.hvd_train.display().to_string();

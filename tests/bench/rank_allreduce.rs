@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use hvd_lab::comm::{CommError, Communicator, Compression, Limits, MpiComm, ReduceOp, Region};
+use hvd_lab::comm::{CommError, Communicator, Compression, MpiComm, ReduceOp, Region, StallLimits};
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
@@ -16,7 +16,7 @@ const SAMPLE_BYTES: usize = 32 << 20;
 
 fn main() -> Result<(), CommError> {
     let samples: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1);
-    let comm = MpiComm::connect(Limits::default(), |_| {})?;
+    let comm = MpiComm::connect(StallLimits::default(), |_| {})?;
     let world = SimpleCommunicator::world();
     for bytes in SIZES {
         let count = bytes / size_of::<f32>();

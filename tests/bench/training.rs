@@ -9,8 +9,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use hvd_lab::domain::event::{EpochReport, Event, EventLine, MARKER};
-use hvd_lab::domain::run::RunSpec;
+use hvd_lab::domain::job::{Resources, TrainingJob};
+use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::step::StepSet;
+use hvd_lab::domain::training::TrainingSpec;
 use hvd_lab::launch::{CommandLine, command_line, default_preset};
 
 use super::figures::Round;
@@ -120,8 +122,7 @@ impl Training {
     /// The settings cannot run on this machine.
     pub fn line(&self, place: &Place, scale: &Scale) -> Result<CommandLine, String> {
         let preset = default_preset(false);
-        let spec = RunSpec {
-            np: self.np,
+        let workload = TrainingSpec {
             steps: StepSet::ALL,
             epochs: scale.epochs,
             batch_size: BATCH,
@@ -131,9 +132,10 @@ impl Training {
             train_images: self.train_images(),
             validation_images: Some(BATCH),
             checkpointing: false,
-            ..preset.spec
+            ..preset.spec.workload
         };
-        let line = command_line(&spec, &preset.name, &place.setup, &place.data_dir(), Path::new("logs"), true);
+        let spec = TrainingJob { resources: Resources::ranks(self.np), workload };
+        let line = command_line(&spec.into(), &preset.name, &place.setup, &place.data_dir(), Path::new("logs"), true);
         let mut line = line.map_err(|error| error.to_string())?;
         if self.work == Work::FixedBatch
             && let Some(at) = line.argv.iter().position(|word| word == "--data-dir")
@@ -174,11 +176,11 @@ impl Training {
         let counted: Vec<&EpochReport> = epochs.iter().filter(|report| report.epoch > 1).collect();
         if counted.len() == (scale.epochs - 1) * self.np {
             let sum = |part: fn(&EpochReport) -> f64| counted.iter().map(|report| part(report)).sum::<f64>();
-            let training = sum(|report| report.phases.training);
+            let training = sum(|report| report.phases[Phase::Training]);
             // Ranks work side by side: the time of all is np times the time that passed.
             figures.insert("images_per_sec".into(), sum(|report| report.images as f64) / (training / self.np as f64));
-            figures.insert("data_share".into(), sum(|report| report.phases.data) / training);
-            figures.insert("exposed_share".into(), sum(|report| report.phases.allreduce_exposed) / training);
+            figures.insert("data_share".into(), sum(|report| report.phases[Phase::Data]) / training);
+            figures.insert("exposed_share".into(), sum(|report| report.phases[Phase::AllreduceExposed]) / training);
         }
         Ok(figures)
     }

@@ -219,8 +219,8 @@ fn what_cannot_be_told_is_said_so() {
             &["step 3", "rank 1"],
         ),
         (5, |e| process(e, 1).epochs.clear(), &["rank 1", "epoch"]),
-        (7, |e| e.spec.checkpointing = false, &["--checkpointing"]),
-        (9, |e| e.spec.warmup_epochs = 0.0, &["0 warmup epochs"]),
+        (7, |e| e.spec.workload.checkpointing = false, &["--checkpointing"]),
+        (9, |e| e.spec.workload.warmup_epochs = 0.0, &["0 warmup epochs"]),
         (9, |e| rates(e, 5, |epoch, batch| schedule().lr(epoch, batch)), &["after epoch 5"]),
     ];
     for (index, (number, doctor, said)) in cases.iter().enumerate() {

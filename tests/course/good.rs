@@ -4,10 +4,10 @@
 
 use hvd_lab::course::Evidence;
 use hvd_lab::domain::event::{
-    CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, Metrics, PhaseSeconds,
-    TopologyReport,
+    CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, Metrics, TopologyReport,
 };
-use hvd_lab::domain::run::RunSpec;
+use hvd_lab::domain::job::TrainingJob;
+use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::domain::schedule::LearningRateSchedule;
 use hvd_lab::domain::step::StepSet;
 use hvd_lab::domain::topology::{LocalRank, Rank, Topology, WorldSize};
@@ -17,9 +17,13 @@ pub const EPOCHS: usize = 2;
 /// ceil(400 / 32) = 13 batches, 13 / 3 = 4 for each rank.
 pub const STEPS: usize = 4;
 
-pub fn spec(np: usize) -> RunSpec {
+pub fn spec(np: usize) -> TrainingJob {
     let preset = hvd_lab::launch::presets().remove(0).spec;
-    RunSpec { np, steps: StepSet::ALL, base_lr: 0.01, warmup_epochs: 5.0, checkpointing: true, ..preset }
+    preset.with(|job| {
+        job.resources.np = np;
+        (job.workload.steps, job.workload.checkpointing) = (StepSet::ALL, true);
+        (job.workload.base_lr, job.workload.warmup_epochs) = (0.01, 5.0);
+    })
 }
 
 /// The formula, for doctors to start from.
@@ -137,7 +141,7 @@ fn epoch_of(rank: usize, epoch: usize, is_first: bool) -> Vec<Event> {
         images: STEPS * 32,
         images_per_sec: 1000.0,
         cumulative_seconds: 1.0,
-        phases: PhaseSeconds { training: 1.0, ..PhaseSeconds::default() },
+        phases: PhaseSeconds::from([(Phase::Training, 1.0)]),
     }));
     if rank == 0 {
         events.push(Event::Checkpoint(checkpoint(epoch + 1)));

@@ -6,7 +6,8 @@ use std::fs;
 
 use hvd_lab::course::{Catalog, Class, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all};
 use hvd_lab::domain::event::Metrics;
-use hvd_lab::domain::run::{RunSpec, RunState, RunStatus};
+use hvd_lab::domain::job::TrainingJob;
+use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::domain::speedup::Figures;
 use hvd_lab::domain::step::StepSet;
 use hvd_lab::runs::{RunId, RunRecord, RunSummary, Tally};
@@ -18,7 +19,7 @@ use super::lab::{Lab, stderr, stdout};
 const NOW_S: f64 = 1_798_761_600.0;
 const EVIL: &str = "<script>alert('1')</script> | `a` & \"b\" _c_ \u{1b}[2J\n# d";
 
-fn run(id: u32, spec: RunSpec, images_per_sec: f64) -> RunSummary {
+fn run(id: u32, spec: TrainingJob, images_per_sec: f64) -> RunSummary {
     let record = RunRecord {
         id: RunId(id),
         name: Some(EVIL.into()),
@@ -33,12 +34,13 @@ fn run(id: u32, spec: RunSpec, images_per_sec: f64) -> RunSummary {
         host: "node7".into(),
         versions: vec!["libtorch 2.11.0".into()],
         attempts: Vec::new(),
-        spec,
+        newer: Default::default(),
+        spec: spec.into(),
     };
     let tally = Tally {
         last_epoch: 2,
         test: Some(Metrics { loss: 0.5, accuracy: 0.8125 }),
-        figures: Figures { np: record.spec.np, images_per_sec: Some(images_per_sec), seconds_to_target: None },
+        figures: Figures { np: record.np(), images_per_sec: Some(images_per_sec), seconds_to_target: None },
         training_seconds: Some(12.5),
         ..Tally::default()
     };
@@ -47,8 +49,8 @@ fn run(id: u32, spec: RunSpec, images_per_sec: f64) -> RunSummary {
 }
 
 fn runs() -> Vec<RunSummary> {
-    let apart = RunSpec { steps: "1,2".parse().unwrap(), ..spec(2) };
-    let other = RunSpec { batch_size: 7, ..spec(4) };
+    let apart = spec(2).with(|job| job.workload.steps = "1,2".parse().unwrap());
+    let other = spec(4).with(|job| job.workload.batch_size = 7);
     vec![run(1, spec(1), 900.0), run(2, spec(1), 1000.0), run(3, spec(2), 1900.0), run(4, apart, 1999.0), run(5, other, 3.0)]
 }
 

@@ -7,6 +7,7 @@ use std::fs;
 
 use hvd_lab::course::{Attempt, Catalog, Contrast, Evidence, Process, side_by_side};
 use hvd_lab::domain::event::{CheckpointAction, DigestMoment};
+use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
 use hvd_lab::domain::step::Step;
 use hvd_lab::runs::RunId;
@@ -45,7 +46,7 @@ fn what_the_lessons_say_one_will_see_is_seen() {
 }
 
 fn evidence(lab: &Lab, id: u32) -> Evidence {
-    Evidence::of(&lab.folder(id), &lab.store().record(RunId(id)).unwrap())
+    Evidence::of(&lab.folder(id), &lab.store().record(RunId(id)).unwrap()).unwrap()
 }
 
 /// Both runs of a step's lesson.
@@ -133,7 +134,8 @@ fn lesson_3(lab: &Lab) {
     let [before, after] = pair(lab, 3);
     assert!(!are_equal(&before, DigestMoment::FirstGradients) && are_equal(&after, DigestMoment::FirstGradients));
     assert!(!are_equal(&before, DigestMoment::EpochParameters) && !are_equal(&after, DigestMoment::EpochParameters));
-    let waited = |run: &Evidence| each(run, |process| process.epochs.iter().map(|e| e.phases.allreduce_exposed).sum::<f64>());
+    let waited =
+        |run: &Evidence| each(run, |process| process.epochs.iter().map(|e| e.phases[Phase::AllreduceExposed]).sum::<f64>());
     // Without the step there is nobody to wait for: what is measured is the clock itself.
     assert!(waited(&before).iter().all(|seconds| *seconds < 0.01), "{:?}", waited(&before));
     assert!(waited(&after).iter().sum::<f64>() > 0.0);
@@ -302,7 +304,7 @@ fn lesson_11(lab: &Lab) {
 fn no_run_of_a_lesson_needs_more_than_a_minute_on_two_cores() {
     const IMAGES_PER_SEC_OF_A_CORE: usize = 1_100;
     let preset = hvd_lab::launch::default_preset(false).spec;
-    let images = preset.train_images.unwrap();
+    let images = preset.workload.train_images.unwrap();
     for run in Catalog::embedded().unwrap().lessons().filter_map(|lesson| lesson.run) {
         for steps in [run.before, run.after] {
             let shared = if steps.is_effective(Step::FewerSteps) { run.np } else { 1 };

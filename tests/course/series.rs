@@ -21,9 +21,9 @@ fn every_step_has_two_runs_that_differ_in_this_step_only() {
     for step in Step::ALL {
         let series = guided(step.number());
         let [before, after] = &series.turns[..] else { panic!("{series:?}") };
-        assert_eq!(after.spec.steps, before.spec.steps.with(step), "{step}");
-        assert!(!before.spec.steps.contains(step), "{step}");
-        assert_eq!((before.spec.np, after.spec.np), (2, 2));
+        assert_eq!(after.spec.workload.steps, before.spec.workload.steps.with(step), "{step}");
+        assert!(!before.spec.workload.steps.contains(step), "{step}");
+        assert_eq!((before.spec.resources.np, after.spec.resources.np), (2, 2));
     }
     let catalog = Catalog::embedded().unwrap();
     assert_eq!(Series::guided(catalog.lesson(0).unwrap(), &good::spec(2), "cpu"), None, "the introduction has no step");

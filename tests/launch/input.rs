@@ -115,7 +115,7 @@ fn the_supervisor_refuses_to_share_a_session() {
     // A shell that is told to lead a group starts it as the leader of a group in somebody else's session.
     let mut command = Command::new("bash");
     command.args(["-c", "set -m; \"$0\" supervise /nowhere & wait $!"]).arg(program());
-    lab.dress(&mut command);
+    lab.set_environment(&mut command);
     let output = finish(command.stdout(piped()).stderr(piped()).spawn().unwrap());
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("started by hvd-lab itself"), "{}", stderr(&output));

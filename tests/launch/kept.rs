@@ -4,8 +4,9 @@
 
 use std::process::{Child, Command, Stdio};
 
-use hvd_lab::domain::event::{EpochReport, Event, EventLine, Metrics, PhaseSeconds};
-use hvd_lab::domain::run::{RunSpec, RunState, RunStatus};
+use hvd_lab::domain::event::{EpochReport, Event, EventLine, Metrics};
+use hvd_lab::domain::phase::{Phase, PhaseSeconds};
+use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::launch;
 use hvd_lab::runs::{RunId, RunRecord, process};
 
@@ -23,7 +24,7 @@ fn lab() -> (Lab, Supervisor) {
             name: None,
             note: None,
             preset: "cpu".into(),
-            spec: RunSpec { np, ..launch::presets().remove(0).spec },
+            spec: launch::presets().remove(0).spec.with(|job| job.resources.np = np).into(),
             data_label: "generated garments".into(),
             program: None,
             data_dir: None,
@@ -33,6 +34,7 @@ fn lab() -> (Lab, Supervisor) {
             host: hvd_lab::host::name(),
             versions: vec!["hvd-lab 0.1.0".into()],
             attempts: vec![],
+            newer: Default::default(),
         };
         let status = match rate > 0.0 {
             true => RunStatus::new(RunState::Finished, "by hand", 1.7e9),
@@ -74,7 +76,7 @@ fn epoch(process: usize, images_per_sec: f64) -> String {
         images: 1000,
         images_per_sec,
         cumulative_seconds: seconds,
-        phases: PhaseSeconds { training: seconds, ..PhaseSeconds::default() },
+        phases: PhaseSeconds::from([(Phase::Training, seconds)]),
     };
     EventLine { time_s: 0.0, process, event: Event::Epoch(report) }.to_line() + "\n"
 }

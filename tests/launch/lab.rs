@@ -54,12 +54,12 @@ impl Lab {
     /// The lab with these arguments, away from the user's settings and data.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hvd-lab"));
-        self.dress(&mut command);
+        self.set_environment(&mut command);
         command.args(args);
         command
     }
 
-    pub fn dress(&self, command: &mut Command) {
+    pub fn set_environment(&self, command: &mut Command) {
         for name in ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"] {
             command.env_remove(name);
         }

@@ -1,7 +1,7 @@
 //! Laws that optimizers keep whatever their constants: resuming, independence of tensors, and what scaling changes.
 
 use clap::ValueEnum;
-use hvd_lab::trainer::optimizer::{self, Optimizer, Rule};
+use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::params::{BLOCK, FlatTensors, Init, TensorSpec, set, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Tensor};
@@ -11,7 +11,7 @@ use crate::optimizers::{flat_gradients, params};
 const LR: f64 = 0.05;
 
 /// The parameters and the optimizer after `steps`, with each tensor's gradients times its factor.
-fn trained(rule: Rule, wd: f64, steps: usize, factor: impl Fn(&str) -> f32) -> (FlatTensors, Box<dyn Optimizer>) {
+fn trained(rule: OptimizerKind, wd: f64, steps: usize, factor: impl Fn(&str) -> f32) -> (FlatTensors, Box<dyn Optimizer>) {
     let mut params = params();
     let mut optimizer = optimizer::build(rule, &params, 0.9, wd);
     for step in 0..steps {
@@ -22,7 +22,7 @@ fn trained(rule: Rule, wd: f64, steps: usize, factor: impl Fn(&str) -> f32) -> (
 }
 
 /// The weights of every tensor after 30 steps, by name.
-fn weights(rule: Rule, wd: f64, factor: impl Fn(&str) -> f32) -> Vec<(String, Vec<f32>)> {
+fn weights(rule: OptimizerKind, wd: f64, factor: impl Fn(&str) -> f32) -> Vec<(String, Vec<f32>)> {
     let (params, _) = trained(rule, wd, 30, factor);
     params.segments.iter().map(|segment| segment.name.clone()).zip(params.rows()).collect()
 }
@@ -35,7 +35,7 @@ fn difference(a: &[f32], b: &[f32]) -> f32 {
 
 #[test]
 fn what_the_flag_names_is_what_events_and_checkpoints_name() {
-    for rule in Rule::value_variants() {
+    for rule in OptimizerKind::value_variants() {
         let name = rule.to_possible_value().unwrap();
         assert_eq!(optimizer::build(*rule, &params(), 0.9, 0.0).name(), name.get_name());
     }
@@ -43,7 +43,7 @@ fn what_the_flag_names_is_what_events_and_checkpoints_name() {
 
 #[test]
 fn state_that_was_saved_goes_on_bit_for_bit() {
-    for &rule in Rule::value_variants() {
+    for &rule in OptimizerKind::value_variants() {
         // Cut at the very start, in the steps with special rules, and later.
         for cut in [0, 1, 2, 13] {
             let (mut whole, mut optimizer) = trained(rule, 0.01, cut, |_| 1.0);
@@ -69,7 +69,7 @@ fn state_that_was_saved_goes_on_bit_for_bit() {
 
 #[test]
 fn the_gradients_of_one_tensor_move_no_other() {
-    for &rule in Rule::value_variants() {
+    for &rule in OptimizerKind::value_variants() {
         let (plain, louder) =
             (weights(rule, 0.01, |_| 1.0), weights(rule, 0.01, |name| if name == "dense" { -8.0 } else { 1.0 }));
         for ((name, a), (_, b)) in plain.iter().zip(&louder) {
@@ -80,14 +80,14 @@ fn the_gradients_of_one_tensor_move_no_other() {
 
 #[test]
 fn no_gradients_and_no_decay_move_nothing() {
-    for &rule in Rule::value_variants() {
+    for &rule in OptimizerKind::value_variants() {
         let (after, _) = trained(rule, 0.0, 5, |_| 0.0);
         assert_eq!(after.to_vec(), params().to_vec(), "{rule:?}");
     }
 }
 
 /// The weights, after three steps, of a tensor of ones behind `ahead` numbers of another.
-fn behind(rule: Rule, ahead: i64) -> Vec<f32> {
+fn behind(rule: OptimizerKind, ahead: i64) -> Vec<f32> {
     let spec = |name: &str, len| TensorSpec { name: name.into(), shape: vec![len], init: Init::Ones, is_kernel: true };
     let specs = vec![spec("ahead", ahead), spec("late", 200)];
     let mut params = FlatTensors::build(specs, &mut stream(3, 0, 0, Purpose::Weights), true, Device::Cpu);
@@ -105,7 +105,7 @@ fn behind(rule: Rule, ahead: i64) -> Vec<f32> {
 #[test]
 fn the_place_of_a_tensor_among_others_changes_nothing() {
     tch::set_num_threads(1);
-    for &rule in Rule::value_variants() {
+    for &rule in OptimizerKind::value_variants() {
         assert!(behind(rule, (1 << 18) - 128) == behind(rule, BLOCK), "{rule:?}");
     }
 }
@@ -113,23 +113,23 @@ fn the_place_of_a_tensor_among_others_changes_nothing() {
 /// Powers of two change no digit of a float, so only eps can tell the runs apart, and it is far below the gradients.
 #[test]
 fn normalised_updates_do_not_know_the_size_of_gradients() {
-    for rule in [Rule::NovoGrad, Rule::Lamb, Rule::Adadelta] {
+    for rule in [OptimizerKind::NovoGrad, OptimizerKind::Lamb, OptimizerKind::Adadelta] {
         // With decay, Adadelta adds weights to gradients, whose size then matters.
-        let wd = if rule == Rule::Adadelta { 0.0 } else { 0.01 };
+        let wd = if rule == OptimizerKind::Adadelta { 0.0 } else { 0.01 };
         let plain = weights(rule, wd, |_| 256.0);
         let scaled = weights(rule, wd, |name| if name == "conv" { 262_144.0 } else { 65_536.0 });
         for ((name, a), (_, b)) in plain.iter().zip(&scaled) {
             assert!(difference(a, b) < 3e-3, "{rule:?}: {name} differs by {}", difference(a, b));
         }
     }
-    let (plain, scaled) = (weights(Rule::Sgd, 0.0, |_| 1.0), weights(Rule::Sgd, 0.0, |_| 2.0));
+    let (plain, scaled) = (weights(OptimizerKind::Sgd, 0.0, |_| 1.0), weights(OptimizerKind::Sgd, 0.0, |_| 2.0));
     assert!(plain.iter().zip(&scaled).any(|((_, a), (_, b))| difference(a, b) > 0.1), "SGD does know it");
 }
 
 /// LAMB's first step moves every kernel that has a gradient by the same fraction of its norm: the learning rate.
 #[test]
 fn lambs_stride_is_the_learning_rate_times_the_norm() {
-    let (before, (after, _)) = (params(), trained(Rule::Lamb, 0.01, 1, |_| 1.0));
+    let (before, (after, _)) = (params(), trained(OptimizerKind::Lamb, 0.01, 1, |_| 1.0));
     let norm = |numbers: &mut dyn Iterator<Item = f32>| numbers.map(|number| f64::from(number).powi(2)).sum::<f64>().sqrt();
     for ((segment, old), new) in before.segments.iter().zip(before.rows()).zip(after.rows()) {
         let moved = norm(&mut old.iter().zip(&new).map(|(old, new)| new - old));

@@ -4,8 +4,8 @@
 
 use std::process::Command;
 
+use super::check::{Check, State};
 use super::trainer::{Trainer, ask, name, parse};
-use super::{Check, State};
 use crate::launch::{Flavour, LaunchError, Launcher};
 
 /// Adds the checks of library, launcher and start.

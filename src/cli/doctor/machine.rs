@@ -6,10 +6,10 @@ use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
 
-use super::Check;
+use super::check::Check;
 use crate::dataset::{self, LABEL_GENERATED, Location};
 use crate::domain::device::Reading;
-use crate::domain::run::DataSource;
+use crate::domain::training::DataSource;
 use crate::domain::units;
 use crate::host;
 use crate::launch::Machine;

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
 
-use super::Check;
+use super::check::Check;
 use crate::launch::{self, LaunchError};
 
 /// Loading CUDA from a cold disk takes a while; longer than this is a hang.

@@ -1,16 +1,19 @@
 //! Ranks as processes that mpirun started: the `mpi` crate (rsmpi) over the MPI library of the machine.
 //!
 //! Never handles MPI's errors itself: MPI's own handler stays in place, which prints the cause and ends the whole job.
-//! That is the right answer here, as no collective can go on without one of its ranks.
+//! That is the right answer here, because no collective can go on without one of its ranks.
 
 mod buckets;
-mod flight;
-mod gpus;
+mod chunks;
+mod gpu_transport;
+mod negotiation;
 mod operation;
+mod request;
+mod stall_inspector;
+mod version;
 mod wait;
-mod watch;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::time::Duration;
 
 use ::mpi::Threading;
@@ -21,78 +24,73 @@ use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Equivalence, Root as _};
 
 use self::buckets::Buckets;
-use self::flight::{Flight, Memory};
-use self::watch::{Wait, Watch};
+use self::chunks::{CACHED, MESSAGE};
+use self::negotiation::Negotiation;
+use self::stall_inspector::Wait;
+pub use self::version::{library_version, standard_version};
 use super::average::average;
-use super::call::{Call, WORDS, mismatch};
+use super::communicator::{Communicator, ReduceOp, Transport};
+use super::compression::Compression;
+use super::error::{CommError, check_root};
 use super::nccl::{Gpu, Nccl};
-use super::{CHUNK, CommError, Communicator, Compression, Limits, ReduceOp, Region, Way, check_root};
+use super::region::Region;
+use super::signature::Signature;
+use super::stall::StallLimits;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
-/// All processes of one mpirun. Finalizes MPI when dropped, which waits for the other ranks to do so too.
+/// All processes of one mpirun. Dropping it finalizes MPI, which waits for the other ranks to do so too.
 ///
-/// MPI is asked for the level "funneled": the process may have threads (libtorch has), and only the thread that
+/// MPI is initialised at the level "funneled": the process may have threads (libtorch has), and only the thread that
 /// connected makes MPI calls. The type is not `Send`, so the compiler keeps that promise.
 ///
-/// # First agree, then move
-/// Each collective begins with an agreement: an allreduce of seven numbers that say what the rank is about to do. It
-/// does three things. It finds ranks that call different collectives, before any data goes astray. It is where a rank
-/// waits for late ones, with tests and sleeps that leave its core to others ([`wait`]), watched by [`watch`]. And once
-/// it is over all ranks are there, so that the data moves at full speed by MPI's blocking call, the fastest that MPI has.
+/// # First negotiate, then move data
+/// Each collective begins with a negotiation: an allreduce of seven numbers that say what the rank is about to do. It does
+/// three things. It finds ranks that call different collectives, before any data goes astray. It is where a rank waits for
+/// late ones, with tests and sleeps that leave its core to others ([`wait`]), watched by the [`stall_inspector`]. And once
+/// it is over all ranks are there, so the data moves at full speed by MPI's blocking call, the fastest that MPI has.
 ///
-/// What it costs is the way of one short message: 4 us, with 2 ranks on 2 busy cores of one host. There an allreduce of
+/// It costs the latency of one short message: 4 us, with 2 ranks on 2 busy cores of one host. There an allreduce of
 /// 4 B, 1 KB and 64 KB takes MPI alone 1.7, 3.4 and 24 us, here 5.8, 7.5 and 33 us with the division (best of many, by
 /// `cargo test --release --no-default-features --features train --test collectives -- --ignored --nocapture`). A step of
-/// training has one such agreement, in its `finish_allreduces`.
+/// training has one negotiation, in its `finish_allreduces`.
 pub struct MpiComm {
     /// Carries data.
     world: SimpleCommunicator,
-    /// Carries agreements. A communicator of its own, as buckets may be on their way on the other.
-    agreements: SimpleCommunicator,
     topology: Topology,
+    negotiation: Negotiation,
     scratch: RefCell<Scratch>,
     buckets: RefCell<Buckets>,
-    watch: RefCell<Watch>,
-    /// The direct way between the ranks' GPUs, where there is one.
+    /// The direct connection between the ranks' GPUs, if there is one.
     gpu: OnceCell<Nccl>,
-    /// Number of agreements so far.
-    number: Cell<u64>,
-    /// Why no collective can be carried out any more: something is on its way that will never arrive.
-    broken: RefCell<Option<CommError>>,
-    /// Last, as fields drop in order: its drop is MPI_Finalize.
+    /// Last, because fields drop in order: its drop is MPI_Finalize.
     _universe: Universe,
 }
 
-/// Elements summed up in one go: short enough that the sum is still in the core's cache when it is copied back, which
-/// makes long sums twice as fast as chunks of 16 MiB, and long enough that the way of a message is little beside it.
-const SUM: usize = 128 << 10;
-
-/// Room for one piece of a sum. The safe interface of rsmpi knows no MPI_IN_PLACE: source and target are two buffers.
+/// Room for one chunk of a sum. The safe interface of rsmpi has no MPI_IN_PLACE: source and target are two buffers.
 #[derive(Default)]
 struct Scratch {
     f32: Vec<f32>,
     f64: Vec<f64>,
 }
 
-/// Awake for so long before a rank sleeps that waits for others.
-const PATIENCE: Duration = Duration::from_micros(100);
-/// And when all are there, and only their data is not: it moves only while ranks are awake.
-const PATIENCE_FOR_DATA: Duration = Duration::from_millis(100);
-/// How long what a rank printed has to get through the launcher before the rank ends the job.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+/// What a rank printed last gets this long to pass through the launcher before the rank ends the job.
+const ABORT_DELAY: Duration = Duration::from_millis(100);
 
 impl MpiComm {
-    /// Initialises MPI and finds out who this process is. Without mpirun it is rank 0 of 1.
+    /// Initialises MPI and finds out which rank this process is. Without mpirun it is rank 0 of 1.
     ///
-    /// `local_rank` comes from MPI_Comm_split_type over processes that can share memory, thus from MPI itself, and not
-    /// from the environment, whose names differ with the launcher.
+    /// `local_rank` comes from MPI_Comm_split_type over processes that can share memory, so from MPI itself, and not
+    /// from the environment, whose names differ between launchers.
     ///
-    /// `on_warning` is called with one line about a rank that has waited for long, by the rank itself.
+    /// `on_warning` is called with one line of text by a rank that has waited for long.
     ///
     /// # Collective
     /// All processes of the job, once, on the main thread, with the same limits. MPI cannot be initialised again after
     /// the drop.
-    pub fn connect(limits: Limits, on_warning: impl Fn(&str) + 'static) -> Result<MpiComm, CommError> {
+    ///
+    /// # Errors
+    /// [`CommError::Init`].
+    pub fn connect(limits: StallLimits, on_warning: impl Fn(&str) + 'static) -> Result<MpiComm, CommError> {
         let (universe, threading) = environment::initialize_with_threading(Threading::Funneled)
             .ok_or(CommError::Init("it is initialised already, or was once before in this process"))?;
         if !environment::is_initialized() {
@@ -111,105 +109,59 @@ impl MpiComm {
             local_size: WorldSize(host.size() as usize),
         };
         Ok(MpiComm {
-            agreements: world.duplicate(),
-            watch: RefCell::new(Watch::new(&world, topology, limits, Box::new(on_warning))),
+            negotiation: Negotiation::new(&world, topology, limits, Box::new(on_warning)),
             world,
             topology,
             scratch: RefCell::default(),
             buckets: RefCell::new(Buckets::new(topology.size.0)),
             gpu: OnceCell::new(),
-            number: Cell::new(0),
-            broken: RefCell::new(None),
             _universe: universe,
         })
     }
 
-    /// Waits until all ranks are about to do the same. After it, all ranks are known to have come so far.
-    ///
-    /// The largest of each number and of its complement, which is the smallest of it: where the two are one, all ranks
-    /// said the same. Sent by MPI_Iallreduce, whose memory is the flight's own: a wait that is given up leaves it be.
-    fn agree(&self, call: Call) -> Result<Wait, CommError> {
-        if let Some(cause) = &*self.broken.borrow() {
-            return Err(cause.clone());
-        }
-        let mut watch = self.watch.borrow_mut();
-        let number = self.number.get() + 1;
-        self.number.set(number);
-        let mut wait = watch.begin(number, call);
-
-        let words = call.words();
-        let mut message = Vec::with_capacity(2 * WORDS + 1);
-        message.extend(words);
-        message.extend(words.map(|word| !word));
-        message.push(watch.is_owed_a_reading().into());
-        let answer = Memory::Own(vec![0; message.len()]);
-        let mut flight = Flight::allreduce(&self.agreements, Memory::Own(message), answer, SystemOperation::max());
-        wait::until(PATIENCE, || flight.is_over(), |waited| watch.look(&mut wait, waited))
-            .map_err(|error| self.give_up(error))?;
-        wait.everyone_came = true;
-
-        let (_, answer) = flight.land();
-        if answer[2 * WORDS] != 0 {
-            watch.read();
-        }
-        match (0..WORDS).all(|at| answer[at] == !answer[WORDS + at]) {
-            true => Ok(wait),
-            false => Err(self.difference(call)),
-        }
-    }
-
-    /// Which ranks called what, where they disagree. All ranks come here together.
-    fn difference(&self, call: Call) -> CommError {
-        let mut all = vec![0u64; WORDS * self.topology.size.0];
-        self.agreements.all_gather_into(&call.words()[..], &mut all[..]);
-        let calls = all.chunks_exact(WORDS).map(|words| Call::from_words([words[0], words[1], words[2]]));
-        let error = mismatch(calls).unwrap_or_else(|| CommError::Mismatch("which ones is not known".into()));
-        let mut buckets = self.buckets.borrow_mut();
-        let stranded = buckets.are_travelling();
-        buckets.abandon();
-        if stranded { self.give_up(error) } else { error }
-    }
-
-    /// Something stays on its way for ever: MPI is not called again, but to abort.
-    fn give_up(&self, cause: CommError) -> CommError {
-        if let Some(gpu) = self.gpu.get() {
-            gpu.abandon();
-        }
-        *self.broken.borrow_mut() = Some(cause.clone());
-        cause
-    }
-
-    /// [`Self::agree`], for a collective of its own: not between the start of buckets and their end.
-    fn enter(&self, call: Call) -> Result<(), CommError> {
-        if self.buckets.borrow().are_started() {
-            return Err(CommError::Mismatch(format!("rank {} {call} before finish_allreduces", self.topology.rank)));
-        }
-        self.agree(call).map(|_| ())
-    }
-
-    /// All ranks are there; waits for their data. What fails on the way is given up.
-    fn arrive(&self, wait: &mut Wait, mut has_arrived: impl FnMut() -> Result<bool, CommError>) -> Result<(), CommError> {
-        let failed = Cell::new(None);
-        let is_over = || {
-            has_arrived().unwrap_or_else(|error| {
-                failed.set(Some(error));
-                true
-            })
+    /// [`Negotiation::agree`]. After a mismatch, buckets in flight will never arrive, and that is a failure for good.
+    fn negotiate(&self, signature: Signature) -> Result<Wait, CommError> {
+        let error = match self.negotiation.agree(signature) {
+            Ok(wait) => return Ok(wait),
+            Err(error) => error,
         };
-        let waited = wait::until(PATIENCE_FOR_DATA, is_over, |waited| self.watch.borrow_mut().look(wait, waited));
-        match failed.take() {
-            Some(error) => Err(self.give_up(error)),
-            None => waited.map_err(|error| self.give_up(error)),
+        let mut buckets = self.buckets.borrow_mut();
+        if self.negotiation.failure().is_some() || buckets.are_in_flight() {
+            buckets.abandon();
+            return Err(self.fail(error));
         }
+        buckets.abandon();
+        Err(error)
     }
 
-    /// Copies the root's buffer to all ranks, in chunks for MPI's counts alone: nothing is copied on the way.
+    /// [`Self::negotiate`], for a collective of its own: not between the start of buckets and their end.
+    fn enter(&self, signature: Signature) -> Result<(), CommError> {
+        if self.buckets.borrow().are_started() {
+            return Err(CommError::Mismatch(format!("rank {} {signature} before finish_allreduces", self.topology.rank)));
+        }
+        self.negotiate(signature).map(|_| ())
+    }
+
+    /// Something will never arrive: no collective can work any more.
+    fn fail(&self, cause: CommError) -> CommError {
+        if let Some(gpu) = self.gpu.get() {
+            gpu.abort();
+        }
+        self.negotiation.fail(cause)
+    }
+
+    /// All ranks are there. Waits for their data.
+    fn wait_for_data(&self, wait: &mut Wait, has_arrived: impl FnMut() -> Result<bool, CommError>) -> Result<(), CommError> {
+        self.negotiation.wait_for_data(wait, has_arrived).map_err(|error| self.fail(error))
+    }
+
+    /// Copies the root's buffer to all ranks. It is cut only because MPI counts in i32: nothing is copied on the way.
     ///
     /// # Collective
-    /// All ranks with equal lengths and the same root, which have been agreed on.
-    fn spread<T: Equivalence>(&self, buffer: &mut [T], root: Rank) {
+    /// All ranks with equal lengths and the same root, which have been negotiated.
+    fn broadcast_chunks<T: Equivalence>(&self, buffer: &mut [T], root: Rank) {
         let root = self.world.process_at_rank(root.0 as i32);
-        buffer.chunks_mut(CHUNK).for_each(|chunk| root.broadcast_into(chunk));
+        buffer.chunks_mut(MESSAGE).for_each(|chunk| root.broadcast_into(chunk));
     }
 }
 
@@ -217,14 +169,14 @@ impl MpiComm {
 ///
 /// The library picks the algorithm by size: recursive doubling for short buffers, a ring for long ones. In each, one
 /// rank adds up an element and the others receive that very sum (or both partners of a pair add the same two numbers),
-/// which is why all ranks end with the same bits. The copy and the division find the chunk in the core's cache.
+/// so all ranks end with the same bits. The copy and the division find the chunk in the core's cache.
 ///
-/// A rank that waits here spins, for no longer than data is on its way: all ranks are there. `mpi_yield_when_idle`
-/// (Open MPI) makes it yield where ranks share a core; that is the launcher's to set, as it knows.
+/// A rank that waits here spins, but only while data is in flight: all ranks are there. `mpi_yield_when_idle` (Open MPI)
+/// makes it yield where ranks share a core. The launcher sets it, because it knows.
 macro_rules! reduce {
     ($comm:expr, $buffer:expr, $op:expr, $float:ident) => {{
         let scratch = &mut $comm.scratch.borrow_mut().$float;
-        for chunk in $buffer.chunks_mut(SUM) {
+        for chunk in $buffer.chunks_mut(CACHED) {
             scratch.resize(chunk.len(), 0.0);
             $comm.world.all_reduce_into(&*chunk, &mut scratch[..], SystemOperation::sum());
             chunk.copy_from_slice(scratch);
@@ -246,61 +198,67 @@ impl Communicator for MpiComm {
     }
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
-        self.enter(Call::Allreduce { length: buffer.len(), op })?;
+        self.enter(Signature::Allreduce { length: buffer.len(), op })?;
         reduce!(self, buffer, op, f32)
     }
 
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
-        self.enter(Call::AllreduceF64 { length: buffer.len(), op })?;
+        self.enter(Signature::AllreduceF64 { length: buffer.len(), op })?;
         reduce!(self, buffer, op, f64)
     }
 
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
         assert_eq!(source.len(), target.len(), "a bucket has one length");
-        if let Some(cause) = &*self.broken.borrow() {
-            return Err(cause.clone());
+        if let Some(cause) = self.negotiation.failure() {
+            return Err(cause);
         }
         self.buckets.borrow_mut().start(&self.world, self.gpu.get(), source, target, compression)
     }
 
-    fn reach_gpu(&self, gpu: Option<Gpu>) -> Result<Option<Way>, CommError> {
-        self.link(gpu)
+    fn connect_gpus(&self, gpu: Option<Gpu>) -> Result<Option<Transport>, CommError> {
+        let (nccl, transport) = gpu_transport::connect(self, gpu)?;
+        if let Some(nccl) = nccl {
+            // Called once, as the callers are told.
+            let _ = self.gpu.set(nccl);
+        }
+        Ok(transport)
     }
 
-    fn reaches_gpu(&self) -> bool {
+    fn is_cuda_aware(&self) -> bool {
         self.gpu.get().is_some()
     }
 
     fn progress(&self) -> Result<(), CommError> {
-        if self.broken.borrow().is_none() {
+        if self.negotiation.failure().is_none() {
             self.buckets.borrow_mut().progress();
         }
         Ok(())
     }
 
     fn allreduces_over(&self) -> usize {
-        self.buckets.borrow().over()
+        self.buckets.borrow().completed()
     }
 
-    /// The agreement travels beside the buckets, which move on whenever it is tested.
+    /// The negotiation goes on beside the buckets, which make progress whenever it is tested.
     fn finish_allreduces(&self) -> Result<(), CommError> {
-        let call = self.buckets.borrow().call();
-        let mut wait = self.agree(call)?;
+        let signature = self.buckets.borrow().signature();
+        let mut wait = self.negotiate(signature)?;
         let mut buckets = self.buckets.borrow_mut();
-        buckets.agree(&self.world, self.gpu.get()).map_err(|error| self.give_up(error))?;
+        buckets.launch_deferred(&self.world, self.gpu.get()).map_err(|error| self.fail(error))?;
         if let Some(gpu) = self.gpu.get() {
-            gpu.hand_over().map_err(|error| self.give_up(error))?;
+            gpu.make_compute_wait().map_err(|error| self.fail(error))?;
         }
-        self.arrive(&mut wait, || match self.gpu.get() {
-            Some(gpu) => Ok(buckets.have_arrived() && gpu.is_in_step()?),
+        // Sync point: the host waits for the other ranks. For the GPU it waits only if that is a whole step behind.
+        self.wait_for_data(&mut wait, || match self.gpu.get() {
+            Some(gpu) => Ok(buckets.have_arrived() && gpu.is_previous_done()?),
             None => Ok(buckets.have_arrived()),
         })
     }
 
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
         check_root(root, self.topology.size)?;
-        self.enter(Call::Broadcast { length: buffer.len(), root })?;
-        self.spread(buffer, root);
+        self.enter(Signature::Broadcast { length: buffer.len(), root })?;
+        self.broadcast_chunks(buffer, root);
         Ok(())
     }
 
@@ -309,25 +267,26 @@ impl Communicator for MpiComm {
             return self.broadcast(region.numbers_mut(), root);
         };
         check_root(root, self.topology.size)?;
-        let mut wait = self.agree(Call::Broadcast { length: region.len(), root })?;
-        gpu.broadcast(region, root).and_then(|()| gpu.hand_over()).map_err(|error| self.give_up(error))?;
-        self.arrive(&mut wait, || gpu.is_idle())
+        let mut wait = self.negotiate(Signature::Broadcast { length: region.len(), root })?;
+        gpu.broadcast(region, root).and_then(|()| gpu.make_compute_wait()).map_err(|error| self.fail(error))?;
+        // Sync point: the host waits for the GPU.
+        self.wait_for_data(&mut wait, || gpu.is_last_done())
     }
 
     /// Two broadcasts: first the length, so that the others can make room, then the bytes.
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {
         check_root(root, self.topology.size)?;
-        self.enter(Call::BroadcastBytes { root })?;
+        self.enter(Signature::BroadcastBytes { root })?;
         let mut length = [bytes.len() as u64];
-        self.spread(&mut length, root);
+        self.broadcast_chunks(&mut length, root);
         bytes.resize(length[0] as usize, 0);
-        self.spread(bytes, root);
+        self.broadcast_chunks(bytes, root);
         Ok(())
     }
 
-    /// Two allgathers: first the lengths, from which every rank works out the same places, then the bytes.
+    /// Two allgathers: first the lengths, from which every rank computes the same displacements, then the bytes.
     fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.enter(Call::Allgather)?;
+        self.enter(Signature::Allgather)?;
         let mut lengths = vec![0u64; self.topology.size.0];
         self.world.all_gather_into(&[bytes.len() as u64], &mut lengths[..]);
         let total = lengths.iter().sum();
@@ -355,43 +314,30 @@ impl Communicator for MpiComm {
             .collect())
     }
 
-    /// The agreement is a barrier: it ends when all ranks have come.
+    /// The negotiation is a barrier: it ends when all ranks have come.
     fn barrier(&self) -> Result<(), CommError> {
-        self.enter(Call::Barrier)
+        self.enter(Signature::Barrier)
     }
 
     /// MPI_Abort: mpirun ends every process of the job, on all hosts, and names this one.
     fn abort(&self, code: i32) -> ! {
-        // MPICH's launcher drops what it has not passed on by then: often the words that say why.
-        std::thread::sleep(LAST_WORDS);
+        // MPICH's launcher drops output that it has not passed on by then: often the lines that say why.
+        std::thread::sleep(ABORT_DELAY);
         self.world.abort(code)
     }
 }
 
 impl Drop for MpiComm {
     /// A rank that panics must not finalize: MPI_Finalize waits for the others, and they wait for this one's next
-    /// collective. So the panic ends the job. And so does leaving while others go on, or with something on its way.
+    /// collective. So the panic ends the job. Leaving while others go on, or with data in flight, ends it as well.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.abort(101);
         }
-        if let Err(error) = self.enter(Call::Leave) {
-            self.watch.borrow().warn(&format!("the job ends here: {error}"));
+        if let Err(error) = self.enter(Signature::Leave) {
+            self.negotiation.warn(&format!("the job ends here: {error}"));
             self.abort(1);
         }
-        self.watch.borrow_mut().settle();
+        self.negotiation.drain();
     }
-}
-
-/// The MPI library in one line, such as `Open MPI v5.0.11, ...`. Needs no mpirun and no initialisation.
-pub fn library_version() -> String {
-    let text = environment::library_version().unwrap_or_default();
-    // MPICH answers with a page; its first line names it.
-    text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("unknown").trim().to_owned()
-}
-
-/// Version of the MPI standard that the library implements, such as `3.1`.
-pub fn standard_version() -> String {
-    let (version, subversion) = environment::version();
-    format!("{version}.{subversion}")
 }

@@ -1,4 +1,4 @@
-//! Operations that MPI has none of its own for: sums of 16-bit floating-point numbers, and the mean of two.
+//! Reductions that MPI lacks: the sum of 16-bit floating-point numbers, and the mean of two float32.
 //!
 //! Never panics: MPI calls these functions.
 
@@ -7,9 +7,9 @@ use std::os::raw::{c_int, c_void};
 use ::mpi::collective::UnsafeUserOperation;
 use ::mpi::ffi::MPI_Datatype;
 
-use super::super::sixteen::Format;
+use crate::comm::compression::Half;
 
-/// One sum per format, and one mean. They live as long as the process, as a sum may be on its way until its end.
+/// One sum per format, and one mean. They live as long as the process, because a sum may be in flight until its end.
 #[derive(Clone, Copy)]
 pub(super) struct Operations {
     fp16: &'static UnsafeUserOperation,
@@ -26,17 +26,17 @@ impl Operations {
         Operations { fp16, bf16, mean }
     }
 
-    /// Of exactly two ranks: whichever way MPI takes, it puts two numbers together once, and so the mean needs no pass of its
-    /// own. Bits are those of the sum, halved.
+    /// The mean over exactly two ranks. Whatever algorithm MPI picks, it combines two numbers once, so the mean needs no pass
+    /// of its own. The bits are those of the sum, halved.
     pub(super) fn mean_of_two(self) -> &'static UnsafeUserOperation {
         self.mean
     }
 
-    /// The sum of numbers in this format, each in one u16.
-    pub(super) fn sum(self, format: Format) -> &'static UnsafeUserOperation {
+    /// The sum of numbers in this format, each one u16.
+    pub(super) fn sum(self, format: Half) -> &'static UnsafeUserOperation {
         match format {
-            Format::Fp16 => self.fp16,
-            Format::Bf16 => self.bf16,
+            Half::Fp16 => self.fp16,
+            Half::Bf16 => self.bf16,
         }
     }
 }
@@ -44,13 +44,13 @@ impl Operations {
 // SAFETY: MPI keeps the contract of an MPI_User_function, as `add` needs it.
 unsafe extern "C" fn add_fp16(other: *mut c_void, sum: *mut c_void, length: *mut c_int, _: *mut MPI_Datatype) {
     // SAFETY: handed on as they came.
-    unsafe { add(Format::Fp16, other, sum, length) }
+    unsafe { add(Half::Fp16, other, sum, length) }
 }
 
 // SAFETY: as above.
 unsafe extern "C" fn add_bf16(other: *mut c_void, sum: *mut c_void, length: *mut c_int, _: *mut MPI_Datatype) {
     // SAFETY: handed on as they came.
-    unsafe { add(Format::Bf16, other, sum, length) }
+    unsafe { add(Half::Bf16, other, sum, length) }
 }
 
 // SAFETY: MPI keeps the contract of an MPI_User_function, as `arrays` needs it.
@@ -61,7 +61,7 @@ unsafe extern "C" fn halve_sum(other: *mut c_void, sum: *mut c_void, length: *mu
 }
 
 // SAFETY: needs two arrays of `length` u16 that do not overlap, which is what MPI gives an operation on MPI_UINT16_T.
-unsafe fn add(format: Format, other: *mut c_void, sum: *mut c_void, length: *mut c_int) {
+unsafe fn add(format: Half, other: *mut c_void, sum: *mut c_void, length: *mut c_int) {
     // SAFETY: the caller's promise.
     let (other, sum) = unsafe { arrays(other, sum, length) };
     format.add(other, sum);

@@ -1,22 +1,25 @@
 //! Waiting for MPI without burning the core that another rank needs.
 //!
-//! Never blocks inside MPI, whose own waiting spins: a waiting rank then takes a core from one that computes.
+//! Never blocks inside MPI, which spins while it waits: a waiting rank would take a core from one that computes.
 
 use std::time::{Duration, Instant};
 
-/// Tests before the first look at the clock: a message between processes that are both awake takes a few.
+/// Tests before the first look at the clock. A message between two processes that are awake takes a few.
 const TESTS: usize = 200;
 /// Sleeps grow with the time that was waited so far, so that sleeping too long adds at most a twentieth to a wait.
 const SHARE: u32 = 20;
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_millis(1);
 
-/// Returns when `is_over`: tests at once, then between yields for as long as `patience`, then between sleeps.
+/// Returns when `is_over`. It tests at once, then spins with yields for as long as `spin`, then tests between sleeps.
 ///
-/// `patience` is for what is sure to come soon; whatever moves between the ranks then moves at full speed.
-/// Before each sleep, `meanwhile` is told how long it has been; its error ends the wait.
+/// `spin` is for what is sure to come soon: data moves at full speed while ranks are awake. Before each sleep, `meanwhile`
+/// gets the time waited so far; its error ends the wait.
+///
+/// # Errors
+/// What `meanwhile` says.
 pub(super) fn until<E>(
-    patience: Duration,
+    spin: Duration,
     mut is_over: impl FnMut() -> bool,
     mut meanwhile: impl FnMut(Duration) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -26,7 +29,7 @@ pub(super) fn until<E>(
     let start = Instant::now();
     while !is_over() {
         let waited = start.elapsed();
-        if waited < patience {
+        if waited < spin {
             std::thread::yield_now();
         } else {
             meanwhile(waited)?;

@@ -4,27 +4,29 @@
 
 use std::collections::BTreeSet;
 
-use super::super::evidence::{Attempt, Process};
-use super::{Objection, unclear};
+use super::verdict::{Objection, unclear};
 use crate::domain::event::{ConfigReport, TopologyReport};
-use crate::domain::run::RunSpec;
+use crate::domain::history::{Attempt, Process};
+use crate::domain::job::TrainingJob;
 
 /// Names in one list before it is cut short.
 const NAMES: usize = 4;
 
 pub struct Group<'a> {
-    pub spec: &'a RunSpec,
+    pub spec: &'a TrainingJob,
     pub attempt: &'a Attempt,
+    /// Ranks that this attempt started.
+    pub np: usize,
 }
 
 impl<'a> Group<'a> {
     pub fn np(&self) -> usize {
-        self.spec.np
+        self.np
     }
 
     /// What `pick` finds in each process, by process; unclear, naming who lacks it, if one has none.
     pub fn all<T>(&self, what: &str, pick: impl Fn(&'a Process) -> Option<T>) -> Result<Vec<T>, Objection> {
-        let mut found = Vec::with_capacity(self.np());
+        let mut found = Vec::new();
         for process in 0..self.np() {
             match self.attempt.processes.get(&process).and_then(&pick) {
                 Some(value) => found.push(value),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::group::{Group, because_strangers};
-use super::{Finding, failed, unclear};
+use super::verdict::{Finding, failed, unclear};
 use crate::domain::event::TopologyReport;
 
 /// Ranks 0 to np - 1, each with a GPU or cores of its own, as far as there are enough.
@@ -45,7 +45,7 @@ pub fn init_and_pin(group: &Group) -> Finding {
 }
 
 /// Nothing is shared by more ranks than it must be.
-fn pinned(group: &Group, places: &[&TopologyReport], processes: &[usize]) -> Result<(), super::Objection> {
+fn pinned(group: &Group, places: &[&TopologyReport], processes: &[usize]) -> Result<(), super::verdict::Objection> {
     let mut users: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for &process in processes {
         for item in items(places[process]) {

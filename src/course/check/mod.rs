@@ -6,65 +6,15 @@ mod group;
 mod identity;
 mod rate;
 mod together;
+mod verdict;
 mod work;
 
-use serde::Serialize;
-
-use super::evidence::{Attempt, Evidence};
+use super::evidence::Evidence;
+use crate::domain::history::Attempt;
 use crate::domain::step::Step;
 use group::Group;
-
-/// What a run shows of one step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
-    #[serde(serialize_with = "number")]
-    pub step: Step,
-    pub outcome: Outcome,
-    /// One sentence that names ranks and numbers; of a failure also the remedy.
-    pub evidence: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Passed,
-    Failed,
-    /// Too short, of one rank, not finished, or without what the step is about.
-    CannotTell,
-}
-
-impl Outcome {
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Passed => "passed",
-            Outcome::Failed => "failed",
-            Outcome::CannotTell => "cannot tell",
-        }
-    }
-}
-
-fn number<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(step.number() as u64)
-}
-
-/// Why a check did not pass.
-enum Objection {
-    Failed(String),
-    Unclear(String),
-}
-
-/// Evidence of a pass, or the first objection to it.
-type Finding = Result<String, Objection>;
-
-/// For `return`: what is wrong and what to do.
-fn failed<T>(what: impl Into<String>) -> Result<T, Objection> {
-    Err(Objection::Failed(what.into()))
-}
-
-/// For `return`: why nothing can be said.
-fn unclear<T>(why: impl Into<String>) -> Result<T, Objection> {
-    Err(Objection::Unclear(why.into()))
-}
+use verdict::Objection;
+pub use verdict::{Outcome, Verdict};
 
 /// The verdicts on all ten steps, in their order.
 pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
@@ -74,17 +24,22 @@ pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
 /// The verdict on one step. Of several attempts a failed one decides, then one that passed.
 pub fn check(evidence: &Evidence, step: Step) -> Verdict {
     let verdict = |(outcome, evidence)| Verdict { step, outcome, evidence };
-    if evidence.spec.np < 2 && step != Step::NovoGrad {
+    if evidence.spec.resources.np < 2 && step != Step::NovoGrad {
         return verdict((Outcome::CannotTell, "one rank has nobody to differ from: run with np 2 or more".into()));
     }
-    let judged: Vec<_> = evidence.attempts.iter().map(|attempt| judge(evidence, attempt, step)).collect();
+    let judged: Vec<_> = evidence
+        .attempts
+        .iter()
+        .enumerate()
+        .map(|(place, attempt)| judge(evidence, attempt, evidence.np_of(place), step))
+        .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();
     let decides = of(Outcome::Failed).or_else(|| of(Outcome::Passed)).or_else(|| of(Outcome::CannotTell));
     verdict(decides.unwrap_or((Outcome::CannotTell, "no rank has reported yet".into())))
 }
 
-fn judge(evidence: &Evidence, attempt: &Attempt, step: Step) -> (Outcome, String) {
-    let group = Group { spec: &evidence.spec, attempt };
+fn judge(evidence: &Evidence, attempt: &Attempt, np: usize, step: Step) -> (Outcome, String) {
+    let group = Group { spec: &evidence.spec, attempt, np };
     let found = match step {
         Step::InitAndPin => identity::init_and_pin(&group),
         Step::VerboseOnRoot => identity::verbose_on_root(&group, evidence.printed.as_ref()),

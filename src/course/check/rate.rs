@@ -2,9 +2,9 @@
 //!
 //! Never believes what a run says it is going to do: only rates that were applied count.
 
-use super::super::evidence::Step;
 use super::group::Group;
-use super::{Finding, Objection, failed, unclear};
+use super::verdict::{Finding, Objection, failed, unclear};
+use crate::domain::history::TrainingStep;
 use crate::domain::schedule::{LearningRateSchedule, steps_per_epoch};
 
 /// Rates are equal to six digits.
@@ -44,7 +44,7 @@ pub fn scaled(group: &Group) -> Finding {
     if fits.iter().any(|other| other.scaled != shape.scaled) {
         return unclear("the run is too short to tell how its rate came about");
     }
-    let (base, np) = (group.spec.base_lr, group.np());
+    let (base, np) = (group.spec.workload.base_lr, group.np());
     let said = match shape.scaled {
         1.0 => {
             return Ok(format!(
@@ -69,7 +69,7 @@ pub fn scaled(group: &Group) -> Finding {
 /// Step 9: the rate climbs from a single rank's to the full one, batch by batch.
 pub fn warmed_up(group: &Group) -> Finding {
     let rates = Rates::of(group)?;
-    let wanted = group.spec.warmup_epochs;
+    let wanted = group.spec.workload.warmup_epochs;
     if wanted <= 0.0 {
         return unclear("the run asks for 0 warmup epochs: leave --warmup-epochs out, or give it more");
     }
@@ -109,7 +109,7 @@ pub fn warmed_up(group: &Group) -> Finding {
 /// The rates of a run, equal on all ranks.
 struct Rates<'a> {
     group: &'a Group<'a>,
-    steps: &'a [Step],
+    steps: &'a [TrainingStep],
     steps_per_epoch: usize,
     /// Batches of an epoch that is not shared out.
     undivided: usize,
@@ -150,7 +150,7 @@ impl<'a> Rates<'a> {
 
     /// Shapes that explain every step, likely ones first.
     fn fits(&self) -> Vec<Shape> {
-        let asked = self.group.spec.warmup_epochs;
+        let asked = self.group.spec.workload.warmup_epochs;
         let ramps = [
             Ramp::Right,
             Ramp::None,
@@ -168,9 +168,9 @@ impl<'a> Rates<'a> {
     /// The rate of one step, with epoch and batch counted from 0, if it came about like this.
     fn rate(&self, shape: Shape, epoch: usize, batch: usize) -> f64 {
         let (spec, size) = (self.group.spec, self.group.np());
-        let asked = spec.warmup_epochs.max(0.0);
+        let asked = spec.workload.warmup_epochs.max(0.0);
         let schedule = LearningRateSchedule {
-            initial_lr: spec.base_lr * (size as f64).powf(shape.scaled),
+            initial_lr: spec.workload.base_lr * (size as f64).powf(shape.scaled),
             size,
             warmup_epochs: match shape.ramp {
                 Ramp::None => 0.0,
@@ -185,7 +185,7 @@ impl<'a> Rates<'a> {
             (Ramp::FromZero, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
             (Ramp::FromZero, ..) if is_warming => schedule.lr(epoch, batch - 1),
             (Ramp::ByEpoch, ..) if is_warming => schedule.lr(epoch, self.steps_per_epoch.max(1) - 1),
-            (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.base_lr,
+            (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.workload.base_lr,
             _ => schedule.lr(epoch, batch),
         }
     }
@@ -193,7 +193,7 @@ impl<'a> Rates<'a> {
     /// The first step that is not as the formula has it.
     fn nothing_fits(&self) -> Finding {
         let ramp = if self.is_warming { Ramp::Right } else { Ramp::None };
-        let wanted = |step: &Step| self.rate(Shape { scaled: 1.0, ramp }, step.epoch, step.batch);
+        let wanted = |step: &TrainingStep| self.rate(Shape { scaled: 1.0, ramp }, step.epoch, step.batch);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
             None => unclear("the run is too short to tell how its rate came about"),
             Some(step) => failed(format!(
@@ -208,7 +208,7 @@ impl<'a> Rates<'a> {
 }
 
 /// What the steps of the longest epoch come to, for the last one may be going on.
-fn trained_per_epoch(steps: &[Step]) -> usize {
+fn trained_per_epoch(steps: &[TrainingStep]) -> usize {
     steps.iter().map(|step| step.batch + 1).max().unwrap_or(0)
 }
 

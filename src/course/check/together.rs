@@ -3,7 +3,7 @@
 //! Never compares numbers that a digest stands for: equal digests are equal bits.
 
 use super::group::{Group, because_strangers, short};
-use super::{Finding, Objection, failed, unclear};
+use super::verdict::{Finding, Objection, failed, unclear};
 use crate::domain::event::{DigestMoment, EpochReport, Metrics};
 
 /// Relative difference that a mean taken in another order may have.

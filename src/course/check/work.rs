@@ -3,7 +3,7 @@
 //! Never opens a checkpoint: who wrote and read is in the events.
 
 use super::group::{Group, because_strangers};
-use super::{Finding, Objection, failed, unclear};
+use super::verdict::{Finding, Objection, failed, unclear};
 use crate::domain::event::CheckpointAction;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};
 use crate::domain::units;
@@ -70,7 +70,7 @@ fn validated(group: &Group) -> Result<(), Objection> {
     let np = group.np();
     let tested = group.attempt.processes.values().filter_map(|process| process.test).map(|test| test.images).max();
     let Some(tested) = tested else { return Ok(()) };
-    let images = group.spec.validation_images.map_or(tested, |limit| limit.min(tested));
+    let images = group.spec.workload.validation_images.map_or(tested, |limit| limit.min(tested));
     let batch_size = configs[group.root()].local_batch_size;
     let whole = validation_steps(images, batch_size, None);
     let wanted = validation_steps(images, batch_size, Some(np));
@@ -93,7 +93,7 @@ fn validated(group: &Group) -> Result<(), Objection> {
 
 /// Step 7: the root alone writes and looks for checkpoints, and all go on from the same epoch.
 pub fn checkpoint_on_root(group: &Group) -> Finding {
-    if !group.spec.checkpointing {
+    if !group.spec.workload.checkpointing {
         return unclear("the run keeps no checkpoints: run it with --checkpointing");
     }
     let configs = group.configs()?;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Contrast;
+use super::fact::Contrast;
 use super::side::{Pair, Side, alike, distinct, list, named};
 use crate::domain::event::TopologyReport;
 

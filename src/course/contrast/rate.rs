@@ -2,20 +2,20 @@
 //!
 //! Never believes what a run says it is going to do.
 
-use super::super::evidence::Step;
-use super::Contrast;
+use super::fact::Contrast;
 use super::side::{Pair, Side, list, rate, small};
 use super::work::losses;
+use crate::domain::history::TrainingStep;
 
 /// The steps of the root.
-fn steps<'a>(side: &Side<'a>) -> &'a [Step] {
+fn steps<'a>(side: &Side<'a>) -> &'a [TrainingStep] {
     side.root().map(|root| root.steps.as_slice()).unwrap_or_default()
 }
 
 /// The rate of the last batch of every epoch.
 fn ends(side: &Side) -> Vec<f64> {
     let steps = steps(side);
-    let last = |(index, step): (usize, &Step)| steps.get(index + 1).is_none_or(|next| next.epoch != step.epoch);
+    let last = |(index, step): (usize, &TrainingStep)| steps.get(index + 1).is_none_or(|next| next.epoch != step.epoch);
     steps.iter().enumerate().filter(|(index, step)| last((*index, step))).map(|(_, step)| step.lr).collect()
 }
 
@@ -58,7 +58,7 @@ pub fn warmed_up(pair: &[Side; 2], found: &mut Contrast) {
         && first.lr < last.lr
     {
         let until = match last.lr < full * (1.0 - 1e-6) {
-            true => format!("; the full rate comes at the end of epoch {}", pair[1].evidence.spec.warmup_epochs),
+            true => format!("; the full rate comes at the end of epoch {}", pair[1].evidence.spec.workload.warmup_epochs),
             false => ", the full rate".into(),
         };
         found.say(format!(

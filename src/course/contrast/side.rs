@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::evidence::{Attempt, Evidence, Process};
+use super::super::evidence::Evidence;
 use crate::domain::event::{ConfigReport, DigestMoment, EpochReport, TopologyReport};
+use crate::domain::history::{Attempt, Process};
 
 /// Names in one list before it is cut short.
 const NAMES: usize = 4;

@@ -2,9 +2,10 @@
 //!
 //! Never says that numbers are equal because a sample is: digests say that.
 
-use super::Contrast;
+use super::fact::Contrast;
 use super::side::{Pair, Side, alike, distinct, list, small};
 use crate::domain::event::DigestMoment;
+use crate::domain::phase::Phase;
 
 pub fn gradients(pair: &[Side; 2], found: &mut Contrast) {
     let applied = pair.each(|side| side.first_digests(DigestMoment::FirstGradients));
@@ -71,7 +72,7 @@ fn one_number(pair: &[Side; 2], found: &mut Contrast) {
 fn waited(side: &Side) -> Option<f64> {
     let reports = || side.processes().flat_map(|(_, process)| &process.epochs);
     (reports().count() > 0)
-        .then(|| reports().map(|report| report.phases.allreduce_exposed).sum::<f64>() / side.np().max(1) as f64)
+        .then(|| reports().map(|report| report.phases[Phase::AllreduceExposed]).sum::<f64>() / side.np().max(1) as f64)
 }
 
 pub fn weights(pair: &[Side; 2], found: &mut Contrast) {

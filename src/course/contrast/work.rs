@@ -2,9 +2,10 @@
 //!
 //! Never opens a checkpoint.
 
-use super::Contrast;
+use super::fact::Contrast;
 use super::side::{Pair, Side, list, named, small};
 use crate::domain::event::{CheckpointAction, DigestMoment};
+use crate::domain::phase::Phase;
 use crate::domain::units;
 
 pub fn fewer_steps(pair: &[Side; 2], found: &mut Contrast) {
@@ -20,7 +21,7 @@ pub fn fewer_steps(pair: &[Side; 2], found: &mut Contrast) {
     let rates = pair.each(|side| {
         side.reports(1)
             .iter()
-            .map(|report| report.images as f64 / report.phases.training)
+            .map(|report| report.images as f64 / report.phases[Phase::Training])
             .filter(|rate| rate.is_finite())
             .sum::<f64>()
     });

@@ -1,15 +1,12 @@
 //! The runs of a report, and what more ranks gained: runs of the same work against the one with the fewest ranks.
 //!
-//! Never compares what is not comparable: another model or other images, or ranks that do not share work and gradients.
+//! Never compares what is not comparable: `runs` has the law.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Private, RunRow};
-use crate::domain::run::RunSpec;
-use crate::domain::speedup::compare;
-use crate::domain::step::Step;
+use super::private::Private;
 use crate::domain::units;
-use crate::runs::{RunId, RunSummary};
+use crate::runs::{RunId, RunSummary, gained, work};
 
 /// Speed-up over ranks, for the work that was tried with the most numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +28,32 @@ pub struct Bar {
     pub ideal: f64,
 }
 
+/// One run of the report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    pub run: RunId,
+    pub name: Option<String>,
+    pub date: String,
+    pub state: String,
+    pub np: usize,
+    /// Such as 1-4.
+    pub steps: String,
+    pub model: String,
+    pub images: String,
+    /// Trained, and asked for.
+    pub epochs: usize,
+    pub epochs_asked: usize,
+    pub images_per_sec: Option<f64>,
+    /// Against the run with the fewest ranks of the same work; only where ranks share work and gradients.
+    pub baseline: Option<RunId>,
+    pub speedup: Option<f64>,
+    pub scaling_efficiency: Option<f64>,
+    /// Of the final test, else of the last validation.
+    pub accuracy: Option<f64>,
+    pub training_seconds: Option<f64>,
+    pub seconds_to_target: Option<f64>,
+}
+
 /// Rows of all runs that can be read, and the chart if there are two numbers of ranks to compare.
 pub fn run_rows(runs: &[RunSummary], private: &Private) -> (Vec<RunRow>, Option<Chart>) {
     let rows = runs.iter().filter_map(|run| row(run, runs, private)).collect();
@@ -40,26 +63,10 @@ pub fn run_rows(runs: &[RunSummary], private: &Private) -> (Vec<RunRow>, Option<
     (rows, best)
 }
 
-/// Ranks that share neither work nor gradients are several trainings, however many images they count.
-fn is_parallel(spec: &RunSpec) -> bool {
-    let shared = [Step::DistributedOptimizer, Step::FewerSteps];
-    spec.np == 1 || shared.iter().all(|step| spec.steps.is_effective(*step))
-}
-
-/// What must be the same for throughput to be comparable.
-fn work(run: &RunSummary) -> Option<String> {
-    let record = run.record.as_ref().filter(|record| is_parallel(&record.spec))?;
-    let spec = &record.spec;
-    let images = spec.train_images.map_or("all".to_owned(), |images| images.to_string());
-    let flags = spec.trainer_flags.join(" ");
-    let flags = if flags.is_empty() { flags } else { format!(", {flags}") };
-    Some(format!("{}, {images} images of {}, batch {} a rank{flags}", spec.model, record.data_label, spec.batch_size))
-}
-
 /// Runs of the same work that have trained an epoch.
 fn alike<'a>(run: &RunSummary, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
-    let Some(wanted) = work(run) else { return Vec::new() };
-    let is_alike = |other: &&RunSummary| other.figures.images_per_sec.is_some() && work(other).as_ref() == Some(&wanted);
+    let Ok(wanted) = work(run) else { return Vec::new() };
+    let is_alike = |other: &&RunSummary| other.figures.images_per_sec.is_some() && work(other).as_ref() == Ok(&wanted);
     runs.iter().filter(is_alike).collect()
 }
 
@@ -70,15 +77,15 @@ fn baseline<'a>(alike: &[&'a RunSummary]) -> Option<&'a RunSummary> {
 
 fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRow> {
     let record = run.record.as_ref()?;
-    let spec = &record.spec;
+    let spec = record.training()?;
     let baseline = run.figures.images_per_sec.and_then(|_| baseline(&alike(run, runs)));
-    let gained = baseline.map(|baseline| compare(&run.figures, &baseline.figures)).unwrap_or_default();
+    let gained = baseline.and_then(|baseline| gained(run, baseline).ok()).unwrap_or_default();
     Some(RunRow {
         run: run.id,
         name: record.name.as_deref().map(|name| private.clean(name)),
         date: units::date(record.created_s),
         state: run.status.state.name().to_owned(),
-        np: spec.np,
+        np: record.np(),
         steps: spec.steps.to_string(),
         model: spec.model.to_string(),
         images: record.data_label.clone(),
@@ -100,7 +107,7 @@ fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {
     let mut bars: Vec<Bar> = Vec::new();
     for run in alike.iter().rev() {
         let np = run.figures.np;
-        let gained = compare(&run.figures, &baseline.figures).speedup;
+        let gained = gained(run, baseline).ok().and_then(|gained| gained.speedup);
         if let (Some(images_per_sec), Some(speedup)) = (run.figures.images_per_sec, gained)
             && !bars.iter().any(|bar| bar.np == np)
         {
@@ -108,5 +115,22 @@ fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {
         }
     }
     bars.sort_by_key(|bar| bar.np);
-    (bars.len() > 1).then_some(Chart { work: work(run)?, baseline: baseline.id, bars })
+    (bars.len() > 1).then_some(Chart { work: work(run).ok()?.to_string(), baseline: baseline.id, bars })
 }
+
+/// Figures as both kinds of table show them, a dash where there is none.
+pub fn figures(row: &RunRow) -> [String; 6] {
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+    let is_baseline = row.baseline == Some(row.run);
+    [
+        or_dash(row.images_per_sec.map(units::rate)),
+        if is_baseline { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) },
+        or_dash(row.scaling_efficiency.filter(|_| !is_baseline).map(units::percent)),
+        or_dash(row.accuracy.map(|accuracy| format!("{accuracy:.4}"))),
+        or_dash(row.training_seconds.map(units::seconds)),
+        or_dash(row.seconds_to_target.map(units::seconds)),
+    ]
+}
+
+/// What they are called.
+pub const FIGURES: [&str; 6] = ["images/s", "speed-up", "efficiency", "accuracy", "training", "to target"];

@@ -2,7 +2,8 @@
 //!
 //! Never holds a script or a link to another place, and never text that is not escaped.
 
-use super::{Chart, FIGURES, Report, figures, machine_lines};
+use super::chart::{Chart, FIGURES, figures};
+use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
 const STYLE: &str = include_str!("report.css");

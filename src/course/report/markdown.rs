@@ -2,7 +2,8 @@
 //!
 //! Never decides what is in it.
 
-use super::{FIGURES, Report, figures, machine_lines};
+use super::chart::{Chart, FIGURES, figures};
+use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
 /// Characters of the bar for the best speed-up.
@@ -11,8 +12,19 @@ const BAR: f64 = 40.0;
 pub fn render(report: &Report) -> String {
     let whose = report.learner.as_deref().map(|name| format!(" of {}", markup::markdown(name))).unwrap_or_default();
     let mut text = format!("# Lab report{whose}\n\n{}: {}.\n\n", report.date, report.summary());
-    text += "## Steps\n\n";
-    let steps = report.steps.iter().map(|row| {
+    text += &format!("## Steps\n\n{}", steps(report));
+    text += &format!("\n## Predictions\n\n{}", predictions(report));
+    text += &format!("\n## Runs\n\n{}", runs(report));
+    text += &format!("\n## Speed-up\n\n{}", report.speedup.as_ref().map_or_else(nothing_to_compare, speedup));
+    text += "\n## Machine\n\n";
+    for (name, value) in machine_lines(&report.machine) {
+        text += &format!("- {name}: {}\n", markup::markdown(&value));
+    }
+    text + &format!("\nMade by hvd-lab {}.\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn steps(report: &Report) -> String {
+    let rows = report.steps.iter().map(|row| {
         vec![
             format!("{} {}", row.step, row.title),
             if row.is_done { "done" } else { "open" }.to_owned(),
@@ -22,63 +34,60 @@ pub fn render(report: &Report) -> String {
             row.failed_runs.to_string(),
         ]
     });
-    text += &markup::table(&["step", "", "run", "date", "evidence", "failed runs"], steps);
-    text += "\n## Predictions\n\n";
-    match report.predictions.is_empty() {
-        true => text += "None.\n",
-        false => {
-            let rows = report
-                .predictions
-                .iter()
-                .map(|row| vec![format!("{} {}", row.lesson, row.title), row.outcome.clone(), row.answers.join("; then ")]);
-            text += &markup::table(&["lesson", "", "predicted"], rows);
-        }
+    markup::table(&["step", "", "run", "date", "evidence", "failed runs"], rows)
+}
+
+fn predictions(report: &Report) -> String {
+    if report.predictions.is_empty() {
+        return "None.\n".to_owned();
     }
-    text += "\n## Runs\n\n";
-    match report.runs.is_empty() {
-        true => text += "None.\n",
-        false => {
-            let rows = report.runs.iter().map(|row| {
-                let mut cells = vec![
-                    row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run)),
-                    row.state.clone(),
-                    row.np.to_string(),
-                    row.steps.clone(),
-                    format!("{}/{}", row.epochs, row.epochs_asked),
-                    row.model.clone(),
-                    row.images.clone(),
-                ];
-                cells.extend(figures(row));
-                cells
-            });
-            let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
-            text += &markup::table(&heading, rows);
-        }
+    let rows = report
+        .predictions
+        .iter()
+        .map(|row| vec![format!("{} {}", row.lesson, row.title), row.outcome.clone(), row.answers.join("; then ")]);
+    markup::table(&["lesson", "", "predicted"], rows)
+}
+
+fn runs(report: &Report) -> String {
+    if report.runs.is_empty() {
+        return "None.\n".to_owned();
     }
-    text += "\n## Speed-up\n\n";
-    match &report.speedup {
-        None => text += "Nothing to compare yet: run the same work with another number of ranks.\n",
-        Some(chart) => {
-            text += &format!("Against run {}: {}.\n\n```text\n", chart.baseline, chart.work.replace('`', "'"));
-            let most = chart.bars.iter().map(|bar| bar.speedup.max(bar.ideal)).fold(1.0, f64::max);
-            for bar in &chart.bars {
-                let [done, ideal] = [bar.speedup, bar.ideal].map(|times| (times / most * BAR).round() as usize);
-                text += &format!(
-                    "np {:>3} {:<width$} {:.2}x of {:.0}x, {} images/s\n",
-                    bar.np,
-                    format!("{}{}", "#".repeat(done), "-".repeat(ideal.saturating_sub(done))),
-                    bar.speedup,
-                    bar.ideal,
-                    units::rate(bar.images_per_sec),
-                    width = BAR as usize,
-                );
-            }
-            text += "```\n\n`#` measured, `-` what is missing to the ideal.\n";
-        }
+    let rows = report.runs.iter().map(|row| {
+        let mut cells = vec![
+            row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run)),
+            row.state.clone(),
+            row.np.to_string(),
+            row.steps.clone(),
+            format!("{}/{}", row.epochs, row.epochs_asked),
+            row.model.clone(),
+            row.images.clone(),
+        ];
+        cells.extend(figures(row));
+        cells
+    });
+    let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
+    markup::table(&heading, rows)
+}
+
+fn nothing_to_compare() -> String {
+    "Nothing to compare yet: run the same work with another number of ranks.\n".to_owned()
+}
+
+/// Bars of text, one for each number of ranks.
+fn speedup(chart: &Chart) -> String {
+    let mut text = format!("Against run {}: {}.\n\n```text\n", chart.baseline, chart.work.replace('`', "'"));
+    let most = chart.bars.iter().map(|bar| bar.speedup.max(bar.ideal)).fold(1.0, f64::max);
+    for bar in &chart.bars {
+        let [done, ideal] = [bar.speedup, bar.ideal].map(|times| (times / most * BAR).round() as usize);
+        text += &format!(
+            "np {:>3} {:<width$} {:.2}x of {:.0}x, {} images/s\n",
+            bar.np,
+            format!("{}{}", "#".repeat(done), "-".repeat(ideal.saturating_sub(done))),
+            bar.speedup,
+            bar.ideal,
+            units::rate(bar.images_per_sec),
+            width = BAR as usize,
+        );
     }
-    text += "\n## Machine\n\n";
-    for (name, value) in machine_lines(&report.machine) {
-        text += &format!("- {name}: {}\n", markup::markdown(&value));
-    }
-    text + &format!("\nMade by hvd-lab {}.\n", env!("CARGO_PKG_VERSION"))
+    text + "```\n\n`#` measured, `-` what is missing to the ideal.\n"
 }

@@ -3,109 +3,21 @@
 //! Never holds code, nor a path or host name that nobody asked for, and never reads a clock or a file.
 
 mod chart;
+mod content;
 mod html;
 mod markdown;
 mod private;
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
 
 use super::{Answer, Answered, Catalog, Done, Prediction, Progress, Tried, tries_in_words};
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::runs::{RunId, RunSummary};
-pub use chart::{Bar, Chart};
+pub use chart::{Bar, Chart, RunRow};
+pub use content::{MachineRow, PredictionRow, Report, StepRow};
 pub use private::Private;
 
 /// Raised when a field changes its meaning.
 const VERSION: u32 = 1;
-
-/// The whole report; as JSON these are its fields. Times are Unix seconds, dates the same as people read them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// Version of this format: 1.
-    pub report: u32,
-    /// Whose it is, as they named themselves.
-    pub learner: Option<String>,
-    pub time_s: f64,
-    pub date: String,
-    /// All ten, in their order.
-    pub steps: Vec<StepRow>,
-    /// Of lessons with a prediction, in their order.
-    pub predictions: Vec<PredictionRow>,
-    /// Oldest first.
-    pub runs: Vec<RunRow>,
-    /// What more ranks gained, where runs can be compared.
-    pub speedup: Option<Chart>,
-    pub machine: MachineRow,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StepRow {
-    pub step: usize,
-    pub title: String,
-    pub is_done: bool,
-    /// The run that showed it, when, and what it showed; of a step not done the last failed one, if any.
-    pub run: Option<RunId>,
-    pub time_s: Option<f64>,
-    pub date: Option<String>,
-    pub evidence: Option<String>,
-    /// Runs that had the step on and failed its check.
-    pub failed_runs: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PredictionRow {
-    pub lesson: usize,
-    pub title: String,
-    /// What was predicted, in the order of the tries.
-    pub answers: Vec<String>,
-    pub tries: usize,
-    /// Counted from 1.
-    pub right_at_try: Option<usize>,
-    /// The same in words.
-    pub outcome: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunRow {
-    pub run: RunId,
-    pub name: Option<String>,
-    pub date: String,
-    pub state: String,
-    pub np: usize,
-    /// Such as 1-4.
-    pub steps: String,
-    pub model: String,
-    pub images: String,
-    /// Trained, and asked for.
-    pub epochs: usize,
-    pub epochs_asked: usize,
-    pub images_per_sec: Option<f64>,
-    /// Against the run with the fewest ranks of the same work; only where ranks share work and gradients.
-    pub baseline: Option<RunId>,
-    pub speedup: Option<f64>,
-    pub scaling_efficiency: Option<f64>,
-    /// Of the final test, else of the last validation.
-    pub accuracy: Option<f64>,
-    pub training_seconds: Option<f64>,
-    pub seconds_to_target: Option<f64>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineRow {
-    /// Only if asked for.
-    pub host: Option<String>,
-    /// Logical cores that the lab may use, and physical ones.
-    pub cores: usize,
-    pub physical_cores: usize,
-    pub memory_bytes: u64,
-    /// Names, or why there are none.
-    pub gpus: Vec<String>,
-    pub no_gpus: Option<String>,
-    pub versions: Vec<String>,
-}
 
 /// Everything that a report is made of.
 pub struct Sources<'a> {
@@ -142,10 +54,6 @@ impl Report {
         }
     }
 
-    pub fn done(&self) -> usize {
-        self.steps.iter().filter(|row| row.is_done).count()
-    }
-
     /// For people, as plain text too.
     pub fn to_markdown(&self) -> String {
         markdown::render(self)
@@ -176,17 +84,6 @@ impl Report {
             }
         }
         progress
-    }
-
-    /// `7 of 10 steps done`, and how often a prediction was right at once.
-    pub fn summary(&self) -> String {
-        let right = self.predictions.iter().filter(|row| row.right_at_try == Some(1)).count();
-        let predictions = match self.predictions.len() {
-            0 => "no predictions".to_owned(),
-            all => format!("{right} of {all} predictions right at once"),
-        };
-        let runs = units::counted(self.runs.len(), "run");
-        format!("{} of {} steps done, {predictions}, {runs}", self.done(), self.steps.len())
     }
 }
 
@@ -224,36 +121,4 @@ fn prediction_row(number: usize, tries: &[Answered], lessons: &Catalog) -> Predi
         right_at_try: tries.iter().position(|answered| answered.is_right).map(|index| index + 1),
         outcome: tries_in_words(tries),
     }
-}
-
-/// Figures as both kinds of table show them, a dash where there is none.
-fn figures(row: &RunRow) -> [String; 6] {
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
-    let is_baseline = row.baseline == Some(row.run);
-    [
-        or_dash(row.images_per_sec.map(units::rate)),
-        if is_baseline { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) },
-        or_dash(row.scaling_efficiency.filter(|_| !is_baseline).map(units::percent)),
-        or_dash(row.accuracy.map(|accuracy| format!("{accuracy:.4}"))),
-        or_dash(row.training_seconds.map(units::seconds)),
-        or_dash(row.seconds_to_target.map(units::seconds)),
-    ]
-}
-
-const FIGURES: [&str; 6] = ["images/s", "speed-up", "efficiency", "accuracy", "training", "to target"];
-
-/// Name and value of each line about the machine.
-fn machine_lines(machine: &MachineRow) -> Vec<(&'static str, String)> {
-    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
-    machine.gpus.iter().for_each(|name| *counted.entry(name).or_default() += 1);
-    let gpus: Vec<String> = counted.iter().map(|(name, count)| format!("{count} x {name}")).collect();
-    let none = || machine.no_gpus.clone().unwrap_or_else(|| "none".into());
-    let host = machine.host.iter().map(|host| ("Host", host.clone()));
-    host.chain([
-        ("Cores", format!("{} usable, {} physical", machine.cores, machine.physical_cores)),
-        ("Memory", units::bytes(machine.memory_bytes)),
-        ("GPUs", if gpus.is_empty() { none() } else { gpus.join(", ") }),
-        ("Versions", machine.versions.join(", ")),
-    ])
-    .collect()
 }

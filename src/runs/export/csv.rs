@@ -2,10 +2,11 @@
 //!
 //! Never rounds, and never leaves a cell to a reader's guess: quotes, commas and line ends are those of RFC 4180.
 
-use super::Report;
+use super::report::Report;
 use crate::domain::device::DeviceKind;
+use crate::domain::training::TrainingSpec;
 use crate::domain::units;
-use crate::runs::{Published, Row, RunSummary, Source};
+use crate::runs::{Published, Row, RunRecord, RunSummary, Source};
 
 const HEADING: [&str; 28] = [
     "kind",
@@ -56,7 +57,8 @@ fn number(value: Option<f64>) -> String {
 
 fn measured(row: &Row, run: &RunSummary) -> [String; 28] {
     let record = run.record.as_ref();
-    let of = |text: &dyn Fn(&crate::runs::RunRecord) -> String| record.map(text).unwrap_or_default();
+    let of = |text: &dyn Fn(&RunRecord) -> String| record.map(text).unwrap_or_default();
+    let of_training = |text: &dyn Fn(&TrainingSpec) -> String| record.and_then(RunRecord::training).map(text).unwrap_or_default();
     let differences: Vec<String> =
         row.differences.iter().map(|one| format!("{} {} (not {})", one.label(), one.run, one.baseline)).collect();
     let device = run.devices.map(|devices| match devices.kind {
@@ -71,11 +73,11 @@ fn measured(row: &Row, run: &RunSummary) -> [String; 28] {
         of(&|record| record.note.clone().unwrap_or_default()),
         run.status.state.name().into(),
         of(&|record| units::date(record.created_s)),
-        of(&|record| record.spec.np.to_string()),
-        of(&|record| record.spec.steps.to_string()),
-        of(&|record| record.spec.model.to_string()),
+        of(&|record| record.np().to_string()),
+        of_training(&|training| training.steps.to_string()),
+        of(&|record| record.spec.workload.title()),
         of(&|record| record.data_label.clone()),
-        of(&|record| record.spec.epochs.to_string()),
+        of_training(&|training| training.epochs.to_string()),
         run.last_epoch.to_string(),
         number(run.figures.images_per_sec),
         number(run.figures.images_per_sec),

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use super::Report;
+use super::report::Report;
 
 pub fn write(report: &Report) -> String {
     let runs: Vec<_> = report.runs.iter().map(|(row, run)| json!({ "comparison": row, "run": run })).collect();

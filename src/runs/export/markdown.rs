@@ -2,7 +2,7 @@
 //!
 //! Never lets a name break the table: what means something in Markdown is escaped.
 
-use super::Report;
+use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::{markup, units};
 use crate::runs::{Row, RunSummary};
@@ -73,8 +73,8 @@ fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
         format!("{}{}", run.id, if row.is_baseline { " (baseline)" } else { "" }),
         record.and_then(|record| record.name.clone()).unwrap_or_default(),
         run.status.state.name().into(),
-        or_dash(record.map(|record| record.spec.np.to_string())),
-        or_dash(record.map(|record| record.spec.steps.to_string())),
+        or_dash(record.map(|record| record.np().to_string())),
+        or_dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),
         or_dash(run.figures.images_per_sec.map(units::rate)),
         or_dash(row.comparison.speedup.map(times)),
         or_dash(row.comparison.scaling_efficiency.map(units::percent)),

@@ -7,28 +7,17 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-use super::{Row, RunSummary, Source, StoreError};
+use super::StoreError;
 
 mod csv;
 mod json;
 mod markdown;
+mod report;
 mod svg;
 #[cfg(test)]
 mod tests;
 
-/// Runs compared with one of them, and what others published where that is wanted.
-#[derive(Clone, Debug)]
-pub struct Report<'a> {
-    pub baseline: &'a RunSummary,
-    pub runs: Vec<(Row, &'a RunSummary)>,
-    pub published: &'a [Source],
-}
-
-impl<'a> Report<'a> {
-    pub fn new(runs: impl IntoIterator<Item = &'a RunSummary>, baseline: &'a RunSummary, published: &'a [Source]) -> Report<'a> {
-        Report { baseline, runs: runs.into_iter().map(|run| (Row::new(run, baseline), run)).collect(), published }
-    }
-}
+pub use report::Report;
 
 /// A format that a report can be written in.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::Report;
+use super::report::Report;
 use crate::domain::markup;
 use crate::runs::scaling::{Point, Scaling};
 

@@ -1,5 +1,6 @@
 //! Reports in every format, read back by a reader of that format.
 
+use crate::runs::{RunSummary, Source};
 use std::path::Path;
 
 use super::super::tests::{record, status};
@@ -7,7 +8,7 @@ use super::super::{Devices, RunId, RunRecord, Tally, references};
 use super::*;
 use crate::domain::device::DeviceKind;
 use crate::domain::event::Metrics;
-use crate::domain::run::{RunSpec, RunState};
+use crate::domain::run::RunState;
 use crate::domain::speedup::Figures;
 use crate::domain::step::{Step, StepSet};
 
@@ -35,10 +36,10 @@ fn runs() -> Vec<RunSummary> {
     let mut nasty = run(2, 2, 1800.0);
     let record = nasty.record.as_mut().unwrap();
     record.name = Some(NASTY.into());
-    record.spec.steps = StepSet::ALL.without(Step::Warmup);
+    record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Warmup);
     let mut other = run(3, 4, 500.0);
     let record = other.record.as_mut().unwrap();
-    record.spec = RunSpec { model: "wrn-16-4".parse().unwrap(), ..record.spec.clone() };
+    record.spec.workload.training_mut().unwrap().model = "wrn-16-4".parse().unwrap();
     let mut failed = run(4, 2, 1.0);
     failed.status = status(RunState::Failed);
     failed.tally = Tally { figures: Figures { np: 2, ..Figures::default() }, ..Tally::default() };

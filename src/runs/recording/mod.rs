@@ -4,58 +4,16 @@
 
 mod anonymous;
 mod demo;
+mod error;
 mod pack;
 mod player;
+mod recorded;
 mod timeline;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-
-pub use pack::{RecordingError, pack};
+pub use error::RecordingError;
+pub use pack::pack;
 pub use player::{Played, Player, PlayerOrder, Position};
-
-use super::{RunFolder, RunRecord};
-use crate::domain::run::RunStatus;
-
-/// A run that is over, to be played again.
-#[derive(Debug)]
-pub struct Recording {
-    pub folder: RunFolder,
-    pub record: RunRecord,
-    pub status: RunStatus,
-    /// Where it was unpacked; goes with it.
-    _unpacked: Option<tempfile::TempDir>,
-}
-
-impl Recording {
-    /// A run's folder as it is.
-    ///
-    /// # Errors
-    /// [`RecordingError::Going`], [`RecordingError::Store`].
-    pub fn of_folder(folder: RunFolder) -> Result<Recording, RecordingError> {
-        let (record, status) = (folder.read_record()?, folder.read_status()?);
-        if !status.state.is_over() {
-            return Err(RecordingError::Going { run: record.id });
-        }
-        Ok(Recording { folder, record, status, _unpacked: None })
-    }
-
-    /// A file that [`pack`] wrote, unpacked into a temporary folder.
-    ///
-    /// # Errors
-    /// [`RecordingError`], with what is wrong with the file.
-    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        let file = std::fs::File::open(path).map_err(|source| RecordingError::Io { path: path.to_owned(), source })?;
-        Recording::unpack(file, path)
-    }
-
-    /// The recordings that come with the lab: one rank, then two, of the same training.
-    ///
-    /// # Errors
-    /// No temporary folder.
-    pub fn shipped() -> Result<Vec<Recording>, RecordingError> {
-        demo::SHIPPED.iter().map(|(name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
-    }
-}
+pub use recorded::Recording;

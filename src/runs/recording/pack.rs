@@ -4,15 +4,17 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
-use super::{Recording, anonymous};
-use crate::runs::{RunFolder, RunId, StoreError};
+use super::anonymous;
+use super::error::{FORMAT, RecordingError};
+use super::recorded::Recording;
+use crate::runs::RunFolder;
 
 /// The first line of a recording, unpacked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,29 +32,8 @@ struct Part {
 }
 
 const WHAT: &str = "hvd-lab recording";
-/// Raised when older labs could not read it any more.
-const FORMAT: u32 = 1;
 /// The first line of anything else may be endless.
 const LONGEST_HEADER: u64 = 1 << 20;
-
-/// What is wrong with a recording, or with making one.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordingError {
-    #[error("{}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{} is no recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
-    Foreign { path: PathBuf },
-    #[error("{} ends in the middle: it was cut off, copy it again", path.display())]
-    Truncated { path: PathBuf },
-    #[error("{} is damaged: {cause}", path.display())]
-    Damaged { path: PathBuf, cause: String },
-    #[error("{} was recorded by a newer hvd-lab (format {format}, this one reads up to {FORMAT}): update this one", path.display())]
-    Newer { path: PathBuf, format: u32 },
-    #[error("run {run} is still going: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
-    Going { run: RunId },
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// Write one file with all that the screen shows of a run: not its checkpoints. With `hide` the names of hosts, users and
 /// folders are left out.

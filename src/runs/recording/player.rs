@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
+use super::error::RecordingError;
+use super::recorded::Recording;
 use super::timeline::Timeline;
-use super::{Recording, RecordingError};
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::EventLine;
 use crate::domain::run::{RunState, RunStatus};
@@ -111,7 +112,7 @@ impl Player {
     }
 
     fn new_tally(recording: &Recording) -> Accountant {
-        Accountant::new(recording.record.spec.np, recording.record.spec.target_accuracy)
+        Accountant::new(recording.record.np(), recording.record.target_accuracy())
     }
 
     pub fn order(&mut self, order: PlayerOrder) {

@@ -1,5 +1,7 @@
 //! Recordings: there and back, broken ones, and the player by a clock of its own. Never a screen.
 
+use crate::domain::run::RunStatus;
+use crate::runs::{RunFolder, RunRecord};
 use std::fs;
 use std::io::Write;
 
@@ -8,7 +10,8 @@ use flate2::write::GzEncoder;
 
 use super::*;
 use crate::domain::event::{Event, EventLine};
-use crate::domain::run::{RunSpec, RunState};
+use crate::domain::job::TrainingJob;
+use crate::domain::run::RunState;
 use crate::runs::{Arrival, Attempt, LogSource, RunId, RunUpdate};
 
 const START: f64 = 1_700_000_000.0;
@@ -23,13 +26,14 @@ fn run_folder() -> (tempfile::TempDir, RunFolder) {
         env: Vec::new(),
         started_s: START,
         epochs: 1,
+        ..Attempt::default()
     };
     let record = RunRecord {
         id: RunId(7),
         name: None,
         note: None,
         preset: "cpu".into(),
-        spec: RunSpec::sample(),
+        spec: TrainingJob::sample().into(),
         data_label: "Fashion-MNIST".into(),
         data_dir: None,
         program: None,
@@ -39,6 +43,7 @@ fn run_folder() -> (tempfile::TempDir, RunFolder) {
         host: "secret-host".into(),
         versions: Vec::new(),
         attempts: vec![attempt],
+        newer: Default::default(),
     };
     folder.write_record(&record).unwrap();
     let status = RunStatus { ended_s: Some(START + 10.0), ..RunStatus::new(RunState::Finished, "finished", START) };
@@ -220,7 +225,7 @@ fn a_run_that_left_nothing_is_not_played() {
 #[test]
 fn the_shipped_recordings_are_small_real_and_name_nobody() {
     let shipped = Recording::shipped().unwrap();
-    assert_eq!(shipped.iter().map(|recording| recording.record.spec.np).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(shipped.iter().map(|recording| recording.record.np()).collect::<Vec<_>>(), [1, 2]);
     for ((name, bytes), recording) in demo::SHIPPED.iter().zip(shipped) {
         assert!(bytes.len() < 200_000, "{name} has {} bytes", bytes.len());
         assert_eq!(recording.status.state, RunState::Finished);

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
 
-use super::{Checkpoint, Reason, Written, path};
+use super::contents::{Checkpoint, Reason, Written, path};
 use crate::domain::units;
 use crate::trainer::digest::Digester;
 

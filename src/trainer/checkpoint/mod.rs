@@ -7,123 +7,18 @@
 //! a SHA-256 over everything. A file is complete or not there ([`save`]); a file that is not what it should be is
 //! refused with its reason, and the one before it is taken ([`latest`]).
 
+mod contents;
 mod file;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use contents::epoch_of;
+pub use contents::{Checkpoint, Reason, Refused, Written, path};
 pub use file::{SaveError, load, save};
 
-use super::digest::Digester;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
-
-/// The state at the end of an epoch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Checkpoint {
-    /// Epochs trained so far.
-    pub epoch: usize,
-    /// The step list, as `--steps` takes it.
-    pub steps: String,
-    pub seed: u64,
-    /// `wrn-10-1`.
-    pub model: String,
-    /// `sgd`, `novograd`: their states differ, so one cannot go on from the other.
-    pub optimizer: String,
-    /// Shape and values in row-major order by full name (`model.stem.weight`), thus in the order of the names.
-    pub tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
-    /// Whatever else training wants back.
-    pub metadata: BTreeMap<String, String>,
-}
-
-/// A file that is complete: it was written or read to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    pub path: PathBuf,
-    pub epoch: usize,
-    pub bytes: u64,
-    /// [`Checkpoint::parameters_digest`].
-    pub digest: String,
-}
-
-/// A file that is not taken, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    pub path: PathBuf,
-    pub reason: Reason,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
-    #[error("unreadable: {0}")]
-    Unreadable(String),
-    #[error("truncated: its {0} bytes are not what its header announces")]
-    Truncated(u64),
-    #[error("corrupt: {0}")]
-    Corrupt(String),
-    #[error("foreign: {0}")]
-    Foreign(String),
-    #[error("of another training: {0}")]
-    Mismatch(String),
-}
-
-impl Checkpoint {
-    /// Digest of the weights alone (`model.*`, in the order of their names): tells whose weights a file holds.
-    pub fn parameters_digest(&self) -> String {
-        let mut digester = Digester::default();
-        let weights = self.tensors.iter().filter(|(name, _)| name.starts_with("model."));
-        weights.for_each(|(_, (_, values))| digester.add(values));
-        digester.short()
-    }
-}
-
-impl Written {
-    /// As an event: `action` says whether it was written or loaded.
-    pub fn report(&self, action: CheckpointAction) -> CheckpointReport {
-        CheckpointReport {
-            action,
-            path: self.path.display().to_string(),
-            epoch: self.epoch,
-            bytes: Some(self.bytes),
-            digest: Some(self.digest.clone()),
-            note: None,
-        }
-    }
-}
-
-impl Refused {
-    pub fn report(&self) -> CheckpointReport {
-        CheckpointReport {
-            action: CheckpointAction::Refused,
-            path: self.path.display().to_string(),
-            epoch: epoch_of(&self.path).unwrap_or_default(),
-            bytes: None,
-            digest: None,
-            note: Some(self.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is {}", self.path.display(), self.reason)
-    }
-}
-
-/// Where the checkpoint of an epoch (counted from 1) is.
-pub fn path(folder: &Path, epoch: usize) -> PathBuf {
-    folder.join(format!("checkpoint-{epoch}.safetensors"))
-}
-
-/// The inverse of [`path`].
-fn epoch_of(path: &Path) -> Option<usize> {
-    let name = path.file_name()?.to_str()?;
-    let epoch = name.strip_prefix("checkpoint-")?.strip_suffix(".safetensors")?.parse().ok()?;
-    // `checkpoint-03` and `checkpoint-+3` are no names of ours.
-    (name == format!("checkpoint-{epoch}.safetensors")).then_some(epoch)
-}
 
 /// The newest checkpoint of at most `up_to_epoch` epochs that `fits`, and every newer one that was refused on the way.
 ///

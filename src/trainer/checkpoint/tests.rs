@@ -2,7 +2,8 @@
 //!
 //! Never leaves a file behind: every test has a folder of its own that goes with it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::*;

@@ -1,7 +1,8 @@
 //! Tests of the flags.
 
 use super::*;
-use crate::trainer::optimizer::Rule;
+use crate::domain::settings::{SETTINGS, TrainerFlag};
+use crate::trainer::optimizer::OptimizerKind;
 use clap::ValueEnum;
 
 fn parse(flags: &str) -> Result<Config, Stop> {
@@ -21,10 +22,10 @@ fn defaults_are_the_original_scripts() {
     assert_eq!((config.base_lr, config.momentum, config.wd), (0.01, 0.9, 0.000005));
     assert_eq!((config.target_accuracy, config.warmup_epochs), (0.85, 5.0));
     assert_eq!((config.log_dir.as_path(), config.data_dir.clone()), (Path::new("./logs"), None));
-    assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec { depth: 16, width: 10 }));
+    assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec::wrn(16, 10)));
     assert!(!config.use_checkpointing && !config.events && !config.build_info && !config.synthetic);
     assert_eq!((config.train_images, config.validation_images), (None, None));
-    assert_eq!(config.stall_limits(), Limits::default());
+    assert_eq!(config.stall_limits(), StallLimits::default());
 }
 
 #[test]
@@ -52,12 +53,34 @@ fn every_flag_of_the_lab_is_read() {
     assert_eq!(std::fs::read_dir(&logs).unwrap().count(), 0, "the folder is made, and nothing is left in it");
 }
 
+/// The lab makes the argument vector from the table of settings: no row may name a flag that nobody reads.
+#[test]
+fn every_setting_of_the_lab_is_a_flag_here() {
+    let job = launched_alone();
+    for setting in &SETTINGS {
+        let flag = match setting.trainer {
+            TrainerFlag::Value | TrainerFlag::Limit => format!("--{} {}", setting.flag, (setting.get)(&job)),
+            TrainerFlag::Switch(flag) => format!("--{flag}"),
+            TrainerFlag::DataDir => "--data-dir generated".to_owned(),
+            TrainerFlag::None => continue,
+        };
+        let logs = tempfile::tempdir().unwrap();
+        let parsed = parse(&format!("{flag} --log-dir {}", logs.path().display()));
+        assert!(parsed.is_ok(), "{flag}: {parsed:?}");
+    }
+}
+
+fn launched_alone() -> TrainingJob {
+    TrainingJob::sample().with(|job| job.resources.np = 1)
+}
+
 #[test]
 fn an_optimizer_by_name_wins_over_step_10() {
-    let chosen = |flags: &str| [Rule::NovoGrad, Rule::Sgd].map(|by_step| parse(flags).unwrap().optimizer.or(by_step));
-    assert_eq!(chosen(""), [Rule::NovoGrad, Rule::Sgd]);
-    assert_eq!(chosen("--optimizer auto"), [Rule::NovoGrad, Rule::Sgd]);
-    for rule in Rule::value_variants() {
+    let chosen =
+        |flags: &str| [OptimizerKind::NovoGrad, OptimizerKind::Sgd].map(|by_step| parse(flags).unwrap().optimizer.or(by_step));
+    assert_eq!(chosen(""), [OptimizerKind::NovoGrad, OptimizerKind::Sgd]);
+    assert_eq!(chosen("--optimizer auto"), [OptimizerKind::NovoGrad, OptimizerKind::Sgd]);
+    for rule in OptimizerKind::value_variants() {
         let name = rule.to_possible_value().unwrap();
         assert_eq!(chosen(&format!("--optimizer {}", name.get_name())), [*rule, *rule]);
     }

@@ -27,9 +27,9 @@ impl Dropout {
         1.0 / (1.0 - self.rate)
     }
 
-    /// Set the dropped positions of a ReLU's result to zero, in place and behind the back of the autograd graph.
+    /// Sets the dropped positions of a ReLU's result to zero, in place and unknown to the autograd graph.
     ///
-    /// That is right for a ReLU, and for it alone: its backward pass stops the gradient wherever the result is zero.
+    /// That is correct only for a ReLU: its backward pass stops the gradient wherever the result is zero.
     pub fn drop_in_place(&mut self, relu_result: &Tensor) {
         if self.rate <= 0.0 {
             return;

@@ -1,12 +1,12 @@
-//! Adadelta (Zeiler 2012, arXiv 1212.5701): strides from the sizes of recent gradients and recent updates.
+//! Adadelta (Zeiler 2012, arXiv 1212.5701): step sizes from recent gradients and recent updates.
 //!
-//! Never needs a learning rate of its own: 1 is the paper's, and any other multiplies the update, as in Keras and torch.
+//! A learning rate of 1 is the paper's. Any other multiplies the update, as in Keras and PyTorch.
 
 use tch::Tensor;
 
-use super::Optimizer;
+use super::chunks::chunks;
+use super::interface::{Optimizer, descend};
 use super::per_tensor::PerTensor;
-use super::pieces::pieces;
 use crate::trainer::params::FlatTensors;
 
 const RHO: f64 = 0.95;
@@ -16,7 +16,7 @@ const EPS: f64 = 1e-6;
 
 /// g += wd w;  a = rho a + (1 - rho) g^2;  u = sqrt(d + eps) / sqrt(a + eps) g;  d = rho d + (1 - rho) u^2;  w -= lr u
 ///
-/// Every number has a stride of its own; weight decay is L2 in the loss, on kernels only.
+/// Every number has its own step size. Weight decay is L2 in the loss, on kernels only.
 pub struct Adadelta {
     /// [blocks, 1]
     decay: Tensor,
@@ -25,6 +25,7 @@ pub struct Adadelta {
 }
 
 impl Adadelta {
+    /// Fresh state for these parameters. `wd` is the weight decay of kernels.
     pub fn new(params: &FlatTensors, wd: f64) -> Adadelta {
         Adadelta {
             decay: PerTensor::new(params).by_kind(params, wd, 0.0),
@@ -37,15 +38,15 @@ impl Adadelta {
 impl Optimizer for Adadelta {
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
-            for piece in pieces(params) {
+            for chunk in chunks(params) {
                 let [mut weights, gradients, mut squared_gradients, mut squared_updates, decay] =
-                    piece.of([&params.flat, gradients, &self.squared_gradients, &self.squared_updates, &self.decay]);
+                    chunk.views_of([&params.flat, gradients, &self.squared_gradients, &self.squared_updates, &self.decay]);
                 let gradients = gradients.addcmul(&weights, &decay);
                 let _ = squared_gradients.lerp_(&gradients.square(), 1.0 - RHO);
                 let below = (&squared_gradients + EPS).sqrt_();
                 let update = (&squared_updates + EPS).sqrt_().g_div_(&below).g_mul_(&gradients);
                 let _ = squared_updates.lerp_(&update.square(), 1.0 - RHO);
-                super::descend(&mut weights, &update, lr);
+                descend(&mut weights, &update, lr);
             }
         });
     }

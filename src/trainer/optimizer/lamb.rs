@@ -1,14 +1,14 @@
-//! LAMB (You et al. 2020, arXiv 1904.00962): Adam's direction, with a stride per tensor in proportion to its weights.
+//! LAMB (You et al. 2020, arXiv 1904.00962): Adam's direction, with a step size per tensor in proportion to its weights.
 //!
-//! Never scales biases and batch norm by their size: they start at 0 or 1, so their size says nothing about a good
-//! stride. The authors' code leaves out both weight decay and layer adaptation for them, and so do TensorFlow Addons
+//! Never scales biases and batch norm by their size: they start at 0 or 1, so their size says nothing about a good step
+//! size. The authors' code leaves out both weight decay and layer adaptation for them, and so do TensorFlow Addons
 //! (`exclude_from_layer_adaptation` follows `exclude_from_weight_decay`) and Apex (`use_nvlamb=False`).
 
 use tch::{Kind, Tensor};
 
-use super::Optimizer;
+use super::chunks::chunks;
+use super::interface::Optimizer;
 use super::per_tensor::{PerTensor, rows};
-use super::pieces::pieces;
 use crate::trainer::params::FlatTensors;
 
 const BETA_1: f64 = 0.9;
@@ -34,6 +34,7 @@ pub struct Lamb {
 }
 
 impl Lamb {
+    /// Fresh state for these parameters. `wd` is the weight decay of kernels.
     pub fn new(params: &FlatTensors, wd: f64) -> Lamb {
         let per_tensor = PerTensor::new(params);
         let adapted: Vec<bool> = params.segments.iter().map(|segment| segment.is_kernel).collect();
@@ -66,16 +67,16 @@ impl Optimizer for Lamb {
             let root = correction(BETA_2).sqrt_();
             let eps = &root * EPS;
             let factor = root / correction(BETA_1);
-            for piece in pieces(params) {
+            for chunk in chunks(params) {
                 let [weights, gradients, mut first, mut second, update, decay] =
-                    piece.of([&params.flat, gradients, &self.first_moment, &self.second_moment, &self.update, &self.decay]);
+                    chunk.views_of([&params.flat, gradients, &self.first_moment, &self.second_moment, &self.update, &self.decay]);
                 let _ = first.lerp_(&gradients, 1.0 - BETA_1);
                 let _ = second.lerp_(&gradients.square(), 1.0 - BETA_2);
                 let below = second.sqrt().g_add_(&eps);
                 let _ = (first * &factor).g_div_(&below).addcmul_out(&update, &weights, &decay);
             }
-            let minus_strides = self.per_tensor.spread(&(self.trust_ratios(&params.flat, &self.update) * -lr));
-            let _ = rows(&params.flat).addcmul_(&rows(&self.update), &minus_strides);
+            let minus_rates = self.per_tensor.spread(&(self.trust_ratios(&params.flat, &self.update) * -lr));
+            let _ = rows(&params.flat).addcmul_(&rows(&self.update), &minus_rates);
         });
     }
 

@@ -4,7 +4,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::Optimizer;
+use super::interface::{Optimizer, descend};
 use super::per_tensor::{PerTensor, rows};
 use crate::trainer::params::FlatTensors;
 
@@ -26,6 +26,7 @@ pub struct NovoGrad {
 }
 
 impl NovoGrad {
+    /// Fresh state for these parameters. `wd` is the weight decay of kernels.
     pub fn new(params: &FlatTensors, wd: f64) -> NovoGrad {
         let per_tensor = PerTensor::new(params);
         NovoGrad {
@@ -49,7 +50,7 @@ impl Optimizer for NovoGrad {
             let _ = momentum.g_mul_scalar_(BETA_1);
             let _ = momentum.addcmul_(&rows(gradients), &scale);
             let _ = momentum.addcmul_(&rows(&params.flat), &self.decay);
-            super::descend(&mut params.flat, &self.momentum, lr);
+            descend(&mut params.flat, &self.momentum, lr);
         });
     }
 

@@ -16,6 +16,7 @@ pub struct PerTensor {
 }
 
 impl PerTensor {
+    /// Of parameters with these segments.
     pub fn new(params: &FlatTensors) -> PerTensor {
         let counts: Vec<i64> = params.segments.iter().map(|segment| segment.blocks()).collect();
         let owner: Vec<i64> = (0..).zip(&counts).flat_map(|(tensor, &count)| (0..count).map(move |_| tensor)).collect();

@@ -1,10 +1,10 @@
-//! Stochastic gradient descent with momentum, as libtorch has it.
+//! Stochastic gradient descent with momentum, as in libtorch.
 //!
-//! Never corrects the momentum when the learning rate changes: that is right for Keras, whose buffer contains the rate.
+//! Never corrects the momentum when the learning rate changes. Keras does, because its buffer contains the rate.
 
 use tch::Tensor;
 
-use super::Optimizer;
+use super::interface::{Optimizer, descend};
 use super::per_tensor::{PerTensor, rows};
 use crate::trainer::params::FlatTensors;
 
@@ -17,6 +17,7 @@ pub struct Sgd {
 }
 
 impl Sgd {
+    /// Fresh state for these parameters. `wd` is the weight decay of kernels, `momentum` in 0 to 1.
     pub fn new(params: &FlatTensors, momentum: f64, wd: f64) -> Sgd {
         Sgd { momentum, decay: PerTensor::new(params).by_kind(params, wd, 0.0), buffer: params.flat.zeros_like() }
     }
@@ -28,7 +29,7 @@ impl Optimizer for Sgd {
             let _ = self.buffer.g_mul_scalar_(self.momentum);
             let _ = self.buffer.g_add_(gradients);
             let _ = rows(&self.buffer).addcmul_(&rows(&params.flat), &self.decay);
-            super::descend(&mut params.flat, &self.buffer, lr);
+            descend(&mut params.flat, &self.buffer, lr);
         });
     }
 

@@ -5,12 +5,13 @@
 use std::time::Instant;
 
 use super::chrome::Lines;
-use super::one_clock::{self, Correction};
-use super::recorder::Span;
-use super::{PIECE, nanoseconds};
+use super::clock_sync::{self, Correction};
 use crate::comm::{Activity, CommError, Communicator};
-use crate::domain::event::PhaseSeconds;
-use crate::trainer::stopwatch::Phase;
+use crate::domain::phase::{Phase, PhaseSeconds};
+use crate::trainer::recorder::Span;
+
+/// Bytes that one rank sends at once, a line more or less: MPI gathers up to 2 GiB from all ranks together.
+pub(super) const PIECE: usize = 1 << 18;
 
 pub(super) const TRAINING: usize = 0;
 pub(super) const COMMUNICATION: usize = 1;
@@ -28,6 +29,11 @@ impl Placement {
     fn of(&self, moment: Instant) -> i64 {
         self.correction.on_root(nanoseconds(self.launched, moment)) - self.zero
     }
+}
+
+/// Since this process was launched.
+pub(super) fn nanoseconds(launched: Instant, moment: Instant) -> i64 {
+    moment.saturating_duration_since(launched).as_nanos() as i64
 }
 
 /// When the last rank made each call, and which: by number of the call.
@@ -48,7 +54,7 @@ impl Calls {
         let mut chunks = begun.chunks(PIECE / 8);
         loop {
             let bytes: Vec<u8> = chunks.next().unwrap_or_default().iter().flat_map(|(_, at)| at.to_le_bytes()).collect();
-            let ranks: Vec<Vec<i64>> = comm.allgather(&bytes)?.iter().map(|bytes| one_clock::numbers(bytes)).collect();
+            let ranks: Vec<Vec<i64>> = comm.allgather(&bytes)?.iter().map(|bytes| clock_sync::numbers(bytes)).collect();
             if ranks.iter().all(Vec::is_empty) {
                 break;
             }
@@ -83,6 +89,7 @@ impl Drawing {
         {
             match span {
                 Span::Phase { phase, began, ended } => self.phase(&mut lines, *phase, *began, *ended),
+                Span::Section { name, began, ended } => self.span(&mut lines, name, *began, *ended, ""),
                 Span::Call(activity) => self.call(&mut lines, activity),
             }
         }
@@ -93,7 +100,7 @@ impl Drawing {
         let args = match (phase, &self.epoch) {
             (Phase::Training, Some((epoch, phases))) => format!(
                 r#""epoch":{epoch},"exposed_communication_s":{:.6},"exposed_communication_percent":{:.2},"calls":{},"calls_made_last":{},"clock_error_us":{:.3}"#,
-                phases.allreduce_exposed,
+                phases[Phase::AllreduceExposed],
                 100.0 * phases.exposed_communication().unwrap_or(0.0),
                 self.calls.last.len(),
                 self.calls.last.iter().filter(|(_, rank)| *rank == self.rank).count(),
@@ -102,7 +109,11 @@ impl Drawing {
             (_, Some((epoch, _))) if phase == Phase::Validation => format!(r#""epoch":{epoch}"#),
             _ => String::new(),
         };
-        lines.span(TRAINING, phase.name(), "phase", self.place.of(began), self.place.of(ended), &args);
+        self.span(lines, phase.name(), began, ended, &args);
+    }
+
+    fn span(&self, lines: &mut Lines, name: &str, began: Instant, ended: Instant, args: &str) {
+        lines.span(TRAINING, name, "phase", self.place.of(began), self.place.of(ended), args);
     }
 
     fn call(&mut self, lines: &mut Lines, activity: &Activity) {

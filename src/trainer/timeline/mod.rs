@@ -18,13 +18,12 @@
 //!
 //! Two readings of the clock and a push to a list for each span. At the end of each epoch, outside of all phases but the
 //! span `timeline`: 20 barriers, and an allgather of all spans as text (100 to 150 bytes each) in pieces of at most
-//! [`PIECE`] for each rank. An epoch's spans stay in memory (about 100 bytes each) until then. That time counts in the
+//! 256 KiB for each rank. An epoch's spans stay in memory (about 100 bytes each) until then. That time counts in the
 //! cumulative training time, not in the epoch's.
 
 mod chrome;
+mod clock_sync;
 mod drawing;
-mod one_clock;
-mod recorder;
 
 use std::fs::File;
 use std::io::Write as _;
@@ -33,20 +32,18 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use self::chrome::Lines;
-use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING};
-use self::one_clock::{Correction, Fix};
-pub use self::recorder::Recorder;
+use self::clock_sync::{ClockOffset, Correction};
+use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING, nanoseconds};
 use super::device;
+use super::recorder::Recorder;
 use super::report::Reporter;
-use super::stopwatch::{Clock, Phase};
+use super::stopwatch::Clock;
 use crate::comm::{self, CommError, Communicator, Observed};
-use crate::domain::event::{EpochReport, PhaseSeconds};
+use crate::domain::event::EpochReport;
+use crate::domain::phase::PhaseSeconds;
 use crate::domain::topology::Topology;
 use crate::domain::units;
 use crate::host;
-
-/// Bytes that one rank sends at once, a line more or less: MPI gathers up to 2 GiB from all ranks together.
-const PIECE: usize = 1 << 18;
 
 /// The timeline could not be begun.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +65,7 @@ pub struct Timeline {
 /// A timeline that was begun.
 struct Written {
     topology: Topology,
-    clock: Fix,
+    clock: ClockOffset,
     /// On the root's clock, where the trace begins.
     zero: i64,
     /// Lanes that have a name already.
@@ -118,10 +115,10 @@ impl Timeline {
             true => Some(open(&path).map(|out| (path.clone(), out)).map_err(|error| TimelineError { path, error })?),
             false => None,
         };
-        let clock = one_clock::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
+        let clock = clock_sync::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
         // The trace begins with the process that was launched first, as viewers know no time before zero.
         let launches = comm.allgather(&(-clock.ahead).to_le_bytes())?;
-        let zero = launches.iter().flat_map(|bytes| one_clock::numbers(bytes)).min().unwrap_or(0);
+        let zero = launches.iter().flat_map(|bytes| clock_sync::numbers(bytes)).min().unwrap_or(0);
         let rank = topology.rank.0;
         let alone = if process == rank { String::new() } else { format!(", process {process}") };
         let mut lines = Lines::of_rank(rank);
@@ -167,7 +164,7 @@ impl Timeline {
         let (Some(recorder), Some(written)) = (&self.recorder, &mut self.written) else { return Ok(()) };
         let began = Instant::now();
         let spans = recorder.take();
-        let after = one_clock::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
+        let after = clock_sync::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
         let correction = Correction { before: written.clock, after };
         let place = Placement { launched: self.launched, correction, zero: written.zero };
         let calls = Calls::gather(comm, &spans, &place)?;
@@ -177,7 +174,7 @@ impl Timeline {
         (written.clock, written.lanes) = (after, drawn.lanes);
         // Its own collectives are no part of the training: one span stands for all of them.
         recorder.restart(spans);
-        recorder.phase(Phase::Timeline, began, Instant::now());
+        recorder.section("timeline", began, Instant::now());
         Ok(())
     }
 }
@@ -247,14 +244,12 @@ fn open(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-fn nanoseconds(launched: Instant, moment: Instant) -> i64 {
-    moment.saturating_duration_since(launched).as_nanos() as i64
-}
-
 #[cfg(test)]
 mod tests {
+    use super::drawing::PIECE;
     use super::*;
     use crate::comm::{LocalComm, ThreadComm};
+    use crate::domain::phase::Phase;
 
     #[test]
     fn without_a_file_nothing_is_watched_recorded_or_sent() {

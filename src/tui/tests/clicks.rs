@@ -2,20 +2,22 @@
 //!
 //! Never a place by its number: a layout that moves something must not move its answer elsewhere.
 
+use crate::tui::app::keymap;
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-use super::super::effect::Effect;
-use super::super::graph::{Graph, Tab};
-use super::super::log_view::LogTab;
-use super::super::message::Message;
-use super::super::mode::Mode;
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::super::update::update;
-use super::log::Desk;
-use super::mouse::{LEFT, find, mouse, sized};
-use super::{press, text, type_text};
 use crate::runs::{RunId, SortKey};
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::chart::graph::{Graph, Tab};
+use crate::tui::log::state::LogTab;
+use crate::tui::log::tests::pane::Desk;
+use crate::tui::message::Message;
+use crate::tui::testing::front::{Front, front, open};
+use crate::tui::testing::samples;
+use crate::tui::tests::mouse::{LEFT, find, mouse, sized};
+use crate::tui::tests::{press, text, type_text};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
@@ -49,23 +51,23 @@ fn a_tab_of_the_log_shows_its_process() {
 fn a_click_in_the_chart_puts_the_cursor_there_and_a_drag_takes_it_along() {
     for size in SIZES {
         let mut state = on(samples::compared(), Pane::Chart, size);
-        state.chart_view.tab = Tab::Graph(Graph::Loss);
+        state.chart.tab = Tab::Graph(Graph::Loss);
         // The end of the axis below the plot, and the column of the axis' first sign.
         let (corner, axis) = find(&state, "└┬");
         for (column, row) in [(corner + 12, axis - 1), (corner + 8, axis), (corner + 5, axis - 1)] {
             mouse(&mut state, LEFT, (column, row));
             assert_eq!(find(&state, "┴").0, column, "the cursor is drawn where the click was, at {size:?}");
         }
-        let before = state.chart_view.range.cursor.unwrap();
+        let before = state.chart.range.cursor.unwrap();
         mouse(&mut state, MouseEventKind::Drag(MouseButton::Left), (corner + 9, axis - 1));
-        assert!(state.chart_view.range.cursor.unwrap() > before && find(&state, "┴").0 == corner + 9);
+        assert!(state.chart.range.cursor.unwrap() > before && find(&state, "┴").0 == corner + 9);
         mouse(&mut state, MouseEventKind::Up(MouseButton::Left), (corner + 9, axis - 1));
         mouse(&mut state, MouseEventKind::Drag(MouseButton::Left), (corner + 12, axis - 1));
         assert_eq!(find(&state, "┴").0, corner + 9, "a released cursor stays");
         mouse(&mut state, MouseEventKind::ScrollUp, (corner + 9, axis - 1));
-        assert_eq!(state.chart_view.range.magnification(), 2, "the wheel zooms");
+        assert_eq!(state.chart.range.magnification(), 2, "the wheel zooms");
         mouse(&mut state, MouseEventKind::ScrollDown, (corner + 9, axis - 1));
-        assert_eq!(state.chart_view.range.magnification(), 1);
+        assert_eq!(state.chart.range.magnification(), 1);
     }
 }
 
@@ -74,10 +76,10 @@ fn a_click_on_another_graph_or_on_a_name_in_the_legend_chooses_it() {
     let mut state = on(samples::compared(), Pane::Chart, (120, 40));
     let place = find(&state, "validation accuracy");
     mouse(&mut state, LEFT, place);
-    assert_eq!(state.chart_view.tab, Tab::Graph(Graph::Accuracy));
-    assert_eq!(state.chart_view.range.cursor, None, "its title is no place along the curves");
-    let baseline = state.baseline().unwrap().id;
-    assert_ne!(state.watched.as_ref().unwrap().id, baseline);
+    assert_eq!(state.chart.tab, Tab::Graph(Graph::Accuracy));
+    assert_eq!(state.chart.range.cursor, None, "its title is no place along the curves");
+    let baseline = state.shared.baseline().unwrap().id;
+    assert_ne!(state.shared.watched.as_ref().unwrap().id, baseline);
     let name = find(&state, "A run 1 ◆");
     assert!(mouse(&mut state, LEFT, right_of(name, 3)).contains(&Effect::Watch(baseline)));
 }
@@ -107,7 +109,7 @@ fn a_device_is_chosen_by_its_row_and_opened_by_a_second_click() {
             assert_eq!((state.focus, state.devices.cursor()), (Pane::Devices, place), "{size:?}");
             let row = find(&state, &title);
             mouse(&mut state, LEFT, row);
-            assert!(matches!(state.mode, Mode::Device { .. }), "{place} at {size:?}");
+            assert!(matches!(front(&state), Front::Device(crate::tui::devices::windows::Details { .. })), "{place} at {size:?}");
             press(&mut state, KeyCode::Esc);
         }
         assert!(clicked > devices / 2, "{clicked} of {devices} at {size:?}");
@@ -135,27 +137,23 @@ fn a_title_of_the_runs_sorts_by_it_and_the_second_click_the_other_way_round() {
             }
             let at = head_place(&state, title);
             mouse(&mut state, LEFT, at);
-            assert_eq!(
-                (state.runs_view.sort, state.runs_view.reverse, state.focus),
-                (order, false, Pane::Runs),
-                "{title} at {size:?}"
-            );
+            assert_eq!((state.runs.sort, state.runs.reverse, state.focus), (order, false, Pane::Runs), "{title} at {size:?}");
             let at = head_place(&state, title);
             mouse(&mut state, LEFT, at);
-            assert_eq!((state.runs_view.sort, state.runs_view.reverse), (order, true), "{title} at {size:?}");
+            assert_eq!((state.runs.sort, state.runs.reverse), (order, true), "{title} at {size:?}");
         }
         let at = head_place(&state, "steps");
         mouse(&mut state, LEFT, at);
-        assert!(state.notice.as_ref().unwrap().text.contains("not sorted by steps, but by run, np"));
+        assert!(state.shared.notice.as_ref().unwrap().text.contains("not sorted by steps, but by run, np"));
         let notice = find(&state, "not sorted by steps");
         mouse(&mut state, LEFT, notice);
-        assert_eq!(state.notice, None, "a notice goes when it is clicked");
+        assert_eq!(state.shared.notice, None, "a notice goes when it is clicked");
     }
 }
 
 /// Where a title stands in the head of the runs.
 fn head_place(state: &State, title: &str) -> (u16, u16) {
-    let screen = text(state, state.size.0, state.size.1);
+    let screen = text(state, state.shared.size.0, state.shared.size.1);
     let mut rows = screen.lines().map(|line| line.trim_matches('"')).enumerate();
     let (row, line) = rows.find(|(_, line)| line.contains(" np ") && line.contains(" speed ")).unwrap();
     let from = line[..line.find(" steps ").unwrap()].rfind("run").unwrap();
@@ -169,13 +167,13 @@ fn an_arrow_beside_a_value_changes_it() {
         let mut state = on(samples::never_used(), Pane::Steps, size);
         let label = find(&state, "epochs ");
         mouse(&mut state, LEFT, label);
-        let before = state.spec.epochs;
+        let before = state.shared.spec.workload.epochs;
         let arrow = find(&state, "›");
         mouse(&mut state, LEFT, arrow);
-        assert_eq!(state.spec.epochs, before + 1, "at {size:?}");
+        assert_eq!(state.shared.spec.workload.epochs, before + 1, "at {size:?}");
         let arrow = find(&state, "‹");
         mouse(&mut state, LEFT, arrow);
-        assert_eq!((state.spec.epochs, &state.mode), (before, &Mode::Normal));
+        assert_eq!((state.shared.spec.workload.epochs, front(&state)), (before, Front::None));
     }
 }
 
@@ -187,11 +185,11 @@ fn a_click_beside_a_window_closes_it_and_one_inside_does_not() {
             type_text(&mut state, keys);
             let window = find(&state, inside);
             mouse(&mut state, LEFT, window);
-            assert_ne!(state.mode, Mode::Normal, "{keys} at {size:?}");
+            assert_ne!(front(&state), Front::None, "{keys} at {size:?}");
             assert_eq!(mouse(&mut state, LEFT, (0, 3)), [], "nothing behind is clicked");
             assert_eq!(
-                (&state.mode, state.done, state.step),
-                (&Mode::Normal, false, crate::domain::step::Step::InitAndPin),
+                (front(&state), state.done, state.shared.step),
+                (Front::None, false, crate::domain::step::Step::InitAndPin),
                 "{keys} at {size:?}"
             );
         }
@@ -206,7 +204,7 @@ fn the_answers_of_a_question_are_clicked() {
         let question = find(&state, "What it has measured");
         let stay = find_below(&state, "let it run", question.1);
         mouse(&mut state, LEFT, stay);
-        assert_eq!(state.mode, Mode::Normal);
+        assert_eq!(front(&state), Front::None);
         type_text(&mut state, "x");
         let stop = find_below(&state, "stop it", question.1);
         assert_eq!(mouse(&mut state, LEFT, stop), [Effect::Stop(RunId(2))], "at {size:?}");
@@ -215,9 +213,9 @@ fn the_answers_of_a_question_are_clicked() {
 
 /// As [`find`], below a row and above the footer.
 fn find_below(state: &State, words: &str, above: u16) -> (u16, u16) {
-    let screen = text(state, state.size.0, state.size.1);
+    let screen = text(state, state.shared.size.0, state.shared.size.1);
     let rows = screen.lines().map(|line| line.trim_matches('"')).enumerate().skip(usize::from(above) + 1);
-    let mut rows = rows.take_while(|(row, _)| row + 1 < usize::from(state.size.1));
+    let mut rows = rows.take_while(|(row, _)| row + 1 < usize::from(state.shared.size.1));
     rows.find_map(|(row, line)| Some((line[..line.find(words)?].chars().count() as u16, row as u16))).unwrap()
 }
 
@@ -228,12 +226,12 @@ fn an_entry_of_the_palette_is_run_by_a_click() {
         type_text(&mut state, ":");
         // The list scrolls with what is chosen.
         (0..20).for_each(|_| drop(press(&mut state, KeyCode::Down)));
-        assert!(matches!(state.mode, Mode::Palette { chosen: 20, .. }));
+        assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen: 20, .. })));
         for entry in [7, 12, 20] {
-            let words = &super::super::palette::found("")[entry].text;
+            let words = &keymap::entries()[crate::tui::help::palette::found(keymap::entries(), "")[entry]].text;
             let place = find(&state, &words[..words.len().min(40)]);
             let (mut clicked, mut typed) = (state.clone(), state.clone());
-            typed.mode = Mode::Palette { typed: String::new(), chosen: entry };
+            open(&mut typed, Front::Palette(crate::tui::help::windows::Palette { typed: String::new(), chosen: entry }));
             let expected = press(&mut typed, KeyCode::Enter);
             assert_eq!(mouse(&mut clicked, LEFT, place), expected, "{words} at {size:?}");
             assert_eq!(text(&clicked, size.0, size.1), text(&typed, size.0, size.1), "{words} at {size:?}");
@@ -247,7 +245,10 @@ fn the_wheel_scrolls_cut_lines_sideways_and_a_palette_where_it_is() {
     let mut desk = Desk::new([(0, long.as_str())]);
     let place = find(&desk.state, "<00>");
     mouse(&mut desk.state, MouseEventKind::ScrollRight, place);
-    assert!(desk.state.log.left == 0 && desk.state.notice.is_none(), "wrapped lines have no sideways, and need no words for it");
+    assert!(
+        desk.state.log.left == 0 && desk.state.shared.notice.is_none(),
+        "wrapped lines have no sideways, and need no words for it"
+    );
     desk.type_text("W");
     mouse(&mut desk.state, MouseEventKind::ScrollRight, place);
     assert!(desk.state.log.left > 0 && !desk.shows("<00>"));
@@ -258,7 +259,7 @@ fn the_wheel_scrolls_cut_lines_sideways_and_a_palette_where_it_is() {
     assert!(!desk.shows("<00>"), "Shift turns the wheel");
     desk.type_text(":");
     mouse(&mut desk.state, MouseEventKind::ScrollDown, (40, 12));
-    assert!(matches!(desk.state.mode, Mode::Palette { chosen: 3, .. }));
+    assert!(matches!(front(&desk.state), Front::Palette(crate::tui::help::windows::Palette { chosen: 3, .. })));
 }
 
 #[test]
@@ -274,5 +275,5 @@ fn the_hints_of_a_line_that_is_typed_are_clicked() {
     desk.type_text("/zzz");
     let leave = find(&desk.state, "Esc leave");
     mouse(&mut desk.state, LEFT, leave);
-    assert_eq!((&desk.state.mode, desk.state.log.search.as_ref().unwrap().text()), (&Mode::Normal, "n.n"));
+    assert_eq!((front(&desk.state), desk.state.log.search.as_ref().unwrap().text()), (Front::None, "n.n"));
 }

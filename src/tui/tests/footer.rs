@@ -1,9 +1,10 @@
 //! The line of keys at the foot of the screen: what it keeps where there is no room for all.
 
-use super::super::mode::Mode;
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::{text, type_text};
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{text, type_text};
 
 /// What the last row of the screen says.
 fn footer(state: &State, width: u16) -> String {
@@ -38,5 +39,5 @@ fn the_footer_keeps_what_one_needs_most_of_every_pane() {
     let shown = footer(&over, 80);
     assert!(!shown.contains("x stop") && shown.contains("v compare"), "nothing to stop, so the words are whole: {shown}");
     type_text(&mut over, "w");
-    assert!(footer(&over, 80).contains("Esc close") || over.mode == Mode::Normal, "{}", footer(&over, 80));
+    assert!(footer(&over, 80).contains("Esc close") || front(&over) == Front::None, "{}", footer(&over, 80));
 }

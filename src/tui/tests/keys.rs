@@ -2,38 +2,39 @@
 
 use crossterm::event::KeyCode;
 
-use super::super::effect::Effect;
-use super::super::log_view::LogTab;
-use super::super::message::Message;
-use super::super::mode::Mode;
-use super::super::samples;
-use super::super::settings::Field;
-use super::super::state::Pane;
-use super::super::update::update;
-use super::{press, text, type_text};
 use crate::domain::run::RunState;
+use crate::domain::settings::Key;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::update::update;
+use crate::tui::log::state::LogTab;
+use crate::tui::message::Message;
+use crate::tui::next_run::fields::Field;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{press, text, type_text};
 
 #[test]
 fn digits_toggle_the_ten_steps() {
     let mut state = samples::never_used();
     for (digit, step) in "1234567890".chars().zip(Step::ALL) {
         press(&mut state, KeyCode::Char(digit));
-        assert!(!state.spec.steps.contains(step), "{digit}");
-        assert_eq!(state.step, step);
+        assert!(!state.shared.spec.workload.steps.contains(step), "{digit}");
+        assert_eq!(state.shared.step, step);
     }
-    assert!(state.spec.steps.is_empty());
+    assert!(state.shared.spec.workload.steps.is_empty());
     type_text(&mut state, "1234567890");
-    assert_eq!(state.spec.steps, StepSet::ALL);
+    assert_eq!(state.shared.spec.workload.steps, StepSet::ALL);
 }
 
 #[test]
 fn a_step_without_its_prerequisite_toggles_and_says_why_it_does_nothing() {
     let mut state = samples::never_used();
     type_text(&mut state, "144");
-    assert!(state.spec.steps.contains(Step::Broadcast));
-    let notice = state.notice.clone().unwrap().text;
+    assert!(state.shared.spec.workload.steps.contains(Step::Broadcast));
+    let notice = state.shared.notice.clone().unwrap().text;
     assert!(notice.contains("step 4") && notice.contains("step 1 is off"), "{notice}");
     assert!(text(&state, 80, 24).contains("[!]"));
     assert!(text(&state, 120, 40).contains("No effect while step 1 is"));
@@ -45,7 +46,7 @@ fn run_starts_what_is_shown() {
     type_text(&mut state, "4+");
     let effects = type_text(&mut state, "r");
     let mut spec = samples::spec(3, StepSet::ALL.without(Step::Broadcast));
-    spec.seed = state.spec.seed;
+    spec.workload.seed = state.shared.spec.workload.seed;
     assert_eq!(effects, [Effect::Start { spec: Box::new(spec), preset: "cpu".into() }]);
     let effects = update(&mut state, Message::Started(RunId(1)));
     assert!(effects.contains(&Effect::Watch(RunId(1))) && effects.contains(&Effect::ListRuns), "{effects:?}");
@@ -55,9 +56,9 @@ fn run_starts_what_is_shown() {
 fn a_second_run_asks_first() {
     let mut state = samples::running();
     assert_eq!(type_text(&mut state, "r"), []);
-    assert_eq!(state.mode, Mode::ConfirmStart { going: RunId(2) });
+    assert_eq!(front(&state), Front::ConfirmStart(crate::tui::next_run::windows::ConfirmStart { going: RunId(2) }));
     press(&mut state, KeyCode::Enter);
-    assert_eq!(state.mode, Mode::Normal);
+    assert_eq!(front(&state), Front::None);
     assert!(matches!(type_text(&mut state, "ry")[..], [Effect::Start { .. }]));
 }
 
@@ -69,7 +70,7 @@ fn stop_asks_and_can_be_declined() {
     assert_eq!(type_text(&mut state, "xy"), [Effect::Stop(RunId(2))]);
     let mut idle = samples::compared();
     assert_eq!(type_text(&mut idle, "x"), []);
-    assert!(idle.notice.unwrap().text.contains("nothing to stop"));
+    assert!(idle.shared.notice.unwrap().text.contains("nothing to stop"));
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
     for (answer, done, effects) in [('l', true, vec![]), ('s', true, vec![Effect::Stop(RunId(2))]), ('n', false, vec![])] {
         let mut state = samples::running();
         type_text(&mut state, "q");
-        assert!(matches!(state.mode, Mode::Quit { .. }) && !state.done);
+        assert!(matches!(front(&state), Front::Quit(crate::tui::runs::windows::Quit { .. })) && !state.done);
         assert_eq!(press(&mut state, KeyCode::Char(answer)), effects);
         assert_eq!(state.done, done, "{answer}");
     }
@@ -90,37 +91,37 @@ fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
 fn a_finished_run_continues_for_more_epochs() {
     let mut state = samples::compared();
     type_text(&mut state, "c");
-    assert_eq!(state.mode, Mode::Continue { run: RunId(5), done: 3, more: 3 });
+    assert_eq!(front(&state), Front::Continue(crate::tui::runs::windows::Continue { run: RunId(5), done: 3, more: 3 }));
     press(&mut state, KeyCode::Right);
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Continue { run: RunId(5), epochs: 7 }]);
     let mut going = samples::running();
     type_text(&mut going, "c");
-    assert_eq!(going.mode, Mode::Normal);
-    assert!(going.notice.unwrap().text.contains("still going"));
+    assert_eq!(front(&going), Front::None);
+    assert!(going.shared.notice.unwrap().text.contains("still going"));
 }
 
 #[test]
 fn a_run_without_checkpoints_cannot_continue_and_says_so() {
     let mut state = samples::compared();
-    state.runs.last_mut().unwrap().record.as_mut().unwrap().spec.checkpointing = false;
+    state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().spec.workload.training_mut().unwrap().checkpointing = false;
     type_text(&mut state, "c");
-    assert_eq!(state.mode, Mode::Normal);
-    assert!(state.notice.unwrap().text.contains("wrote no checkpoints"));
+    assert_eq!(front(&state), Front::None);
+    assert!(state.shared.notice.unwrap().text.contains("wrote no checkpoints"));
 }
 
 #[test]
 fn the_baseline_is_the_users_choice() {
     let mut state = samples::compared();
-    assert_eq!(state.baseline().unwrap().id, RunId(1));
+    assert_eq!(state.shared.baseline().unwrap().id, RunId(1));
     state.focus = Pane::Runs;
     type_text(&mut state, "jjj");
-    assert_eq!(state.watched.as_ref().unwrap().id, RunId(2));
+    assert_eq!(state.shared.watched.as_ref().unwrap().id, RunId(2));
     assert_eq!(type_text(&mut state, "b"), [], "its curves are on the screen");
-    assert_eq!(state.baseline().unwrap().id, RunId(2));
-    let gained = state.comparison(state.summary(RunId(3)).unwrap()).unwrap();
+    assert_eq!(state.shared.baseline().unwrap().id, RunId(2));
+    let gained = state.shared.comparison(state.shared.summary(RunId(3)).unwrap()).unwrap();
     assert!((gained.speedup.unwrap() - 1990.0 / 1964.0).abs() < 1e-9);
-    assert!(state.comparison(state.summary(RunId(4)).unwrap()).is_err(), "another model");
-    assert!(state.comparison(state.summary(RunId(5)).unwrap()).is_err(), "other data");
+    assert!(state.shared.comparison(state.shared.summary(RunId(4)).unwrap()).is_err(), "another model");
+    assert!(state.shared.comparison(state.shared.summary(RunId(5)).unwrap()).is_err(), "other data");
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn choosing_a_run_shows_it() {
     let effects = press(&mut state, KeyCode::Down);
     assert!(effects.contains(&Effect::Watch(RunId(4))), "{effects:?}");
     press(&mut state, KeyCode::End);
-    assert_eq!(state.watched.as_ref().unwrap().id, RunId(1));
+    assert_eq!(state.shared.watched.as_ref().unwrap().id, RunId(1));
     assert_eq!(press(&mut state, KeyCode::Down), []);
 }
 
@@ -139,14 +140,14 @@ fn settings_are_stepped_and_typed() {
     let mut state = samples::never_used();
     state.focus = Pane::Settings;
     press(&mut state, KeyCode::Down);
-    assert_eq!(state.field, Field::Np);
+    assert_eq!(state.next_run.field, Field::Of(Key::Np));
     press(&mut state, KeyCode::Right);
-    assert_eq!(state.spec.np, 3);
+    assert_eq!(state.shared.spec.resources.np, 3);
     press(&mut state, KeyCode::Enter);
     press(&mut state, KeyCode::Backspace);
     type_text(&mut state, "12");
     press(&mut state, KeyCode::Enter);
-    assert_eq!((state.spec.np, &state.mode), (12, &Mode::Normal));
+    assert_eq!((state.shared.spec.resources.np, front(&state)), (12, Front::None));
 }
 
 #[test]
@@ -158,24 +159,28 @@ fn typed_text_that_means_nothing_is_explained_in_place_and_changes_nothing() {
     press(&mut state, KeyCode::Backspace);
     type_text(&mut state, "0");
     press(&mut state, KeyCode::Enter);
-    assert!(matches!(&state.mode, Mode::Edit { error: Some(error), .. } if error.contains("np is 0")), "{:?}", state.mode);
+    assert!(
+        matches!(front(&state), Front::Edit(crate::tui::next_run::windows::Edit { error: Some(error), .. }) if error.contains("np is 0")),
+        "{:?}",
+        front(&state)
+    );
     assert!(text(&state, 80, 24).contains("np is 0"));
     // Keys are text here: no run starts, no step toggles, nothing quits.
     assert_eq!(type_text(&mut state, "rq1"), []);
     assert!(!state.done);
     press(&mut state, KeyCode::Esc);
-    assert_eq!((state.spec.np, &state.mode), (2, &Mode::Normal));
+    assert_eq!((state.shared.spec.resources.np, front(&state)), (2, Front::None));
 }
 
 #[test]
 fn hardware_picks_the_preset_unless_the_user_did() {
     let mut state = samples::fresh();
     update(&mut state, Message::Telemetry(samples::gpu_sample()));
-    assert_eq!((state.preset.as_str(), state.spec.np), ("gpu", 8));
+    assert_eq!((state.shared.preset.as_str(), state.shared.spec.resources.np), ("gpu", 8));
     let mut touched = samples::fresh();
     type_text(&mut touched, "+");
     update(&mut touched, Message::Telemetry(samples::gpu_sample()));
-    assert_eq!((touched.preset.as_str(), touched.spec.np), ("cpu", 3));
+    assert_eq!((touched.shared.preset.as_str(), touched.shared.spec.resources.np), ("cpu", 3));
 }
 
 #[test]
@@ -196,7 +201,7 @@ fn the_command_of_a_run_is_shown_and_copied() {
     let effects = type_text(&mut state, "iy");
     assert!(matches!(&effects[..], [Effect::Copy(line)] if line.contains("mpirun -np 2")), "{effects:?}");
     type_text(&mut state, "q");
-    assert_eq!((&state.mode, state.done), (&Mode::Normal, false));
+    assert_eq!((front(&state), state.done), (Front::None, false));
 }
 
 #[test]
@@ -225,7 +230,7 @@ fn an_error_is_a_notice_that_goes_with_escape() {
     assert!(text(&state, 80, 24).contains("mpirun was not found"));
     assert!(!state.done);
     press(&mut state, KeyCode::Esc);
-    assert_eq!(state.notice, None);
+    assert_eq!(state.shared.notice, None);
 }
 
 #[test]
@@ -265,7 +270,9 @@ fn a_pinned_run_keeps_its_colour_and_letter_while_others_come_and_go() {
     state.focus = Pane::Runs;
     // Runs 5 (chosen) and 1 (the baseline) show; pin 5, then walk down to 3.
     type_text(&mut state, "p");
-    let of = |state: &super::super::state::State, run| (state.chart_view.slot(RunId(run)), state.chart_view.letter(RunId(run)));
+    let of = |state: &crate::tui::app::features::State, run| {
+        (state.shared.pins.slot(RunId(run)), state.shared.pins.letter(RunId(run)))
+    };
     let five = of(&state, 5);
     assert_eq!(five, (Some(4), Some('E')));
     let effects = type_text(&mut state, "j");
@@ -275,7 +282,7 @@ fn a_pinned_run_keeps_its_colour_and_letter_while_others_come_and_go() {
     // Unpinned and no longer chosen: its colour is free.
     press(&mut state, KeyCode::Home);
     type_text(&mut state, "p");
-    assert!(!state.chart_view.is_pinned(RunId(5)) && state.chart_view.is_pinned(RunId(3)));
+    assert!(!state.shared.pins.contains(RunId(5)) && state.shared.pins.contains(RunId(3)));
     type_text(&mut state, "j");
     assert_eq!(of(&state, 5), (None, None));
 }
@@ -289,11 +296,11 @@ fn runs_never_share_a_colour_and_a_pin_too_many_says_what_to_do() {
     for _ in 0..7 {
         type_text(&mut state, "pjj");
     }
-    let notice = state.notice.clone().unwrap();
+    let notice = state.shared.notice.clone().unwrap();
     assert!(notice.is_error && notice.text.contains("6 runs are pinned (20, 18, 16, 14, 12, 10)"), "{}", notice.text);
-    let shown = super::super::chart_view::shown(&state);
+    let shown = crate::tui::chart::state::shown(&state.shared);
     assert_eq!(shown.len(), 8);
-    let mut slots: Vec<_> = shown.iter().map(|run| state.chart_view.slot(*run).unwrap()).collect();
+    let mut slots: Vec<_> = shown.iter().map(|run| state.shared.pins.slot(*run).unwrap()).collect();
     slots.sort_unstable();
     assert_eq!(slots, (0..8).collect::<Vec<_>>());
 }

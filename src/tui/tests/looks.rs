@@ -1,67 +1,82 @@
 //! Every pane in its main states, at the smallest size and a usual one, against committed pictures.
 
+use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::{picture, text, type_text};
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::testing::samples;
+use crate::tui::tests::{cut_out, pane, picture, text, type_text, window};
 
-pub(super) const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+pub const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
-fn look(name: &str, state: &State) {
-    for (width, height) in SIZES {
-        insta::assert_snapshot!(format!("{name}_{width}x{height}"), text(state, width, height));
+/// The whole screen; the panes have pictures of their own elsewhere.
+fn look(name: &str, state: &State, sizes: &[(u16, u16)]) {
+    for (width, height) in sizes {
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), text(state, *width, *height));
+    }
+}
+
+/// Some panes of a screen, and its header.
+fn parts(name: &str, state: &State, panes: &[Pane]) {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let header = cut_out(state, Rect::new(0, 0, width, 2), width, height);
+        let panes = panes.iter().map(|shown| pane(state, *shown, width, height));
+        let all: Vec<String> = std::iter::once(header).chain(panes).collect();
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), all.join("\n"));
     }
 }
 
 #[test]
 fn first_frame() {
-    look("first_frame", &samples::fresh());
+    look("first_frame", &samples::fresh(), &SIZES[..1]);
 }
 
 #[test]
 fn never_used() {
-    look("never_used", &samples::never_used());
+    look("never_used", &samples::never_used(), &SIZES[..1]);
 }
 
 #[test]
 fn running() {
-    look("running", &samples::running());
+    look("running", &samples::running(), &SIZES);
 }
 
 #[test]
 fn compared() {
     let mut state = samples::compared();
     state.focus = Pane::Runs;
-    look("compared", &state);
+    parts("compared", &state, &[Pane::Runs]);
 }
 
 #[test]
 fn failed() {
-    look("failed", &samples::failed());
+    look("failed", &samples::failed(), &SIZES[1..2]);
+    parts("failed_parts", &samples::failed(), &[Pane::Log, Pane::Runs]);
 }
 
 #[test]
 fn gpus() {
     let mut state = samples::running();
-    samples::say(&mut state, super::Message::Telemetry(samples::gpu_sample()));
+    samples::say(&mut state, crate::tui::message::Message::Telemetry(samples::gpu_sample()));
     state.focus = Pane::Devices;
     state.slot = Pane::Devices;
-    look("gpus", &state);
+    look("gpus", &state, &SIZES[2..]);
+    parts("gpus_parts", &state, &[Pane::Devices]);
 }
 
 #[test]
 fn chart() {
     let mut state = samples::running();
     (state.focus, state.slot) = (Pane::Chart, Pane::Chart);
-    look("chart", &state);
+    parts("chart", &state, &[Pane::Chart]);
 }
 
 #[test]
 fn cpu_devices() {
     let mut state = samples::running();
     (state.focus, state.slot) = (Pane::Devices, Pane::Devices);
-    look("cpu_devices", &state);
+    parts("cpu_devices", &state, &[Pane::Devices]);
 }
 
 #[test]
@@ -69,7 +84,7 @@ fn windows() {
     for (name, keys) in [("help", "?"), ("details", "i"), ("quit", "q"), ("stop", "x")] {
         let mut state = samples::running();
         type_text(&mut state, keys);
-        insta::assert_snapshot!(format!("{name}_80x24"), text(&state, 80, 24));
+        insta::assert_snapshot!(format!("{name}_80x24"), window(&state, 80, 24));
     }
 }
 
@@ -77,13 +92,13 @@ fn windows() {
 fn steps_without_the_first() {
     let mut state = samples::never_used();
     type_text(&mut state, "144");
-    look("step_1_off", &state);
+    parts("step_1_off", &state, &[Pane::Steps, Pane::Settings]);
 }
 
 #[test]
 fn ascii_has_nothing_else() {
     for mut state in [samples::running(), samples::compared(), samples::failed()] {
-        state.theme.ascii = true;
+        state.shared.theme.ascii = true;
         for (width, height) in SIZES {
             let screen = text(&state, width, height);
             assert!(screen.is_ascii(), "{:?}", screen.chars().find(|c| !c.is_ascii()));
@@ -95,7 +110,7 @@ fn ascii_has_nothing_else() {
 #[test]
 fn the_cursor_shows_without_colour() {
     let mut state = samples::never_used();
-    state.theme.colour = false;
+    state.shared.theme.colour = false;
     let terminal = picture(&state, 80, 24);
     let reversed = terminal.backend().buffer().content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED));
     assert!(reversed.count() > 20);

@@ -2,33 +2,35 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-use super::super::effect::Effect;
-use super::super::message::Message;
-use super::super::mode::Mode;
-use super::super::samples;
-use super::super::settings::Field;
-use super::super::state::{Pane, State};
-use super::super::update::update;
-use super::{press, text, type_text};
+use crate::domain::settings::Key;
 use crate::domain::step::Step;
 use crate::runs::RunId;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::message::Message;
+use crate::tui::next_run::fields::Field;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{press, text, type_text};
 use crossterm::event::KeyCode;
 
-pub(super) const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+pub const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
-pub(super) fn mouse(state: &mut State, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Effect> {
+pub fn mouse(state: &mut State, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Effect> {
     update(state, Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
 }
 
 /// Column and row where `words` begin on the screen.
-pub(super) fn find(state: &State, words: &str) -> (u16, u16) {
-    let screen = text(state, state.size.0, state.size.1);
+pub fn find(state: &State, words: &str) -> (u16, u16) {
+    let screen = text(state, state.shared.size.0, state.shared.size.1);
     let rows = screen.lines().map(|line| line.trim_matches('"'));
     let found = rows.enumerate().find_map(|(row, line)| Some((line[..line.find(words)?].chars().count() as u16, row as u16)));
     found.unwrap_or_else(|| panic!("no `{words}` on\n{screen}"))
 }
 
-pub(super) fn sized(mut state: State, columns: u16, rows: u16) -> State {
+pub fn sized(mut state: State, columns: u16, rows: u16) -> State {
     update(&mut state, Message::Resize(columns, rows));
     state
 }
@@ -39,10 +41,10 @@ fn a_click_chooses_and_toggles_a_step() {
     state.focus = Pane::Runs;
     let (column, row) = find(&state, "Broadcast");
     mouse(&mut state, LEFT, (column, row));
-    assert_eq!((state.focus, state.step), (Pane::Steps, Step::Broadcast));
-    assert!(state.spec.steps.contains(Step::Broadcast), "its title only chooses");
+    assert_eq!((state.focus, state.shared.step), (Pane::Steps, Step::Broadcast));
+    assert!(state.shared.spec.workload.steps.contains(Step::Broadcast), "its title only chooses");
     mouse(&mut state, LEFT, (2, row));
-    assert!(!state.spec.steps.contains(Step::Broadcast), "its mark toggles");
+    assert!(!state.shared.spec.workload.steps.contains(Step::Broadcast), "its mark toggles");
 }
 
 #[test]
@@ -50,9 +52,9 @@ fn a_click_chooses_a_setting_and_the_second_opens_it() {
     let mut state = sized(samples::never_used(), 120, 40);
     let place = find(&state, "epochs");
     mouse(&mut state, LEFT, place);
-    assert_eq!((state.focus, state.field, &state.mode), (Pane::Settings, Field::Epochs, &Mode::Normal));
+    assert_eq!((state.focus, state.next_run.field, front(&state)), (Pane::Settings, Field::Of(Key::Epochs), Front::None));
     mouse(&mut state, LEFT, place);
-    assert!(matches!(state.mode, Mode::Edit { field: Field::Epochs, .. }));
+    assert!(matches!(front(&state), Front::Edit(crate::tui::next_run::windows::Edit { field: Field::Of(Key::Epochs), .. })));
 }
 
 #[test]
@@ -63,10 +65,10 @@ fn a_click_shows_the_run_of_its_row_and_the_second_its_details() {
     assert!(mouse(&mut state, LEFT, (column, row)).contains(&Effect::Watch(RunId(1))));
     assert_eq!(state.focus, Pane::Runs);
     mouse(&mut state, LEFT, (column, row));
-    assert!(matches!(state.mode, Mode::Details { run: RunId(1), .. }));
-    let chosen = state.watched.as_ref().unwrap().id;
+    assert!(matches!(front(&state), Front::Details(crate::tui::runs::windows::Details { run: RunId(1), .. })));
+    let chosen = state.shared.watched.as_ref().unwrap().id;
     mouse(&mut state, LEFT, (column, row - 1));
-    assert_eq!(state.watched.as_ref().unwrap().id, chosen, "nothing behind a window is clicked");
+    assert_eq!(state.shared.watched.as_ref().unwrap().id, chosen, "nothing behind a window is clicked");
 }
 
 #[test]
@@ -77,10 +79,10 @@ fn the_names_of_the_shared_place_and_of_the_footer_are_clicked() {
     assert_eq!((state.focus, state.slot), (Pane::Chart, Pane::Chart));
     let help = find(&state, "help");
     mouse(&mut state, LEFT, help);
-    assert!(matches!(state.mode, Mode::Help { .. }));
+    assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { .. })));
     let close = find(&state, "Esc close");
     mouse(&mut state, LEFT, close);
-    assert_eq!(state.mode, Mode::Normal);
+    assert_eq!(front(&state), Front::None);
     let quit = find(&state, "quit");
     mouse(&mut state, LEFT, quit);
     assert!(state.done);
@@ -92,10 +94,10 @@ fn the_wheel_scrolls_what_is_under_it_and_leaves_the_focus() {
     state.focus = Pane::Steps;
     let place = find(&state, "1023");
     assert!(mouse(&mut state, MouseEventKind::ScrollDown, place).contains(&Effect::Watch(RunId(4))));
-    assert_eq!((state.focus, state.step), (Pane::Steps, Step::InitAndPin));
+    assert_eq!((state.focus, state.shared.step), (Pane::Steps, Step::InitAndPin));
     type_text(&mut state, "?");
     mouse(&mut state, MouseEventKind::ScrollDown, (60, 20));
-    assert!(matches!(state.mode, Mode::Help { scroll: 3, .. }));
+    assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { scroll: 3, .. })));
 }
 
 #[test]
@@ -103,10 +105,10 @@ fn the_wheel_over_a_question_answers_nothing() {
     for keys in ["x", "q"] {
         let mut state = sized(samples::running(), 80, 24);
         type_text(&mut state, keys);
-        let before = state.mode.clone();
+        let before = front(&state).clone();
         assert_eq!(mouse(&mut state, MouseEventKind::ScrollUp, (40, 12)), []);
         assert_eq!(mouse(&mut state, LEFT, (40, 12)), []);
-        assert_eq!(state.mode, before);
+        assert_eq!(front(&state), before);
     }
 }
 
@@ -143,8 +145,8 @@ fn no_border_can_be_dragged_over_a_pane() {
 #[test]
 fn m_gives_the_mouse_to_the_terminal_and_takes_it_again() {
     let mut state = samples::never_used();
-    state.habits.mouse = true;
+    state.preferences.mouse = true;
     assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::CaptureMouse(false)]);
-    assert!(state.notice.clone().unwrap().text.contains("m takes it again"));
+    assert!(state.shared.notice.clone().unwrap().text.contains("m takes it again"));
     assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::CaptureMouse(true)]);
 }

@@ -2,50 +2,53 @@
 
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 
-use super::super::effect::Effect;
-use super::super::habits::start_tour;
-use super::super::message::Message;
-use super::super::mode::Mode;
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::super::update::update;
-use super::{press, text, type_text};
 use crate::runs::RunId;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::message::Message;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{press, text, type_text};
 
 fn notice(state: &State) -> Option<&str> {
-    state.notice.as_ref().map(|notice| notice.text.as_str())
+    state.shared.notice.as_ref().map(|notice| notice.text.as_str())
 }
 
 #[test]
 fn what_a_key_in_a_window_did_is_seen_in_front_of_it() {
     let mut state = samples::compared();
-    state.size = (80, 24);
+    state.shared.size = (80, 24);
     type_text(&mut state, "i");
     update(&mut state, Message::Done("copied".into()));
     assert!(text(&state, 80, 24).contains("copied"), "{}", text(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
-    assert!(state.notice.is_none() && state.mode == Mode::Normal, "news that came by itself costs no key");
+    assert!(state.shared.notice.is_none() && front(&state) == Front::None, "news that came by itself costs no key");
     type_text(&mut state, "i");
     update(&mut state, Message::Failed("no clipboard".into()));
     press(&mut state, KeyCode::Esc);
-    assert!(state.notice.is_none() && matches!(state.mode, Mode::Details { .. }), "a problem goes before its window");
+    assert!(
+        state.shared.notice.is_none() && matches!(front(&state), Front::Details(crate::tui::runs::windows::Details { .. })),
+        "a problem goes before its window"
+    );
     press(&mut state, KeyCode::Esc);
-    assert_eq!(state.mode, Mode::Normal);
+    assert_eq!(front(&state), Front::None);
 }
 
 #[test]
 fn escape_skips_the_tour_whatever_news_there_is() {
     let mut state = samples::compared();
-    start_tour(&mut state);
+    state.help.start_tour();
     update(&mut state, Message::Done("steps 1 and 2 done".into()));
     press(&mut state, KeyCode::Esc);
-    assert!(state.habits.tour.is_none() && state.notice.is_none());
+    assert!(state.help.tour.is_none() && state.shared.notice.is_none());
 }
 
 #[test]
 fn news_goes_with_the_next_thing_done_and_a_problem_stays() {
     let mut state = samples::compared();
-    state.size = (80, 24);
+    state.shared.size = (80, 24);
     update(&mut state, Message::Done("saved".into()));
     update(&mut state, Message::Tick(1.0));
     assert_eq!(notice(&state), Some("saved"), "nobody did anything");
@@ -91,15 +94,15 @@ fn a_window_is_paged_by_what_it_shows() {
         press(&mut state, KeyCode::PageDown);
         // The last line of one page is the first of the next.
         let shown = usize::from(rows) - 5;
-        let Mode::Help { scroll, .. } = state.mode else { panic!("{:?}", state.mode) };
+        let Front::Help(crate::tui::help::windows::Keys { scroll, .. }) = front(&state) else { panic!("{:?}", front(&state)) };
         assert_eq!(scroll, shown - 1);
         press(&mut state, KeyCode::End);
-        let Mode::Help { scroll, .. } = state.mode else { panic!("{:?}", state.mode) };
+        let Front::Help(crate::tui::help::windows::Keys { scroll, .. }) = front(&state) else { panic!("{:?}", front(&state)) };
         assert!(text(&state, columns, rows).contains("the shown runs to a file"), "the last line is not there");
         press(&mut state, KeyCode::Down);
-        assert!(matches!(state.mode, Mode::Help { scroll: same, .. } if same == scroll));
+        assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { scroll: same, .. }) if same == scroll));
         press(&mut state, KeyCode::Home);
-        assert!(matches!(state.mode, Mode::Help { scroll: 0, .. }));
+        assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { scroll: 0, .. })));
         press(&mut state, KeyCode::Esc);
     }
 }
@@ -113,7 +116,7 @@ fn two_columns_that_have_no_room_are_said_to_have_none() {
     update(&mut state, Message::Resize(112, 24));
     let beside = text(&state, 112, 24);
     type_text(&mut state, "s");
-    assert!(state.notice.is_none() && text(&state, 112, 24) != beside, "{beside}");
+    assert!(state.shared.notice.is_none() && text(&state, 112, 24) != beside, "{beside}");
 }
 
 #[test]
@@ -128,9 +131,9 @@ fn the_focus_shows_without_colour_too() {
     let mut state = samples::compared();
     state.focus = Pane::Runs;
     assert!(!text(&state, 80, 24).contains('┏'), "colour says it");
-    state.theme.colour = false;
+    state.shared.theme.colour = false;
     let shown = text(&state, 80, 24);
     assert!(shown.contains("┏ Runs") && shown.matches('┏').count() == 1, "{shown}");
-    state.theme.ascii = true;
+    state.shared.theme.ascii = true;
     assert!(text(&state, 80, 24).contains("+ Runs compared with run 1 * ="), "{}", text(&state, 80, 24));
 }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use super::super::samples;
-use super::super::terminal::Screen;
+use crate::tui::app::{header, view};
+use crate::tui::io::terminal::Screen;
+use crate::tui::testing::samples;
 
 const CHILD: &str = "HVD_LAB_TEST_PANICS";
 
@@ -16,7 +17,8 @@ const CHILD: &str = "HVD_LAB_TEST_PANICS";
 fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     if let Ok(place) = std::env::var(CHILD) {
         let mut screen = Screen::enter(true, true).unwrap();
-        screen.draw(&samples::never_used()).unwrap();
+        let state = samples::never_used();
+        screen.draw(header::title(&state), |frame| view::draw(frame, &state)).unwrap();
         match place.as_str() {
             "drawing thread" => panic!("fell on purpose"),
             _ => drop(std::thread::spawn(|| panic!("fell on purpose")).join()),

@@ -6,14 +6,15 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::super::layout::places;
-use super::super::message::{DataInfo, Message};
-use super::super::pane;
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::devices::gpus;
-use super::looks::SIZES;
-use super::{picture, text};
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::layout::places;
+use crate::tui::devices::tests::gpus;
+use crate::tui::message::Message;
+use crate::tui::shared::state::DataInfo;
+use crate::tui::testing::samples;
+use crate::tui::tests::looks::SIZES;
+use crate::tui::tests::{cut_out, pane, picture, text};
 
 const LONG: &str = "二つのランク, all ten steps and a name that goes on for much longer than any column has room for";
 
@@ -34,12 +35,12 @@ fn long_names() -> State {
         device.processes.iter_mut().for_each(|process| process.command = LONG.repeat(3));
     }
     samples::say(&mut state, Message::Telemetry(sample));
-    for run in &mut state.runs {
+    for run in &mut state.shared.runs {
         let record = run.record.as_mut().unwrap();
         (record.name, record.note) = (Some(LONG.into()), Some(LONG.into()));
     }
-    state.data = Some(DataInfo { label: LONG.into(), note: None });
-    state.preset = LONG.into();
+    state.shared.data = Some(DataInfo { label: LONG.into(), note: None });
+    state.shared.preset = LONG.into();
     state
 }
 
@@ -65,7 +66,7 @@ fn focus(state: &mut State, pane: Pane) {
 fn shown(state: &State, (width, height): (u16, u16)) -> Vec<(Pane, Rect)> {
     let area = Rect::new(0, 0, width, height);
     let zoomed = state.zoom.then_some(state.focus);
-    places(area, zoomed, state.slot, pane::devices::rows(state), &state.habits.shares).unwrap().panes
+    places(area, zoomed, state.slot, state.devices.wished_rows(), &state.preferences.shares).unwrap().panes
 }
 
 /// The first cell of some words inside of a rectangle.
@@ -104,7 +105,7 @@ fn every_pane_is_whole_in_its_frame_and_the_focus_is_where_it_is() {
                 }
                 assert_eq!(buffer[(rect.x + 2, rect.y)].symbol(), &shown.title()[..1], "{}", context());
                 let border = &buffer[(rect.x, rect.y)];
-                let expected = state.theme.border(shown == pane);
+                let expected = state.shared.theme.border(shown == pane);
                 assert_eq!(Some(border.fg), expected.fg.or(Some(Default::default())), "{}", context());
                 assert_eq!(border.modifier, expected.add_modifier, "{}", context());
             }
@@ -163,20 +164,21 @@ fn what_has_no_room_is_left_out_whole() {
     assert!(text(&with_gpus(1), 120, 40).contains("2 ranks on one GPU share it"));
 }
 
-/// What the other files do not have: all panes beside each other with other devices, and with long names. At the smallest
-/// size three panes take turns in one place.
+/// What the other files do not have: other devices, and long names in every pane.
 #[test]
 fn other_devices_and_long_names() {
-    for (name, mut state) in states().into_iter().filter(|(name, _)| ["one_gpu", "sixteen_gpus", "long_names"].contains(name)) {
-        for (width, height) in SIZES {
-            let turns: &[Pane] = if width == 80 { &[Pane::Devices, Pane::Chart, Pane::Log] } else { &[Pane::Runs] };
-            let pictures: Vec<String> = turns
-                .iter()
-                .map(|pane| {
-                    focus(&mut state, *pane);
-                    text(&state, width, height)
-                })
-                .collect();
+    for (name, mut state) in states() {
+        let panes: &[Pane] = match name {
+            "one_gpu" | "sixteen_gpus" => &[Pane::Settings, Pane::Devices],
+            "long_names" => &Pane::ALL,
+            _ => continue,
+        };
+        for (width, height) in [(80, 24), (120, 40)] {
+            let mut pictures = vec![cut_out(&state, Rect::new(0, 0, width, 2), width, height)];
+            for shown in panes {
+                focus(&mut state, *shown);
+                pictures.push(pane(&state, *shown, width, height));
+            }
             insta::assert_snapshot!(format!("state_{name}_{width}x{height}"), pictures.join("\n"));
         }
     }

@@ -4,13 +4,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-use super::super::message::Message;
-use super::super::mode::Mode;
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::super::update::update;
-use super::{picture, type_text};
 use crate::runs::RunId;
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::message::Message;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{picture, type_text};
 
 fn states() -> Vec<State> {
     let mut states = vec![samples::fresh(), samples::never_used(), samples::running(), samples::compared(), samples::failed()];
@@ -23,7 +24,7 @@ fn states() -> Vec<State> {
         states.push(state);
     }
     let mut tour = samples::never_used();
-    super::super::habits::start_tour(&mut tour);
+    tour.help.start_tour();
     states.push(tour);
     states
 }
@@ -36,7 +37,8 @@ fn every_size_draws() {
         if state.focus.shares_slot() {
             state.slot = state.focus;
         }
-        state.notice = (index % 2 == 0).then(|| super::super::state::Notice { text: "word ".repeat(60), is_error: true });
+        state.shared.notice =
+            (index % 2 == 0).then(|| crate::tui::widgets::notice::Notice { text: "word ".repeat(60), is_error: true });
     }
     // Where the layout changes, and at both ends, every state; everywhere else one of them.
     let (edges_wide, edges_high) = ([1, 2, 79, 80, 81, 109, 110, 149, 150, 200], [1, 2, 3, 23, 24, 25, 36, 37, 60]);
@@ -62,24 +64,26 @@ fn a_hundred_thousand_random_events_do_no_harm() {
         let message = message(&mut pick);
         update(&mut state, message);
         state.done = false;
-        assert_eq!(state.spec.problem(), None, "a setting without meaning was taken over");
-        if let Mode::Details { .. } | Mode::Continue { .. } = state.mode {
-            assert!(state.watched.is_some());
+        assert_eq!(state.shared.spec.problem(), None, "a setting without meaning was taken over");
+        if let Front::Details(crate::tui::runs::windows::Details { .. })
+        | Front::Continue(crate::tui::runs::windows::Continue { .. }) = front(&state)
+        {
+            assert!(state.shared.watched.is_some());
         }
         if turn % 97 == 0 {
-            let (width, height) = state.size;
+            let (width, height) = state.shared.size;
             picture(&state, width.max(1), height.max(1));
         }
     }
     // Whatever it came to, it is a screen that is left as ever.
-    state.notice = None;
+    state.shared.notice = None;
     for _ in 0..4 {
-        super::press(&mut state, KeyCode::Esc);
+        crate::tui::tests::press(&mut state, KeyCode::Esc);
     }
-    assert!(super::text(&state, 120, 40).contains("hvd-lab"));
-    state.habits.tour = None;
+    assert!(crate::tui::tests::text(&state, 120, 40).contains("hvd-lab"));
+    state.help.tour = None;
     type_text(&mut state, "?");
-    assert!(matches!(state.mode, Mode::Help { .. }), "{:?}", state.mode);
+    assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { .. })), "{:?}", front(&state));
 }
 
 fn random_mouse(pick: &mut impl FnMut(usize) -> usize) -> MouseEvent {

@@ -6,12 +6,12 @@ use crossterm::event::KeyCode;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 
-use super::super::looks::{Background, Look};
-use super::super::message::Message;
-use super::super::samples;
-use super::super::state::State;
-use super::super::update::update;
-use super::{picture, press};
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::message::Message;
+use crate::tui::testing::samples;
+use crate::tui::tests::{picture, press};
+use crate::tui::widgets::looks::{Background, Look};
 
 fn cells(state: &State) -> Vec<Cell> {
     picture(state, 120, 40).backend().buffer().content.clone()
@@ -24,7 +24,7 @@ fn foregrounds(state: &State) -> BTreeSet<String> {
 /// A failed run has something that is well, something to look at, and much that is neither.
 fn themed(look: Look, background: Background) -> State {
     let mut state = samples::failed();
-    (state.theme.look, state.theme.background) = (look, background);
+    (state.shared.theme.look, state.shared.theme.background) = (look, background);
     state
 }
 
@@ -67,16 +67,16 @@ fn the_terminals_background_counts_and_a_key_takes_the_next_theme() {
     assert!(foregrounds(&state).contains("25"));
     press(&mut state, KeyCode::Char('T'));
     assert!(foregrounds(&state).contains("75"));
-    assert!(state.notice.clone().unwrap().text.contains("theme dark"));
+    assert!(state.shared.notice.clone().unwrap().text.contains("theme dark"));
 }
 
 #[test]
 fn no_color_has_none_in_any_theme() {
     let mut state = samples::failed();
-    state.theme.colour = false;
+    state.shared.theme.colour = false;
     for _ in 0..6 {
         press(&mut state, KeyCode::Char('T'));
-        assert_eq!(foregrounds(&state), BTreeSet::from(["Reset".into()]), "{:?}", state.theme.look);
+        assert_eq!(foregrounds(&state), BTreeSet::from(["Reset".into()]), "{:?}", state.shared.theme.look);
     }
-    assert!(state.notice.unwrap().text.contains("NO_COLOR"));
+    assert!(state.shared.notice.unwrap().text.contains("NO_COLOR"));
 }

@@ -8,20 +8,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::super::ask::Ask;
-use super::super::layout::places;
-use super::super::message::{DataInfo, Message};
-use super::super::mode::Mode;
-use super::super::pane;
-use super::super::printed::Printed;
-use super::super::samples;
-use super::super::state::{Pane, State};
-use super::super::view;
-use super::picture;
 use crate::columns;
 use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::runs::{RunId, RunUpdate};
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::layout::places;
+use crate::tui::app::view;
+use crate::tui::message::Message;
+use crate::tui::shared::state::DataInfo;
+use crate::tui::testing::front::{Front, front, open};
+use crate::tui::testing::printed::Printed;
+use crate::tui::testing::samples;
+use crate::tui::tests::picture;
 
 /// Wide, combined, joined by a selector, and plain signs, so that every cut meets half of something.
 const NAME: &str = "学習率の比較 e\u{301}a\u{308}o\u{302}n 실행 🚀 長い名前のランはどこでも切れる ﾊﾞｯﾁ x";
@@ -75,43 +75,51 @@ fn views(name: &str) -> Vec<(String, State)> {
     let run = RunId(2);
     let typed = || name.repeat(3);
     let modes = [
-        Mode::Details { run, scroll: 0 },
-        Mode::Details { run, scroll: 9 },
-        Mode::Compare { run, scroll: 0 },
-        Mode::ConfirmDelete { run },
-        Mode::Device { scroll: 0 },
-        Mode::Device { scroll: 20 },
-        Mode::Ask { ask: Ask::FilterDevices, text: typed(), error: None },
-        Mode::Ask {
-            ask: Ask::Log { prompt: super::super::log_view::Prompt::Search, regex: true },
+        Front::Details(crate::tui::runs::windows::Details { run, scroll: 0 }),
+        Front::Details(crate::tui::runs::windows::Details { run, scroll: 9 }),
+        Front::Compare(crate::tui::runs::windows::Compare { run, scroll: 0 }),
+        Front::ConfirmDelete(crate::tui::runs::windows::ConfirmDelete { run }),
+        Front::Device(crate::tui::devices::windows::Details { scroll: 0 }),
+        Front::Device(crate::tui::devices::windows::Details { scroll: 20 }),
+        Front::AskDevices(crate::tui::devices::windows::Ask { text: typed() }),
+        Front::AskLog(crate::tui::log::windows::Ask {
+            prompt: crate::tui::log::keys::Prompt::Search,
+            regex: true,
             text: typed(),
             error: Some(typed()),
-        },
-        Mode::Edit { field: state.field, text: typed(), error: Some(typed()) },
-        Mode::Ask { ask: Ask::Name(run), text: typed(), error: None },
-        Mode::Palette { typed: typed(), chosen: 0 },
-        Mode::Help { scroll: 0, words: typed(), typing: true },
-        Mode::Diff { step: Step::Broadcast, mine: true, scroll: 3 },
-        Mode::Exercise { scroll: 0 },
+        }),
+        Front::Edit(crate::tui::next_run::windows::Edit { field: state.next_run.field, text: typed(), error: Some(typed()) }),
+        Front::AskRuns(crate::tui::runs::windows::Ask {
+            what: crate::tui::runs::windows::Asked::Name(run),
+            text: typed(),
+            error: None,
+        }),
+        Front::Palette(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 }),
+        Front::Help(crate::tui::help::windows::Keys { scroll: 0, words: typed(), typing: true }),
+        Front::Diff(crate::tui::exercise::windows::Diff { step: Step::Broadcast, mine: true, scroll: 3 }),
+        Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0 }),
     ];
     for mode in modes {
         for slot in [Pane::Log, Pane::Devices] {
-            let mut view = State { mode: mode.clone(), slot, focus: slot, zoom: true, ..state.clone() };
+            let mut view = State { slot, focus: slot, zoom: true, ..state.clone() };
+            open(&mut view, mode.clone());
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
-            view.exercise.stage = super::super::exercise_view::Stage::Broken(typed());
-            if matches!(mode, Mode::Ask { ask: Ask::FilterDevices, .. }) {
+            view.exercise.stage = crate::tui::exercise::state::Stage::Broken(typed());
+            if matches!(mode, Front::AskDevices(_)) {
                 view.devices.filter = typed();
             }
-            views.push((format!("{:?} over {slot:?}", mode.kind()), view));
+            views.push((format!("{mode:?} over {slot:?}"), view));
         }
     }
     for is_error in [false, true] {
-        let notice = super::super::state::Notice { text: typed(), is_error };
-        views.push(("notice".into(), State { notice: Some(notice), ..state.clone() }));
+        let notice = crate::tui::widgets::notice::Notice { text: typed(), is_error };
+        let mut noticed = state.clone();
+        noticed.shared.notice = Some(notice);
+        views.push(("notice".into(), noticed));
     }
     let mut projector = state.clone();
-    projector.habits.projector = true;
+    projector.projector = true;
     views.push(("projector".into(), projector));
     views
 }
@@ -154,14 +162,14 @@ fn borders(buffer: &Buffer, pane: Rect) -> Vec<(u16, u16)> {
 fn no_name_moves_a_border_or_is_left_in_halves() {
     for (width, height) in [(80, 24), (81, 24), (120, 40), (200, 60)] {
         for (name, mut state) in views(NAME) {
-            state.size = (width, height);
+            state.shared.size = (width, height);
             let (terminal, drawn) = drawn(&state, width, height);
             let buffer = terminal.backend().buffer();
             well_formed(&drawn).unwrap_or_else(|wrong| panic!("{name} at {width}x{height}: {wrong}\n{}", terminal.backend()));
             let zoomed = state.zoom.then_some(state.focus);
-            let rows = pane::devices::rows(&state);
-            let places = places(Rect::new(0, 0, width, height), zoomed, state.slot, rows, &state.habits.shares).unwrap();
-            if state.habits.projector || state.notice.is_some() || state.mode != Mode::Normal {
+            let rows = state.devices.wished_rows();
+            let places = places(Rect::new(0, 0, width, height), zoomed, state.slot, rows, &state.preferences.shares).unwrap();
+            if state.projector || state.shared.notice.is_some() || front(&state) != Front::None {
                 continue;
             }
             for (pane, place) in places.panes {
@@ -191,7 +199,7 @@ fn columns_stay_in_line_behind_wide_names() {
 #[test]
 fn wide_names_keep_their_columns_in_ascii() {
     for (name, mut state) in views(NAME) {
-        state.theme.ascii = true;
+        state.shared.theme.ascii = true;
         let terminal = picture(&state, 80, 24);
         let buffer = terminal.backend().buffer();
         assert!(buffer.content.iter().all(|cell| cell.symbol().len() == 1 && cell.symbol().is_ascii()), "{name}");

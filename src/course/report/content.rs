@@ -1,0 +1,105 @@
+//! What stands in a report, as its file has it.
+//!
+//! Never says where it comes from, or how it looks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::chart::{Chart, RunRow};
+use crate::domain::units;
+use crate::runs::RunId;
+
+/// The whole report; as JSON these are its fields. Times are Unix seconds, dates the same as people read them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Version of this format: 1.
+    pub report: u32,
+    /// Whose it is, as they named themselves.
+    pub learner: Option<String>,
+    pub time_s: f64,
+    pub date: String,
+    /// All ten, in their order.
+    pub steps: Vec<StepRow>,
+    /// Of lessons with a prediction, in their order.
+    pub predictions: Vec<PredictionRow>,
+    /// Oldest first.
+    pub runs: Vec<RunRow>,
+    /// What more ranks gained, where runs can be compared.
+    pub speedup: Option<Chart>,
+    pub machine: MachineRow,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepRow {
+    pub step: usize,
+    pub title: String,
+    pub is_done: bool,
+    /// The run that showed it, when, and what it showed; of a step not done the last failed one, if any.
+    pub run: Option<RunId>,
+    pub time_s: Option<f64>,
+    pub date: Option<String>,
+    pub evidence: Option<String>,
+    /// Runs that had the step on and failed its check.
+    pub failed_runs: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictionRow {
+    pub lesson: usize,
+    pub title: String,
+    /// What was predicted, in the order of the tries.
+    pub answers: Vec<String>,
+    pub tries: usize,
+    /// Counted from 1.
+    pub right_at_try: Option<usize>,
+    /// The same in words.
+    pub outcome: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineRow {
+    /// Only if asked for.
+    pub host: Option<String>,
+    /// Logical cores that the lab may use, and physical ones.
+    pub cores: usize,
+    pub physical_cores: usize,
+    pub memory_bytes: u64,
+    /// Names, or why there are none.
+    pub gpus: Vec<String>,
+    pub no_gpus: Option<String>,
+    pub versions: Vec<String>,
+}
+
+impl Report {
+    pub fn done(&self) -> usize {
+        self.steps.iter().filter(|row| row.is_done).count()
+    }
+
+    /// `7 of 10 steps done`, and how often a prediction was right at once.
+    pub fn summary(&self) -> String {
+        let right = self.predictions.iter().filter(|row| row.right_at_try == Some(1)).count();
+        let predictions = match self.predictions.len() {
+            0 => "no predictions".to_owned(),
+            all => format!("{right} of {all} predictions right at once"),
+        };
+        let runs = units::counted(self.runs.len(), "run");
+        format!("{} of {} steps done, {predictions}, {runs}", self.done(), self.steps.len())
+    }
+}
+
+/// Name and value of each line about the machine.
+pub fn machine_lines(machine: &MachineRow) -> Vec<(&'static str, String)> {
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    machine.gpus.iter().for_each(|name| *counted.entry(name).or_default() += 1);
+    let gpus: Vec<String> = counted.iter().map(|(name, count)| format!("{count} x {name}")).collect();
+    let none = || machine.no_gpus.clone().unwrap_or_else(|| "none".into());
+    let host = machine.host.iter().map(|host| ("Host", host.clone()));
+    host.chain([
+        ("Cores", format!("{} usable, {} physical", machine.cores, machine.physical_cores)),
+        ("Memory", units::bytes(machine.memory_bytes)),
+        ("GPUs", if gpus.is_empty() { none() } else { gpus.join(", ") }),
+        ("Versions", machine.versions.join(", ")),
+    ])
+    .collect()
+}

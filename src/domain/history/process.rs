@@ -1,0 +1,200 @@
+//! What one process reported in one attempt.
+//!
+//! Never looks at another process.
+
+use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
+
+/// How much of a run's events stays in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The newest so many epochs of each process and its last step: no run is too long for it.
+    Epochs(usize),
+    /// Every step, digest and checkpoint too.
+    Everything,
+}
+
+/// What one process reported in one attempt.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    pub topology: Option<TopologyReport>,
+    pub config: Option<ConfigReport>,
+    /// The last step.
+    pub step: Option<TrainingStep>,
+    /// All steps, with [`Keep::Everything`].
+    pub steps: Vec<TrainingStep>,
+    /// The epochs that ended in this attempt, oldest first. Their `cumulative_seconds` go on from the attempts before.
+    pub epochs: Vec<EpochReport>,
+    /// With the epoch: counted from 0 at the first gradients, else the last epoch trained. With [`Keep::Everything`].
+    pub digests: Vec<(DigestMoment, usize, String)>,
+    /// Some of the numbers behind each digest, with moment and epoch. With [`Keep::Everything`].
+    pub samples: Vec<(DigestMoment, usize, Vec<f32>)>,
+    /// With [`Keep::Everything`].
+    pub checkpoints: Vec<CheckpointReport>,
+    /// On the test set: of this rank's own, or of all ranks together.
+    pub test: Option<Test>,
+    /// Training stopped early after this epoch, counted from 1.
+    pub early_stop: Option<usize>,
+    /// The process ended well.
+    pub has_finished: bool,
+    pub continuation: Continuation,
+}
+
+/// How what a process did in one attempt fits between the other attempts of the run.
+#[derive(Clone, Debug, Default)]
+pub struct Continuation {
+    /// Epochs after this one were lost: a later attempt went on from a checkpoint before them.
+    kept_until: Option<usize>,
+    /// Training seconds of the attempts before, as far as this one goes on from them.
+    trained_before_s: f64,
+    clock: Clock,
+}
+
+/// One optimizer step; epoch and batch count from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrainingStep {
+    pub epoch: usize,
+    pub batch: usize,
+    pub lr: f64,
+    pub loss: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    pub loss: f64,
+    pub accuracy: f64,
+    pub images: usize,
+}
+
+/// Where an attempt goes on: what the run had spent at the end of an epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    /// Training with validation, as the trainer counts it.
+    pub trained_s: f64,
+    /// Since the launch.
+    pub passed_s: f64,
+}
+
+/// The time of a run as it passes for one process: since the launch, with start-up, without pauses between attempts.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    /// Unix time of the first event of this attempt.
+    began_s: Option<f64>,
+    before_s: f64,
+    now_s: f64,
+    /// At the end of each epoch that is kept.
+    ends_s: Vec<f64>,
+}
+
+impl Clock {
+    fn take(&mut self, time_s: f64) {
+        let began_s = *self.began_s.get_or_insert(time_s);
+        // Clocks are set back at times; a run is not.
+        self.now_s = self.now_s.max(self.before_s + time_s - began_s);
+    }
+
+    fn end_epoch(&mut self) {
+        self.ends_s.push(self.now_s);
+    }
+
+    fn go_on_from(&mut self, before_s: f64) {
+        self.now_s += before_s - self.before_s;
+        self.before_s = before_s;
+    }
+}
+
+impl Process {
+    pub(super) fn take(&mut self, line: &EventLine, keep: Keep) {
+        self.continuation.clock.take(line.time_s);
+        let everything = keep == Keep::Everything;
+        match &line.event {
+            Event::Topology(report) => self.topology = Some(report.clone()),
+            Event::Config(report) => self.config = Some(report.clone()),
+            Event::Step { epoch, batch, lr, loss } => {
+                let step = TrainingStep { epoch: *epoch, batch: *batch, lr: *lr, loss: *loss };
+                self.step = Some(step);
+                if everything {
+                    self.steps.push(step);
+                }
+            }
+            Event::Epoch(report) => {
+                if let Keep::Epochs(most) = keep
+                    && self.epochs.len() >= most.max(1)
+                {
+                    self.epochs.remove(0);
+                    self.continuation.clock.ends_s.remove(0);
+                }
+                let cumulative_seconds = self.continuation.trained_before_s + report.cumulative_seconds;
+                self.epochs.push(EpochReport { cumulative_seconds, ..report.clone() });
+                self.continuation.clock.end_epoch();
+            }
+            Event::Digest { moment, epoch, digest, sample } if everything => {
+                self.digests.push((*moment, *epoch, digest.clone()));
+                if !sample.is_empty() {
+                    self.samples.push((*moment, *epoch, sample.clone()));
+                }
+            }
+            Event::Checkpoint(report) if everything => self.checkpoints.push(report.clone()),
+            Event::Test { loss, accuracy, images, .. } => {
+                self.test = Some(Test { loss: *loss, accuracy: *accuracy, images: *images });
+            }
+            Event::EarlyStop { epoch } => self.early_stop = Some(*epoch),
+            Event::Finished { .. } => self.has_finished = true,
+            // Of the attempt, or of the devices.
+            Event::Digest { .. } | Event::Checkpoint(_) | Event::Devices { .. } | Event::Warning { .. } | Event::Fatal { .. } => {
+            }
+        }
+    }
+
+    /// This attempt goes on from there.
+    pub(super) fn go_on_from(&mut self, spent: Spent) {
+        self.continuation.trained_before_s = spent.trained_s;
+        self.continuation.clock.go_on_from(spent.passed_s);
+    }
+
+    /// A later attempt goes on from the end of this epoch.
+    pub(super) fn lose_after(&mut self, epoch: usize) {
+        let kept_until = &mut self.continuation.kept_until;
+        *kept_until = Some(kept_until.map_or(epoch, |kept| kept.min(epoch)));
+    }
+
+    /// The epochs that no later attempt has lost.
+    pub(super) fn kept(&self) -> impl DoubleEndedIterator<Item = &EpochReport> {
+        self.epochs.iter().filter(|report| self.continuation.kept_until.is_none_or(|last| report.epoch <= last))
+    }
+
+    /// What the run had spent when its newest epoch up to this one ended.
+    pub(super) fn spent_until(&self, epoch: usize) -> Option<Spent> {
+        let last = self.kept().rfind(|report| report.epoch <= epoch)?;
+        let place = self.epochs.iter().rposition(|report| report.epoch == last.epoch)?;
+        let passed_s = self.continuation.clock.ends_s.get(place).copied().unwrap_or_default();
+        Some(Spent { trained_s: last.cumulative_seconds, passed_s })
+    }
+
+    /// Seconds from the launch of the run to the newest event: with start-up, without the pauses between attempts and
+    /// without what was lost.
+    pub fn passed_s(&self) -> f64 {
+        self.continuation.clock.now_s
+    }
+
+    pub fn digest(&self, moment: DigestMoment, epoch: usize) -> Option<&str> {
+        self.digests.iter().find(|(at, of, _)| (*at, *of) == (moment, epoch)).map(|(.., digest)| digest.as_str())
+    }
+
+    /// All digests of a moment, in order.
+    pub fn digests_of(&self, moment: DigestMoment) -> Vec<&str> {
+        self.digests.iter().filter(|(at, ..)| *at == moment).map(|(.., digest)| digest.as_str()).collect()
+    }
+
+    pub fn sample(&self, moment: DigestMoment, epoch: usize) -> Option<&[f32]> {
+        self.samples.iter().find(|(at, of, _)| (*at, *of) == (moment, epoch)).map(|(.., sample)| sample.as_slice())
+    }
+
+    /// The first sample of a moment.
+    pub fn first_sample(&self, moment: DigestMoment) -> Option<&[f32]> {
+        self.samples.iter().find(|(at, ..)| *at == moment).map(|(.., sample)| sample.as_slice())
+    }
+
+    pub fn epoch(&self, epoch: usize) -> Option<&EpochReport> {
+        self.epochs.iter().find(|report| report.epoch == epoch)
+    }
+}

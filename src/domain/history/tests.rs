@@ -1,0 +1,140 @@
+//! Histories of made-up events: attempts, continued runs, other numbers of processes, bounded memory.
+//!
+//! Never reads a run.
+
+use super::*;
+use crate::domain::event::{ConfigReport, TopologyReport};
+
+fn history(keep: Keep, events: &[EventLine]) -> History {
+    let mut history = History::new(keep);
+    events.iter().for_each(|line| history.take(line));
+    history
+}
+
+fn line(time_s: f64, process: usize, event: Event) -> EventLine {
+    EventLine { time_s, process, event }
+}
+
+/// A process introduces itself, and goes on from this epoch half a second later.
+fn begins(time_s: f64, process: usize, resume_epoch: usize) -> [EventLine; 2] {
+    [
+        line(time_s, process, Event::Topology(TopologyReport::sample())),
+        line(time_s + 0.5, process, Event::Config(ConfigReport { resume_epoch, ..ConfigReport::sample() })),
+    ]
+}
+
+fn epoch(time_s: f64, process: usize, epoch: usize, cumulative_seconds: f64) -> EventLine {
+    line(time_s, process, Event::Epoch(EpochReport { epoch, cumulative_seconds, ..EpochReport::sample() }))
+}
+
+fn step(time_s: f64, process: usize, batch: usize) -> EventLine {
+    line(time_s, process, Event::Step { epoch: 0, batch, lr: 0.1, loss: 1.0 })
+}
+
+/// Epochs of a process with their seconds.
+fn epochs(history: &History, process: usize) -> Vec<(usize, f64)> {
+    history.epochs(process).map(|report| (report.epoch, report.cumulative_seconds)).collect()
+}
+
+/// Two processes train three epochs of 10 s, and 1 s to start.
+fn first_attempt() -> Vec<EventLine> {
+    let starts = (0..2).flat_map(|process| begins(100.0, process, 0));
+    let trained = (1..=3).flat_map(|number| {
+        let end = 10.0 * number as f64;
+        (0..2).map(move |process| epoch(101.0 + end, process, number, end))
+    });
+    starts.chain(trained).collect()
+}
+
+#[test]
+fn a_process_that_introduces_itself_again_begins_an_attempt() {
+    let mut events = first_attempt();
+    events.extend((0..2).rev().flat_map(|process| begins(500.0, process, 3)));
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!(run.attempts.iter().map(|attempt| attempt.processes.len()).collect::<Vec<_>>(), [2, 2]);
+    assert_eq!(history(Keep::Epochs(9), &events[..5]).attempts.len(), 1);
+}
+
+#[test]
+fn what_a_checkpoint_does_not_hold_is_lost_with_its_time() {
+    let mut events = first_attempt();
+    events.extend((0..2).flat_map(|process| begins(500.0, process, 2)));
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!(epochs(&run, 0), [(1, 10.0), (2, 20.0)], "before the third epoch is trained again");
+    events.push(epoch(504.0, 0, 3, 3.0));
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!(epochs(&run, 0), [(1, 10.0), (2, 20.0), (3, 23.0)]);
+    assert_eq!(epochs(&run, 1), [(1, 10.0), (2, 20.0)]);
+    assert_eq!(run.attempts[0].processes[&0].epochs.len(), 3, "the attempt itself still knows what it did");
+    assert_eq!(run.process(0).map(Process::passed_s), Some(25.0), "21 s to the checkpoint, then 4 s");
+    // A third attempt, from an older checkpoint still.
+    events.extend((0..2).flat_map(|process| begins(900.0, process, 1)));
+    events.push(epoch(905.0, 0, 2, 5.0));
+    assert_eq!(epochs(&history(Keep::Epochs(9), &events), 0), [(1, 10.0), (2, 15.0)]);
+    // And one from the beginning.
+    events.extend((0..2).flat_map(|process| begins(1000.0, process, 0)));
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!((epochs(&run, 0), run.all_epochs().count(), run.trained().is_none()), (vec![], 0, true));
+}
+
+#[test]
+fn attempts_have_as_many_processes_as_they_have() {
+    // Goes on with one process after the second epoch.
+    let mut events = first_attempt();
+    events.extend(begins(500.0, 0, 2));
+    events.push(epoch(504.0, 0, 3, 3.0));
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!((epochs(&run, 0), epochs(&run, 1)), (vec![(1, 10.0), (2, 20.0), (3, 23.0)], vec![(1, 10.0), (2, 20.0)]));
+    assert_eq!(run.trained().map(|attempt| attempt.processes.len()), Some(1));
+    // And then with three: the third goes on from where the others were.
+    events.extend((0..3).flat_map(|process| begins(900.0, process, 3)));
+    events.push(epoch(905.0, 2, 4, 4.0));
+    assert_eq!(epochs(&history(Keep::Epochs(9), &events), 2), [(4, 27.0)]);
+}
+
+#[test]
+fn what_a_process_said_holds_until_it_says_what_it_is_going_to_do_now() {
+    let mut events = first_attempt();
+    events.push(line(140.0, 0, Event::EarlyStop { epoch: 3 }));
+    events.push(line(141.0, 0, Event::Test { loss: 0.5, accuracy: 0.8, images: 10, seconds: 1.0 }));
+    let [topology, config] = begins(500.0, 0, 3);
+    events.push(topology);
+    let stopped = |events: &[EventLine]| {
+        let run = history(Keep::Epochs(9), events);
+        run.process(0).map(|process| (process.early_stop, process.test.is_some()))
+    };
+    assert_eq!(stopped(&events), Some((Some(3), true)));
+    events.push(config);
+    assert_eq!(stopped(&events), Some((None, false)));
+}
+
+#[test]
+fn only_what_is_wanted_is_kept() {
+    let mut events = first_attempt();
+    events.extend((0..1000).map(|batch| step(140.0, 0, batch)));
+    let run = history(Keep::Epochs(2), &events);
+    assert_eq!(epochs(&run, 1), [(2, 20.0), (3, 30.0)]);
+    let root = run.process(0).unwrap();
+    assert_eq!((root.steps.len(), root.step.map(|step| step.batch)), (0, Some(999)));
+    let all = history(Keep::Everything, &events);
+    assert_eq!((all.process(0).unwrap().steps.len(), all.epochs(0).count()), (1000, 3));
+}
+
+#[test]
+fn warnings_are_kept_once_and_last_words_in_order() {
+    let warn = |process, message: &str| line(1.0, process, Event::Warning { message: message.into() });
+    let fail = |process| line(2.0, process, Event::Fatal { during: "training".into(), cause: format!("cause {process}") });
+    let mut events = vec![warn(0, "same"), warn(1, "same"), fail(1), fail(0)];
+    events.extend((0..100).map(|number| warn(0, &format!("warning {number}"))));
+    let run = history(Keep::Everything, &events);
+    let attempt = run.attempt().unwrap();
+    assert_eq!((attempt.warnings.len(), attempt.warnings[0].as_str()), (WARNINGS, "same"));
+    assert_eq!(attempt.fatal.iter().map(|fatal| fatal.process).collect::<Vec<_>>(), [1, 0]);
+}
+
+#[test]
+fn a_clock_that_is_set_back_stops_no_run() {
+    let mut events = first_attempt();
+    events.push(step(90.0, 0, 0));
+    assert_eq!(history(Keep::Epochs(9), &events).process(0).map(Process::passed_s), Some(31.0));
+}

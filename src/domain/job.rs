@@ -1,0 +1,290 @@
+//! A run as data: the resources that it asks for, and the workload that it does with them.
+//!
+//! Never starts or stops anything: `launch` does.
+//!
+//! On disk a run's specification is one flat table: `np`, `hosts`, ... and beside them the settings of its workload. Any
+//! workload apart from training names itself in the field `workload`. That is the form that runs had before there was more than
+//! one workload, so each version of the lab reads the training runs of every other.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::step::Step;
+use super::training::TrainingSpec;
+
+/// What to run, and on what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "W: DeserializeOwned"))]
+pub struct Job<W> {
+    #[serde(flatten)]
+    pub resources: Resources,
+    #[serde(flatten)]
+    pub workload: W,
+}
+
+/// Everything that determines a run, whatever it does. It is what the record of a run keeps.
+pub type RunSpec = Job<Workload>;
+
+/// A run that trains: what the ten steps, the presets and the settings on the screen are about.
+pub type TrainingJob = Job<TrainingSpec>;
+
+/// Most ranks that a run may ask for. A record may name any number: nothing that is done for each rank goes beyond this.
+pub const MAX_RANKS: usize = 4096;
+
+/// What the launcher is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// Ranks to start. What an attempt really started stands in its own record.
+    pub np: usize,
+    /// `host:slots,...` as mpirun takes it; `None` for this host alone.
+    #[serde(default)]
+    pub hosts: Option<String>,
+    /// Path of an mpirun host file.
+    #[serde(default)]
+    pub hostfile: Option<String>,
+    /// Seconds after which the run is stopped; `None` for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit_s: Option<f64>,
+}
+
+/// What the ranks do. Another kind of run is another variant, with its name in [`Workload::kind`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Workload {
+    Training(TrainingSpec),
+    /// Written by another version of the lab. It is listed under its name and kept as it is.
+    Unknown(UnknownWorkload),
+}
+
+/// A workload that this version cannot run or judge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnknownWorkload {
+    /// As it names itself.
+    pub kind: String,
+    /// All its settings, as they came.
+    pub settings: Map<String, Value>,
+}
+
+/// The field that names a workload, and the name of the one that leaves it out.
+const KIND: &str = "workload";
+const TRAINING: &str = "training";
+
+impl<W> Job<W> {
+    /// The same with something changed.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Job<W>)) -> Job<W> {
+        change(&mut self);
+        self
+    }
+}
+
+impl Resources {
+    /// So many ranks on this host.
+    pub fn ranks(np: usize) -> Resources {
+        Resources { np, hosts: None, hostfile: None, time_limit_s: None }
+    }
+
+    /// The first thing in it that cannot be had anywhere, in one sentence.
+    pub fn problem(&self) -> Option<String> {
+        let limit = self.time_limit_s;
+        match self.np {
+            0 => Some("np is 0: a run needs at least 1 rank".into()),
+            np if np > MAX_RANKS => Some(format!("np {np} is more than {MAX_RANKS} ranks")),
+            _ => limit
+                .filter(|limit| !(limit.is_finite() && *limit > 0.0))
+                .map(|limit| format!("time limit {limit} is not above 0")),
+        }
+    }
+}
+
+impl Workload {
+    /// As records, lists and filters name it.
+    pub fn kind(&self) -> &str {
+        match self {
+            Workload::Training(_) => TRAINING,
+            Workload::Unknown(unknown) => &unknown.kind,
+        }
+    }
+
+    pub fn training(&self) -> Option<&TrainingSpec> {
+        match self {
+            Workload::Training(training) => Some(training),
+            Workload::Unknown(_) => None,
+        }
+    }
+
+    pub fn training_mut(&mut self) -> Option<&mut TrainingSpec> {
+        match self {
+            Workload::Training(training) => Some(training),
+            Workload::Unknown(_) => None,
+        }
+    }
+
+    /// In a column of a table: the model that is trained, or else the kind of the workload.
+    pub fn title(&self) -> String {
+        match self {
+            Workload::Training(training) => training.model.to_string(),
+            Workload::Unknown(unknown) => match unknown.settings.get("model") {
+                Some(Value::String(model)) => model.clone(),
+                _ => unknown.kind.clone(),
+            },
+        }
+    }
+
+    /// Why this version cannot run it, in one sentence; `None` where it can.
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            Workload::Training(_) => None,
+            Workload::Unknown(unknown) => {
+                let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
+                let title = self.title();
+                Some(format!("its {what} `{title}` was written by another version of hvd-lab, and this one cannot run it"))
+            }
+        }
+    }
+}
+
+impl RunSpec {
+    /// The settings of a training run; `None` of any other.
+    pub fn training(&self) -> Option<&TrainingSpec> {
+        self.workload.training()
+    }
+
+    /// As a training run of its own; `None` where it is no training.
+    pub fn training_job(&self) -> Option<TrainingJob> {
+        let workload = self.workload.training()?.clone();
+        Some(Job { resources: self.resources.clone(), workload })
+    }
+
+    /// The first thing in it that cannot run, in one sentence.
+    pub fn problem(&self) -> Option<String> {
+        match self.training_job() {
+            Some(training) => training.problem(),
+            None => self.resources.problem().or_else(|| self.workload.problem()),
+        }
+    }
+}
+
+impl TrainingJob {
+    /// Images of all ranks in one optimizer step, as far as the ranks know of each other.
+    pub fn global_batch_size(&self) -> usize {
+        let size = if self.workload.steps.contains(Step::InitAndPin) { self.resources.np } else { 1 };
+        self.workload.batch_size * size
+    }
+}
+
+impl From<TrainingJob> for RunSpec {
+    fn from(job: TrainingJob) -> RunSpec {
+        Job { resources: job.resources, workload: Workload::Training(job.workload) }
+    }
+}
+
+/// Flat, as the module says.
+impl Serialize for Workload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Named<'a> {
+            workload: &'a str,
+            #[serde(flatten)]
+            settings: &'a Map<String, Value>,
+        }
+        match self {
+            Workload::Training(training) => training.serialize(serializer),
+            // It never named itself.
+            Workload::Unknown(unknown) if unknown.kind == TRAINING => unknown.settings.serialize(serializer),
+            Workload::Unknown(unknown) => Named { workload: &unknown.kind, settings: &unknown.settings }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Workload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
+        let mut settings = Map::<String, Value>::deserialize(deserializer)?;
+        let kind = match settings.remove(KIND) {
+            None => TRAINING.to_owned(),
+            Some(Value::String(kind)) => kind,
+            Some(other) => return Err(D::Error::custom(format!("the workload is {other}, not a name"))),
+        };
+        if kind != TRAINING {
+            return Ok(Workload::Unknown(UnknownWorkload { kind, settings }));
+        }
+        match serde_json::from_value::<TrainingSpec>(Value::Object(settings.clone())) {
+            Ok(training) => Ok(Workload::Training(training)),
+            // A model or a data source that this version does not know yet: still a training run, and no damage.
+            Err(_) if TrainingSpec::has_all_fields(&settings) => Ok(Workload::Unknown(UnknownWorkload { kind, settings })),
+            Err(error) => Err(D::Error::custom(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+impl TrainingJob {
+    /// A small run on two ranks, for tests of any floor.
+    pub fn sample() -> TrainingJob {
+        TrainingJob { resources: Resources::ranks(2), workload: TrainingSpec::sample() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(spec: &RunSpec) -> Value {
+        serde_json::to_value(spec).unwrap()
+    }
+
+    fn read(value: &Value) -> RunSpec {
+        serde_json::from_value(value.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_training_run_is_stored_as_it_always_was() {
+        let spec = RunSpec::from(TrainingJob::sample());
+        let value = stored(&spec);
+        let expected = serde_json::json!({
+            "np": 2, "steps": "1-10", "epochs": 3, "batch_size": 64, "base_lr": 0.01, "momentum": 0.9, "wd": 5e-6,
+            "target_accuracy": 0.85, "patience": 2, "warmup_epochs": 5.0, "model": "wrn-10-1", "data": "auto",
+            "train_images": 12_000, "validation_images": 1_000, "checkpointing": true, "seed": 1, "hosts": null, "hostfile": null,
+        });
+        assert_eq!(value, expected);
+        assert_eq!(read(&value), spec);
+    }
+
+    #[test]
+    fn what_a_newer_version_wrote_is_kept_as_it_came() {
+        let mut value = stored(&TrainingJob::sample().into());
+        value["mood"] = "good".into();
+        value["time_limit_s"] = 60.0.into();
+        let spec = read(&value);
+        assert_eq!(spec.resources.time_limit_s, Some(60.0));
+        assert_eq!(spec.training().map(|training| training.newer.len()), Some(1), "{spec:?}");
+        assert_eq!(stored(&spec), value);
+    }
+
+    #[test]
+    fn an_unknown_workload_is_shown_as_what_it_is() {
+        let value =
+            serde_json::json!({ "np": 4, "hosts": null, "hostfile": null, "workload": "collectives", "algorithms": ["ring"] });
+        let spec = read(&value);
+        assert_eq!((spec.resources.np, spec.workload.kind(), spec.workload.title().as_str()), (4, "collectives", "collectives"));
+        assert_eq!((spec.training(), stored(&spec)), (None, value));
+        assert!(spec.problem().is_some_and(|problem| problem.contains("`collectives`")));
+    }
+
+    #[test]
+    fn an_unknown_model_is_a_training_run_all_the_same() {
+        let mut value = stored(&TrainingJob::sample().into());
+        value["model"] = "resnet50".into();
+        let spec = read(&value);
+        assert_eq!((spec.workload.kind(), spec.workload.title().as_str(), spec.training()), ("training", "resnet50", None));
+        assert_eq!(stored(&spec), value);
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_newer_version() {
+        let mut value = stored(&TrainingJob::sample().into());
+        value.as_object_mut().unwrap().remove("epochs");
+        assert!(serde_json::from_value::<RunSpec>(value).is_err());
+        assert!(serde_json::from_value::<RunSpec>(serde_json::json!({ "steps": "none" })).is_err());
+    }
+}

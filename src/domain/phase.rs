@@ -1,0 +1,192 @@
+//! The phases of a rank's time: what it is doing, and how many seconds it spent on that.
+//!
+//! Never measures anything: the trainer's stopwatch does. Every name of a phase stands in one table here.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, Index, IndexMut};
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What a rank is doing, as seen from the thread that trains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// From the launch of the process to the first epoch.
+    StartUp,
+    /// All steps of an epoch: the whole of [`Phase::OF_STEP`].
+    Training,
+    Data,
+    Forward,
+    Backward,
+    /// Waiting for gradients of other ranks: the communication that no computation hides.
+    AllreduceExposed,
+    Optimizer,
+    Validation,
+    Checkpoint,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 9] = [
+        Phase::StartUp,
+        Phase::Training,
+        Phase::Data,
+        Phase::Forward,
+        Phase::Backward,
+        Phase::AllreduceExposed,
+        Phase::Optimizer,
+        Phase::Validation,
+        Phase::Checkpoint,
+    ];
+
+    /// The parts of a training step, in their order.
+    pub const OF_STEP: [Phase; 5] = [Phase::Data, Phase::Forward, Phase::Backward, Phase::AllreduceExposed, Phase::Optimizer];
+
+    /// On the screen and in a timeline.
+    pub fn name(self) -> &'static str {
+        self.names().0
+    }
+
+    /// In events.
+    pub fn key(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Phase::StartUp => ("start-up", "start_up"),
+            Phase::Training => ("training", "training"),
+            Phase::Data => ("data", "data"),
+            Phase::Forward => ("forward", "forward"),
+            Phase::Backward => ("backward", "backward"),
+            Phase::AllreduceExposed => ("exposed allreduce", "allreduce_exposed"),
+            Phase::Optimizer => ("optimizer", "optimizer"),
+            Phase::Validation => ("validation", "validation"),
+            Phase::Checkpoint => ("checkpoint", "checkpoint"),
+        }
+    }
+
+    /// A part of a training step.
+    pub fn is_of_step(self) -> bool {
+        Phase::OF_STEP.contains(&self)
+    }
+}
+
+/// Where an epoch's time went on one rank, in seconds by phase. `StartUp` is set in the first epoch only.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseSeconds([f64; Phase::ALL.len()]);
+
+impl PhaseSeconds {
+    /// Part of the training time, 0 to 1, that went by waiting for other ranks. `None` before any training.
+    pub fn exposed_communication(&self) -> Option<f64> {
+        (self[Phase::Training] > 0.0).then(|| self[Phase::AllreduceExposed] / self[Phase::Training])
+    }
+}
+
+impl<const N: usize> From<[(Phase, f64); N]> for PhaseSeconds {
+    fn from(seconds: [(Phase, f64); N]) -> PhaseSeconds {
+        let mut phases = PhaseSeconds::default();
+        seconds.into_iter().for_each(|(phase, seconds)| phases[phase] = seconds);
+        phases
+    }
+}
+
+impl Index<Phase> for PhaseSeconds {
+    type Output = f64;
+
+    fn index(&self, phase: Phase) -> &f64 {
+        &self.0[phase as usize]
+    }
+}
+
+impl IndexMut<Phase> for PhaseSeconds {
+    fn index_mut(&mut self, phase: Phase) -> &mut f64 {
+        &mut self.0[phase as usize]
+    }
+}
+
+impl Add for PhaseSeconds {
+    type Output = PhaseSeconds;
+
+    fn add(mut self, other: PhaseSeconds) -> PhaseSeconds {
+        Phase::ALL.into_iter().for_each(|phase| self[phase] += other[phase]);
+        self
+    }
+}
+
+impl Sum for PhaseSeconds {
+    fn sum<I: Iterator<Item = PhaseSeconds>>(all: I) -> PhaseSeconds {
+        all.fold(PhaseSeconds::default(), Add::add)
+    }
+}
+
+/// An object with one number for each phase.
+impl Serialize for PhaseSeconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Phase::ALL.map(|phase| (phase.key(), self[phase])))
+    }
+}
+
+/// Phases of a newer trainer are skipped, as unknown fields are everywhere in events; a phase that is missing took no time.
+impl<'de> Deserialize<'de> for PhaseSeconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PhaseSeconds, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = PhaseSeconds;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("seconds by phase")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<PhaseSeconds, M::Error> {
+                let mut phases = PhaseSeconds::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match Phase::ALL.into_iter().find(|phase| phase.key() == key) {
+                        Some(phase) => phases[phase] = map.next_value()?,
+                        None => _ = map.next_value::<IgnoredAny>()?,
+                    }
+                }
+                Ok(phases)
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phase_has_its_place_and_names_of_its_own() {
+        let mut keys: Vec<&str> = Phase::ALL.map(Phase::key).to_vec();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), Phase::ALL.len());
+        assert_eq!(Phase::ALL.map(|phase| phase as usize), std::array::from_fn(|place| place));
+    }
+
+    #[test]
+    fn events_hold_one_number_for_each_phase_by_the_names_of_before() {
+        let phases = PhaseSeconds::from([(Phase::Training, 6.1), (Phase::AllreduceExposed, 0.5)]);
+        let text = concat!(
+            r#"{"start_up":0.0,"training":6.1,"data":0.0,"forward":0.0,"backward":0.0,"#,
+            r#""allreduce_exposed":0.5,"optimizer":0.0,"validation":0.0,"checkpoint":0.0}"#
+        );
+        assert_eq!(serde_json::to_string(&phases).unwrap(), text);
+        assert_eq!(serde_json::from_str::<PhaseSeconds>(text).unwrap(), phases);
+        let newer = r#"{"training":6.1,"allreduce_exposed":0.5,"compress":{"mean":1.0}}"#;
+        assert_eq!(serde_json::from_str::<PhaseSeconds>(newer).unwrap(), phases);
+        assert!(serde_json::from_str::<PhaseSeconds>(r#"{"training":"long"}"#).is_err());
+    }
+
+    #[test]
+    fn seconds_add_up_phase_by_phase() {
+        let one = PhaseSeconds::from([(Phase::Training, 4.0), (Phase::AllreduceExposed, 1.0)]);
+        let all: PhaseSeconds = [one, one, PhaseSeconds::from([(Phase::Data, 0.5)])].into_iter().sum();
+        assert_eq!((all[Phase::Training], all[Phase::Data], all[Phase::Optimizer]), (8.0, 0.5, 0.0));
+        assert_eq!((all.exposed_communication(), PhaseSeconds::default().exposed_communication()), (Some(0.25), None));
+    }
+}

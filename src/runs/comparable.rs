@@ -1,0 +1,206 @@
+//! When the figures of two runs can be compared: the one law of the table of runs, the comparison, the exports and the report.
+//!
+//! Never reads a file. It returns what a run gained, or the reason why that cannot be said.
+
+use std::fmt;
+
+use super::{RunRecord, RunSummary};
+use crate::domain::model::ModelSpec;
+use crate::domain::speedup::{self, Comparison};
+use crate::domain::step::Step;
+use crate::domain::training::TrainingSpec;
+
+/// Trainer flags that leave the work as it is: they say how it is computed, how gradients travel, and what is written down.
+const SAME_WORK: [&str; 9] = [
+    "--precision",
+    "--fusion-threshold-mb",
+    "--no-overlap",
+    "--compression",
+    "--timeline",
+    "--stall-warning-secs",
+    "--stall-shutdown-secs",
+    "--log-dir",
+    "--seed",
+];
+
+/// What has to be the same for throughput to be comparable: what every rank does for one image, and on which images.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    model: ModelSpec,
+    data: String,
+    images: Option<usize>,
+    batch_size: usize,
+    /// In alphabetical order.
+    flags: Vec<String>,
+}
+
+/// The work that the ranks of a run share, as far as its record tells.
+///
+/// # Errors
+/// The reason why there is none, as a part of a sentence.
+pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
+    let (record, training) = training(run)?;
+    if !shares_work(record, training) {
+        return Err("its ranks do not share work and gradients (steps 3 and 5)");
+    }
+    Ok(Work::of(record, training))
+}
+
+/// What `run` gained over `baseline`, or why that cannot be said.
+///
+/// # Errors
+/// The reason, as a part of a sentence.
+pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+    let (record, after) = training(run)?;
+    let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
+    let before = with.training().ok_or("the baseline is no training that this version knows")?;
+    if run.id != baseline.id {
+        Work::of(record, after).same_as(&Work::of(with, before))?;
+        work(run)?;
+        work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
+        if baseline.figures.np > run.figures.np {
+            return Err("the baseline has more ranks");
+        }
+    }
+    let gained = speedup::compare(&run.figures, &baseline.figures);
+    // Sooner at another target is no gain.
+    let same_target = before.target_accuracy == after.target_accuracy;
+    Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })
+}
+
+fn training(run: &RunSummary) -> Result<(&RunRecord, &TrainingSpec), &'static str> {
+    let record = run.record.as_ref().ok_or("its record cannot be read")?;
+    Ok((record, record.training().ok_or("no training that this version knows")?))
+}
+
+/// Ranks that share neither work nor gradients are several trainings, however many images they count.
+fn shares_work(record: &RunRecord, training: &TrainingSpec) -> bool {
+    let shared = [Step::DistributedOptimizer, Step::FewerSteps];
+    record.np() == 1 || shared.iter().all(|step| training.steps.is_effective(*step))
+}
+
+impl Work {
+    fn of(record: &RunRecord, training: &TrainingSpec) -> Work {
+        Work {
+            model: training.model,
+            data: record.data_label.clone(),
+            images: training.train_images,
+            batch_size: training.batch_size,
+            flags: flags(&training.trainer_flags),
+        }
+    }
+
+    fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
+        let differences = [
+            (self.model != baseline.model, "other model than the baseline"),
+            (self.data != baseline.data, "other data than the baseline"),
+            (self.images != baseline.images, "other number of images than the baseline"),
+            (self.batch_size != baseline.batch_size, "other batch size than the baseline"),
+            (self.flags != baseline.flags, "other trainer flags than the baseline"),
+        ];
+        differences.into_iter().find(|(differs, _)| *differs).map_or(Ok(()), |(_, reason)| Err(reason))
+    }
+}
+
+/// Each flag with its values, without those that leave the work as it is.
+fn flags(words: &[String]) -> Vec<String> {
+    let mut flags: Vec<String> = Vec::new();
+    for word in words.iter().flat_map(|word| word.split('=')) {
+        match flags.last_mut() {
+            Some(flag) if !word.starts_with("--") => *flag += &format!(" {word}"),
+            _ => flags.push(word.to_owned()),
+        }
+    }
+    flags.retain(|flag| !SAME_WORK.contains(&flag.split(' ').next().unwrap_or_default()));
+    flags.sort_unstable();
+    flags
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let images = self.images.map_or("all".to_owned(), |images| images.to_string());
+        write!(f, "{}, {images} images of {}, batch {} a rank", self.model, self.data, self.batch_size)?;
+        match self.flags.as_slice() {
+            [] => Ok(()),
+            flags => write!(f, ", {}", flags.join(" ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::run::RunState;
+    use crate::domain::speedup::Figures;
+    use crate::runs::tests::{record, status};
+    use crate::runs::{RunId, Tally};
+
+    fn run(id: u32, np: usize) -> RunSummary {
+        let figures = Figures { np, images_per_sec: Some(1000.0 * np as f64), seconds_to_target: Some(60.0 / np as f64) };
+        RunSummary {
+            id: RunId(id),
+            record: Some(RunRecord { id: RunId(id), ..record(np) }),
+            status: status(RunState::Finished),
+            tally: Tally { figures, ..Tally::default() },
+        }
+    }
+
+    fn with(np: usize, change: impl FnOnce(&mut TrainingSpec)) -> RunSummary {
+        let mut run = run(2, np);
+        change(run.record.as_mut().unwrap().spec.workload.training_mut().unwrap());
+        run
+    }
+
+    fn flagged(words: &str) -> RunSummary {
+        with(2, |training| training.trainer_flags = words.split(' ').map(String::from).collect())
+    }
+
+    #[test]
+    fn every_difference_in_the_work_is_a_reason() {
+        let mut data = run(2, 2);
+        data.record.as_mut().unwrap().data_label = "other".into();
+        let cases = [
+            (with(2, |training| training.model = "wrn-16-4".parse().unwrap()), "other model than the baseline"),
+            (data, "other data than the baseline"),
+            (with(2, |training| training.train_images = Some(77)), "other number of images than the baseline"),
+            (with(2, |training| training.batch_size = 77), "other batch size than the baseline"),
+            (flagged("--backward-passes-per-step 2"), "other trainer flags than the baseline"),
+            (flagged("--optimizer=sgd --compression=fp16"), "other trainer flags than the baseline"),
+            (RunSummary { record: None, ..run(2, 2) }, "its record cannot be read"),
+        ];
+        for (other, reason) in cases {
+            assert_eq!(gained(&other, &run(1, 1)), Err(reason));
+        }
+        let gain = gained(&run(2, 2), &run(1, 1)).unwrap();
+        assert_eq!((gain.speedup, gain.scaling_efficiency, gain.speedup_to_target), (Some(2.0), Some(1.0), Some(2.0)));
+        assert!(gained(&flagged("--precision bf16 --no-overlap --fusion-threshold-mb=0"), &run(1, 1)).is_ok());
+    }
+
+    #[test]
+    fn ranks_that_train_apart_are_no_faster() {
+        for steps in ["1,2,4-10", "1-4,6-10", "2-10", "none"] {
+            let apart = |np| with(np, |training| training.steps = steps.parse().unwrap());
+            let reason = gained(&apart(2), &run(1, 1)).unwrap_err();
+            assert!(reason.starts_with("its ranks do not share") && work(&apart(2)).is_err(), "{steps}: {reason}");
+            let reason = gained(&run(3, 2), &apart(2)).unwrap_err();
+            assert!(reason.starts_with("the baseline's ranks do not share"), "{steps}: {reason}");
+            assert!(gained(&apart(1), &run(1, 1)).is_ok(), "one rank has nobody to share with");
+        }
+        let without_warmup = with(2, |training| training.steps = "1-8,10".parse().unwrap());
+        assert!(gained(&without_warmup, &run(3, 2)).is_ok(), "other steps change no work");
+    }
+
+    #[test]
+    fn a_baseline_has_no_more_ranks_than_what_is_compared_with_it() {
+        assert_eq!(gained(&run(2, 1), &run(1, 2)), Err("the baseline has more ranks"));
+        assert_eq!(gained(&run(1, 2), &run(1, 2)).unwrap().speedup, Some(1.0), "itself");
+        let unreadable = RunSummary { record: None, ..run(1, 1) };
+        assert_eq!(gained(&run(2, 2), &unreadable), Err("the baseline's record cannot be read"));
+    }
+
+    #[test]
+    fn sooner_at_another_target_is_no_gain() {
+        let gain = gained(&with(2, |training| training.target_accuracy = 0.5), &run(1, 1)).unwrap();
+        assert_eq!((gain.speedup, gain.speedup_to_target), (Some(2.0), None));
+    }
+}

@@ -1,0 +1,30 @@
+//! What can be wrong with a recording, each with what to do.
+//!
+//! Never prints: callers do.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::runs::{RunId, StoreError};
+
+/// Raised when older labs could not read a recording any more.
+pub(super) const FORMAT: u32 = 1;
+
+/// What is wrong with a recording, or with making one.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    #[error("{}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{} is no recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
+    Foreign { path: PathBuf },
+    #[error("{} ends in the middle: it was cut off, copy it again", path.display())]
+    Truncated { path: PathBuf },
+    #[error("{} is damaged: {cause}", path.display())]
+    Damaged { path: PathBuf, cause: String },
+    #[error("{} was recorded by a newer hvd-lab (format {format}, this one reads up to {FORMAT}): update this one", path.display())]
+    Newer { path: PathBuf, format: u32 },
+    #[error("run {run} is still going: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
+    Going { run: RunId },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,113 @@
+//! What a checkpoint holds, how its file is called, and why a file is refused.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::event::{CheckpointAction, CheckpointReport};
+use crate::trainer::digest::Digester;
+
+/// The state at the end of an epoch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Epochs trained so far.
+    pub epoch: usize,
+    /// The step list, as `--steps` takes it.
+    pub steps: String,
+    pub seed: u64,
+    /// `wrn-10-1`.
+    pub model: String,
+    /// `sgd`, `novograd`: their states differ, so one cannot go on from the other.
+    pub optimizer: String,
+    /// Shape and values in row-major order by full name (`model.stem.weight`), in the order of the names.
+    pub tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+    /// Whatever else training wants back.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// A file that is complete: it was written or read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub path: PathBuf,
+    pub epoch: usize,
+    pub bytes: u64,
+    /// [`Checkpoint::parameters_digest`].
+    pub digest: String,
+}
+
+/// A file that is not taken, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub path: PathBuf,
+    pub reason: Reason,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    #[error("unreadable: {0}")]
+    Unreadable(String),
+    #[error("truncated: its {0} bytes are not what its header announces")]
+    Truncated(u64),
+    #[error("corrupt: {0}")]
+    Corrupt(String),
+    #[error("foreign: {0}")]
+    Foreign(String),
+    #[error("of another training: {0}")]
+    Mismatch(String),
+}
+
+impl Checkpoint {
+    /// Digest of the weights alone (`model.*`, in the order of their names): tells whose weights a file holds.
+    pub fn parameters_digest(&self) -> String {
+        let mut digester = Digester::default();
+        let weights = self.tensors.iter().filter(|(name, _)| name.starts_with("model."));
+        weights.for_each(|(_, (_, values))| digester.add(values));
+        digester.short()
+    }
+}
+
+impl Written {
+    /// As an event: `action` says whether it was written or loaded.
+    pub fn report(&self, action: CheckpointAction) -> CheckpointReport {
+        CheckpointReport {
+            action,
+            path: self.path.display().to_string(),
+            epoch: self.epoch,
+            bytes: Some(self.bytes),
+            digest: Some(self.digest.clone()),
+            note: None,
+        }
+    }
+}
+
+impl Refused {
+    pub fn report(&self) -> CheckpointReport {
+        CheckpointReport {
+            action: CheckpointAction::Refused,
+            path: self.path.display().to_string(),
+            epoch: epoch_of(&self.path).unwrap_or_default(),
+            bytes: None,
+            digest: None,
+            note: Some(self.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is {}", self.path.display(), self.reason)
+    }
+}
+
+/// Where the checkpoint of an epoch (counted from 1) is.
+pub fn path(folder: &Path, epoch: usize) -> PathBuf {
+    folder.join(format!("checkpoint-{epoch}.safetensors"))
+}
+
+/// The inverse of [`path`].
+pub(super) fn epoch_of(path: &Path) -> Option<usize> {
+    let name = path.file_name()?.to_str()?;
+    let epoch = name.strip_prefix("checkpoint-")?.strip_suffix(".safetensors")?.parse().ok()?;
+    // `checkpoint-03` and `checkpoint-+3` are no names of ours.
+    (name == format!("checkpoint-{epoch}.safetensors")).then_some(epoch)
+}

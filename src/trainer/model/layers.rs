@@ -1,0 +1,144 @@
+//! Layers that models share: views of the model's tensors, found by the names under which a `Layout` declared them.
+//!
+//! Never owns a number: parameters and buffers stay in the flat tensors of the model.
+
+use tch::{Kind, Tensor};
+
+use super::interface::{Mode, ModelState};
+
+/// Weight of the newest batch in the running statistics: Keras writes it as momentum 0.9.
+const BATCH_NORM_MOMENTUM: f64 = 0.1;
+const BATCH_NORM_EPS: f64 = 1e-5;
+
+/// A convolution with stride 1 that keeps height and width.
+pub struct Conv {
+    kernel: Tensor,
+    bias: Tensor,
+}
+
+/// A convolution and the batch norm behind it.
+pub struct ConvNorm {
+    conv: Conv,
+    scale: Tensor,
+    shift: Tensor,
+    mean: Tensor,
+    var: Tensor,
+}
+
+/// conv BN ReLU dropout conv BN ReLU, plus its input (through a 1x1 convolution where the channels change).
+pub struct Residual {
+    first: ConvNorm,
+    second: ConvNorm,
+    shortcut: Option<Conv>,
+}
+
+/// Scores from features.
+pub struct Dense {
+    kernel: Tensor,
+    bias: Tensor,
+}
+
+impl Conv {
+    /// The layer that [`Layout::conv`](super::layout::Layout::conv) declared under this name.
+    pub fn of(state: &ModelState, name: &str) -> Conv {
+        let tensor = |part: &str| state.params.get(&format!("{name}.{part}"));
+        Conv { kernel: tensor("kernel"), bias: tensor("bias") }
+    }
+
+    /// # Shapes
+    /// `x`: [n, from, height, width]. Returns [n, to, height, width], of the same kind.
+    pub fn forward(&self, x: &Tensor) -> Tensor {
+        self.with_bias(x, &self.bias)
+    }
+
+    fn with_bias(&self, x: &Tensor, bias: &Tensor) -> Tensor {
+        let padding = (self.kernel.size()[2] - 1) / 2;
+        let (kernel, bias) = (self.kernel.to_kind(x.kind()), bias.to_kind(x.kind()));
+        x.conv2d(&kernel, Some(&bias), [1, 1], [padding, padding], [1, 1], 1)
+    }
+}
+
+impl ConvNorm {
+    /// The layer that [`Layout::conv_norm`](super::layout::Layout::conv_norm) declared under this name.
+    pub fn of(state: &ModelState, name: &str) -> ConvNorm {
+        ConvNorm {
+            conv: Conv::of(state, &format!("{name}.conv")),
+            scale: state.params.get(&format!("{name}.norm.scale")),
+            shift: state.params.get(&format!("{name}.norm.shift")),
+            mean: state.buffers.get(&format!("{name}.norm.mean")),
+            var: state.buffers.get(&format!("{name}.norm.var")),
+        }
+    }
+
+    /// `gain` multiplies the result: dropout's factor, folded in here because ReLU(gain * x) = gain * ReLU(x).
+    ///
+    /// Batch norm subtracts the bias of the convolution again, so its gradient is zero. Computed, it would be a rounding
+    /// error of 1e-7. NovoGrad divides every tensor's gradient by its norm, and would take that error for a direction: the
+    /// bias would drift, and the running mean, which lags behind, would spoil validation. So no gradient is computed.
+    ///
+    /// # Shapes
+    /// As [`Conv::forward`].
+    pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
+        let y = self.conv.with_bias(x, &self.conv.bias.detach());
+        let training = matches!(mode, Mode::Training(_));
+        let norm = |scale: &Tensor, shift: &Tensor| {
+            let (mean, var) = (Some(&self.mean), Some(&self.var));
+            y.batch_norm(Some(scale), Some(shift), mean, var, training, BATCH_NORM_MOMENTUM, BATCH_NORM_EPS, true)
+        };
+        if gain == 1.0 { norm(&self.scale, &self.shift) } else { norm(&(&self.scale * gain), &(&self.shift * gain)) }
+    }
+}
+
+impl Residual {
+    /// The block that [`Layout::residual`](super::layout::Layout::residual) declared under this name. `changes_channels` says
+    /// whether it has a shortcut.
+    pub fn of(state: &ModelState, name: &str, changes_channels: bool) -> Residual {
+        Residual {
+            first: ConvNorm::of(state, &format!("{name}.first")),
+            second: ConvNorm::of(state, &format!("{name}.second")),
+            shortcut: changes_channels.then(|| Conv::of(state, &format!("{name}.shortcut"))),
+        }
+    }
+
+    /// # Shapes
+    /// As [`Conv::forward`].
+    pub fn forward(&self, x: Tensor, mode: &mut Mode<'_>) -> Tensor {
+        let gain = if let Mode::Training(dropout) = mode { dropout.scale() } else { 1.0 };
+        let y = self.first.forward(&x, mode, gain).relu_();
+        if let Mode::Training(dropout) = mode {
+            dropout.drop_in_place(&y);
+        }
+        let y = self.second.forward(&y, mode, 1.0).relu_();
+        match &self.shortcut {
+            Some(shortcut) => shortcut.forward(&x).g_add_(&y),
+            None => y + x,
+        }
+    }
+}
+
+impl Dense {
+    /// The layer that [`Layout::dense`](super::layout::Layout::dense) declared under this name.
+    pub fn of(state: &ModelState, name: &str) -> Dense {
+        let tensor = |part: &str| state.params.get(&format!("{name}.{part}"));
+        Dense { kernel: tensor("kernel"), bias: tensor("bias") }
+    }
+
+    /// # Shapes
+    /// `x`: [n, from], float32. Returns [n, to].
+    pub fn forward(&self, x: &Tensor) -> Tensor {
+        x.linear(&self.kernel, Some(&self.bias))
+    }
+}
+
+/// Max-pooling that halves height and width.
+pub fn max_pool(x: &Tensor) -> Tensor {
+    x.max_pool2d([2, 2], [2, 2], [0, 0], [1, 1], false)
+}
+
+/// The mean of each channel over height and width.
+///
+/// # Shapes
+/// `x`: [n, channels, height, width]. Returns [n, channels], float32.
+pub fn global_mean(x: &Tensor) -> Tensor {
+    x.mean_dim([2i64, 3].as_slice(), false, Kind::Float)
+}

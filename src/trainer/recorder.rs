@@ -1,0 +1,60 @@
+//! Spans of one rank as they happen, kept until the end of the epoch.
+//!
+//! Never looks at them: recording runs between the steps of training, so it is a push to a list.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::comm::{Activity, Observer};
+use crate::domain::phase::Phase;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Span {
+    Phase {
+        phase: Phase,
+        began: Instant,
+        ended: Instant,
+    },
+    /// What is no phase of an epoch, by its name.
+    Section {
+        name: &'static str,
+        began: Instant,
+        ended: Instant,
+    },
+    Call(Activity),
+}
+
+/// For the one thread that trains and communicates, as a communicator is.
+#[derive(Default)]
+pub struct Recorder {
+    spans: RefCell<Vec<Span>>,
+}
+
+impl Recorder {
+    pub fn phase(&self, phase: Phase, began: Instant, ended: Instant) {
+        self.spans.borrow_mut().push(Span::Phase { phase, began, ended });
+    }
+
+    pub fn section(&self, name: &'static str, began: Instant, ended: Instant) {
+        self.spans.borrow_mut().push(Span::Section { name, began, ended });
+    }
+
+    /// Everything since the last time.
+    pub(super) fn take(&self) -> Vec<Span> {
+        self.spans.take()
+    }
+
+    /// Forgets what was recorded, and goes on in the memory of `used`: the next epoch is as long as the last.
+    pub(super) fn restart(&self, mut used: Vec<Span>) {
+        used.clear();
+        self.spans.replace(used);
+    }
+}
+
+/// Shared by the clock of the training loop and the communicator that is observed.
+impl Observer for Rc<Recorder> {
+    fn activity(&self, activity: Activity) {
+        self.spans.borrow_mut().push(Span::Call(activity));
+    }
+}

@@ -1,0 +1,41 @@
+//! What a feature asks for that it cannot do itself: of the world, of the application, or of another feature.
+//!
+//! Never done here: the application dispatches.
+
+use super::effect::Effect;
+use crate::domain::step::Step;
+use crate::runs::RunId;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Something outside of the screen.
+    Effect(Effect),
+    /// Put a run on the screen: log, chart and header follow it.
+    Watch(RunId),
+    /// Other runs are shown beside each other than before.
+    RefreshChart,
+    /// Start what the settings say.
+    Run,
+    /// Open the lesson of the step under the cursor.
+    Lesson,
+    /// Show what a step changes in the program.
+    Diff(Step),
+    /// Run what the lesson of the step under the cursor compares.
+    Guided,
+    /// Run all steps but one, in turn.
+    Ablation,
+    /// Begin the next of the runs that take turns, if it is its time.
+    AdvanceSeries,
+    /// Show the runs that take turns.
+    ShowSeries,
+    /// Do what an entry of the palette does, as if its key had been pressed.
+    Press(usize),
+    /// Leave the screen; runs go on.
+    Leave,
+}
+
+impl From<Effect> for Action {
+    fn from(effect: Effect) -> Action {
+        Action::Effect(effect)
+    }
+}

@@ -1,0 +1,82 @@
+//! What the screen asks of the world, as data.
+//!
+//! Never done inside `update`: `runner` does it, off the thread that draws.
+
+use crate::course::{Prediction, Series};
+use crate::domain::device::RankPlace;
+use crate::domain::job::TrainingJob;
+use crate::domain::step::Step;
+use crate::runs::recording::PlayerOrder;
+use crate::runs::{LogQuery, LogRequest, RunId};
+use crate::tui::actions::change::Change;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    Start {
+        spec: Box<TrainingJob>,
+        preset: String,
+    },
+    /// Train until `epochs` in total.
+    Continue {
+        run: RunId,
+        epochs: usize,
+    },
+    Stop(RunId),
+    /// Follow this run, and no other.
+    Watch(RunId),
+    /// Read the curves of a run that the chart shows and that is not followed.
+    ReadCurves(RunId),
+    /// Read lines of the followed run.
+    ReadLog(RunId, LogRequest),
+    /// Write what a query shows of the followed run into a new file.
+    SaveLog {
+        run: RunId,
+        query: LogQuery,
+        name: String,
+    },
+    /// Pause, seek or change the speed of the recording that is played.
+    Player(PlayerOrder),
+    ListRuns,
+    /// Change something in the run folders.
+    Change(Change),
+    /// What this run shows of each step.
+    Judge(RunId),
+    /// Keep this series in the place of the one before, and begin it.
+    BeginSeries(Box<Series>),
+    ReadSeries,
+    /// Begin the next run of the series.
+    StartNext,
+    /// What has not begun never will.
+    CancelSeries,
+    /// What the runs of the series have shown.
+    ReadResults(Box<Series>),
+    /// How far the learner has come.
+    ReadProgress,
+    /// Keep an answer to a lesson's question.
+    Predict {
+        lesson: usize,
+        prediction: Prediction,
+        is_right: bool,
+    },
+    /// Find out which images such a run would train on.
+    LocateData(Box<TrainingJob>),
+    /// Ranks of the followed run with their pids on this host, for the devices pane.
+    WatchRanks(Vec<RankPlace>),
+    /// Open the learner's program in the editor, which gets the terminal until it ends.
+    Edit,
+    ReadExercise,
+    /// Put a step of it back to its TODO, or the whole; what there was is kept.
+    ResetExercise(Option<Step>),
+    /// Build the learner's program and run it.
+    TryExercise,
+    /// Tell of every save.
+    WatchExercise,
+    /// To the clipboard of the terminal's owner.
+    Copy(String),
+    /// Give the terminal back to the shell, until it continues the job.
+    Suspend,
+    /// A run has ended: as the user wishes to be told.
+    Announce(String),
+    /// Let the terminal tell the mouse, or have it select text as ever.
+    CaptureMouse(bool),
+}

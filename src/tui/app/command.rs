@@ -1,0 +1,47 @@
+//! What a key asks of the application, whichever pane has the focus.
+//!
+//! Never done here: `dispatch` does.
+
+use crate::domain::step::Step;
+use crate::tui::actions::keys;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppCommand {
+    ToggleStep(Step),
+    Run,
+    Stop,
+    Continue,
+    Baseline,
+    Details,
+    /// The lesson of the chosen step.
+    Lesson,
+    /// What the step changes in the program.
+    Diff,
+    /// The learner's program in the editor.
+    Edit,
+    /// What came of its last save.
+    Exercise,
+    MoreRanks,
+    FewerRanks,
+    NextPane,
+    PreviousPane,
+    Zoom,
+    Help,
+    /// All commands by their words.
+    Palette,
+    /// Release the mouse, or take it again.
+    Mouse,
+    /// Large step and speed-up.
+    Projector,
+    Tour,
+    ResetBorders,
+    /// The next theme.
+    Theme,
+    /// Closes what is in front: a search, a filter, the zoom.
+    Back,
+    Quit,
+    /// Back to the shell, until it continues the job.
+    Suspend,
+}
+
+impl keys::Command for AppCommand {}

@@ -1,0 +1,21 @@
+//! The application: it owns the state, dispatches what happens to the features, and puts their panes and windows on the screen.
+//!
+//! Never named by a feature.
+
+pub mod active;
+pub mod clicks;
+pub mod command;
+pub mod dispatch;
+pub mod features;
+pub mod footer;
+pub mod header;
+pub mod keymap;
+pub mod layout;
+pub mod places;
+pub mod preferences;
+pub mod projector;
+pub mod session;
+pub mod start;
+pub mod update;
+pub mod view;
+pub mod windows;

@@ -1,0 +1,22 @@
+//! How the user likes the screen: borders, mouse, projector, tour, and what happens when a run ends.
+//!
+//! Never about a run: nothing here changes what is trained or measured.
+
+use crate::tui::app::layout::{Shares, Split};
+use crate::tui::config::Config;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dragged {
+    Border(Split),
+    /// The cursor of the chart.
+    Cursor,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preferences {
+    pub config: Config,
+    /// Where borders were dragged to.
+    pub shares: Shares,
+    /// The terminal tells the mouse to the lab; released, it selects text as ever.
+    pub mouse: bool,
+}

@@ -1,0 +1,45 @@
+//! How the screen begins: its first state, and what there is to find out.
+//!
+//! Never asks a device or reads a run: that comes after the first frame.
+
+use std::path::Path;
+
+use super::features::State;
+use super::keymap;
+use crate::course::{Catalog, CatalogError};
+use crate::launch::{self, Preset};
+use crate::tui::actions::effect::Effect;
+use crate::tui::help::state::Help;
+use crate::tui::widgets::theme::Theme;
+
+/// Nothing known yet, apart from the keys and commands that help and palette list.
+pub fn blank(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
+    let mut state = State::new(theme, presets, preset);
+    state.help = Help::new(keymap::sections(), keymap::entries());
+    state
+}
+
+/// The state of the first frame: no file has been read, no device asked.
+///
+/// # Errors
+/// `lessons`, a folder that the user named, cannot be used.
+pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, CatalogError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
+    let preset = launch::default_preset(false).fitted(cores, 0);
+    let mut state = blank(theme, presets, preset);
+    state.shared.course.lessons = match Catalog::open(lessons) {
+        // A folder that only the environment names must not keep the screen from coming up.
+        Err(error) if lessons.is_none() => {
+            state.shared.error(format!("{error}; these are the program's own lessons"));
+            Catalog::embedded()?
+        }
+        opened => opened?,
+    };
+    Ok(state)
+}
+
+/// What there is to find out at the start.
+pub fn first_effects(state: &State) -> Vec<Effect> {
+    vec![Effect::ListRuns, Effect::ReadProgress, Effect::ReadSeries, Effect::LocateData(Box::new(state.shared.spec.clone()))]
+}

@@ -1,0 +1,280 @@
+//! What each message does to the state, and what it asks of the world.
+//!
+//! Never does I/O, reads a clock or waits.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+
+use super::dispatch::{self, act};
+use super::features::State;
+use super::{active, clicks, windows};
+use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
+use crate::domain::event::{Event, EventLine, TopologyReport};
+use crate::domain::run::RunState;
+use crate::launch::Ranks;
+use crate::runs::{RunId, RunSummary, RunUpdate};
+use crate::tui::actions::action::Action;
+use crate::tui::actions::effect::Effect;
+use crate::tui::help::tour;
+use crate::tui::log::state::LogTab;
+use crate::tui::message::{Message, ReplayStep};
+use crate::tui::shared::state::{Hardware, Shared};
+use crate::tui::shared::watched::Watched;
+use crate::tui::{exercise, log, replay, runs, series};
+
+pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
+    let shared = &mut state.shared;
+    let actions: Vec<Action> = match message {
+        Message::Key(key) => return press(state, key),
+        Message::Mouse(event) => return clicks::handle(state, event),
+        Message::Background(background) => {
+            shared.theme.background = background;
+            Vec::new()
+        }
+        Message::Resize(columns, rows) => {
+            shared.size = (columns, rows);
+            return dispatch::read_log(state);
+        }
+        Message::Tick(now_s) => tick(shared, now_s),
+        Message::Runs(runs) => return list(state, runs),
+        Message::Updates(run, updates) => return follow(state, run, updates),
+        Message::Replay(step) => return play(state, *step),
+        Message::Log(run, page) => {
+            dispatch::lay_out_log(state);
+            log::update::take(&mut state.log, &state.shared, run, *page);
+            Vec::new()
+        }
+        Message::Curves(run, curves) => {
+            state.chart.receive(run, *curves);
+            Vec::new()
+        }
+        Message::Judged(judged) => {
+            let actions = exercise::update::judged(&mut state.exercise, shared, &judged);
+            if let Some(said) = shared.course.judged(*judged) {
+                shared.inform(said);
+            }
+            actions
+        }
+        Message::Series(series, started) => {
+            let is_quiet = !windows::is_open(state);
+            series::update::changed(&mut state.series, &mut state.shared, series, started, is_quiet)
+        }
+        Message::Results(results) => {
+            let is_quiet = !windows::is_open(state);
+            series::update::shown(&mut state.series, &mut state.shared, results, is_quiet);
+            Vec::new()
+        }
+        Message::Progress(reading) => {
+            if let Some(damaged) = shared.course.read(reading) {
+                shared.error(damaged);
+            }
+            Vec::new()
+        }
+        Message::Telemetry(sample) => {
+            measured(state, sample);
+            Vec::new()
+        }
+        Message::Data(data) => {
+            shared.data = Some(data);
+            Vec::new()
+        }
+        Message::Exercise(news) => exercise::update::hear(&mut state.exercise, shared, news),
+        Message::Edited(wrong) => {
+            if let Some(wrong) = wrong {
+                shared.error(wrong);
+            }
+            vec![Effect::ReadExercise.into()]
+        }
+        Message::Started(run) => {
+            shared.notice = None;
+            shared.starting.run = false;
+            vec![Action::Watch(run), Effect::ListRuns.into()]
+        }
+        Message::Continued(run) => {
+            shared.starting.run = false;
+            shared.inform(format!("run {run} goes on"));
+            vec![Action::Watch(run), Effect::ListRuns.into()]
+        }
+        Message::Changed(changed) => runs::update::changed(&mut state.runs, shared, changed),
+        Message::Done(text) => {
+            shared.inform(text);
+            Vec::new()
+        }
+        Message::Failed(text) => {
+            shared.starting = Default::default();
+            shared.error(text);
+            vec![Effect::ListRuns.into()]
+        }
+        Message::Leave => vec![Action::Leave],
+        Message::Suspend => vec![Effect::Suspend.into()],
+    };
+    act(state, actions)
+}
+
+fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    if key.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    let has_window = windows::is_open(state);
+    // Esc takes away what is in front, and nothing else: a problem before its window, but not news that nobody asked for.
+    let bare = !has_window && state.help.tour.is_none();
+    let in_front = state.shared.notice.as_ref().is_some_and(|notice| notice.is_error || bare);
+    if key.code == KeyCode::Esc && in_front {
+        state.shared.notice = None;
+        return Vec::new();
+    }
+    state.shared.forget_news();
+    // Whatever else is pressed ends the tour and does what it always does.
+    if !has_window && tour::takes(&mut state.help, key.code) {
+        return Vec::new();
+    }
+    match active::command(state, key) {
+        Some(command) => dispatch::perform(state, command),
+        None => Vec::new(),
+    }
+}
+
+fn tick(shared: &mut Shared, now_s: f64) -> Vec<Action> {
+    shared.now_s = now_s;
+    // A run that goes on behind the one on the screen has no follower: its row comes from the list.
+    let watched_goes = shared.watched.as_ref().is_some_and(Watched::is_going);
+    if shared.going().is_some() && !watched_goes { vec![Effect::ListRuns.into()] } else { Vec::new() }
+}
+
+fn measured(state: &mut State, sample: TelemetrySample) {
+    if state.shared.hardware.is_none() {
+        fit_presets(&mut state.shared, &sample);
+    }
+    state.shared.hardware = Some(Hardware::of(&sample));
+    state.devices.measured(sample);
+}
+
+/// The first sample tells what hardware there is: it picks the preset, unless the user has chosen.
+fn fit_presets(shared: &mut Shared, sample: &TelemetrySample) {
+    let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
+    if gpus == 0 {
+        return;
+    }
+    for preset in &mut shared.presets {
+        if preset.ranks == Ranks::Gpus {
+            *preset = preset.clone().fitted(1, gpus);
+        }
+    }
+    if !shared.touched
+        && let Some(preset) = shared.presets.iter().find(|preset| preset.ranks == Ranks::Gpus)
+    {
+        (shared.spec, shared.preset) = (preset.spec.clone(), preset.name.clone());
+    }
+}
+
+fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
+    let before = std::mem::replace(&mut state.shared.runs, runs);
+    state.shared.listed = true;
+    let mut effects = replace_deleted(state, &before);
+    // At the start: the run that is still going, else the last one.
+    if state.shared.watched.is_none()
+        && let Some(run) = state.shared.going().or(state.shared.runs.last().map(|run| run.id))
+    {
+        effects.extend(dispatch::watch(state, run));
+    }
+    // The run on the screen was over, and has been continued from elsewhere.
+    if let Some(run) = revived(&state.shared) {
+        effects.extend(dispatch::watch(state, run));
+    }
+    let mut actions = vec![Action::RefreshChart];
+    actions.extend(series::update::advance(&state.series, &mut state.shared));
+    effects.extend(act(state, actions));
+    effects
+}
+
+/// The run on the screen was deleted, here or elsewhere: its neighbour takes its place, and windows about it close.
+fn replace_deleted(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
+    let Some(gone) = runs::update::deleted(&state.shared, before) else { return Vec::new() };
+    windows::forget_gone(state);
+    match state.runs.neighbour(before, gone, &state.shared.runs) {
+        Some(run) => dispatch::watch(state, run),
+        None => {
+            state.shared.watched = None;
+            Vec::new()
+        }
+    }
+}
+
+fn revived(shared: &Shared) -> Option<RunId> {
+    let watched = shared.watched.as_ref().filter(|watched| watched.state().is_some_and(RunState::is_over))?;
+    shared.summary(watched.id).filter(|run| !run.status.state.is_over()).map(|run| run.id)
+}
+
+/// Takes what the run on the screen has written.
+fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect> {
+    let Some(watched) = state.shared.watched.as_mut().filter(|watched| watched.id == run) else { return Vec::new() };
+    let (before, introduced) = (watched.state(), watched.introduced());
+    let mut relist = false;
+    for update in updates {
+        relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
+        if let RunUpdate::Event(EventLine { event: Event::Devices { sample }, .. }) = update {
+            state.devices.reported(sample, &watched.topology());
+            continue;
+        }
+        watched.absorb(update);
+    }
+    let (mut effects, mut over) = (Vec::new(), false);
+    if watched.introduced() != introduced && watched.is_going() {
+        effects.push(Effect::WatchRanks(ranks(watched, state.shared.hardware.as_ref())));
+    }
+    let now = watched.state();
+    if now != before {
+        relist = true;
+        if let Some(state) = now.filter(|now| now.is_over() && before.is_some()) {
+            effects.push(Effect::Announce(format!("run {run} {}", state.name())));
+        }
+        if now.is_some_and(RunState::is_over) {
+            effects.extend([Effect::WatchRanks(Vec::new()), Effect::Judge(run)]);
+            over = true;
+        }
+        let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);
+        if let Some(process) = failed.and_then(|status| status.failed_process) {
+            effects.extend(dispatch::turn_log(state, LogTab::of(process)));
+        }
+    }
+    if relist {
+        effects.push(Effect::ListRuns);
+    }
+    if over {
+        let actions = series::update::ended(&state.series, &mut state.shared, run);
+        effects.extend(act(state, actions));
+    }
+    effects
+}
+
+/// Processes on this host by launch index: with step 1 off several call themselves rank 0, and each must show.
+fn ranks(watched: &Watched, here: Option<&Hardware>) -> Vec<RankPlace> {
+    let is_here = |report: &&TopologyReport| here.is_none_or(|here| here.host == report.host);
+    let reports = watched.topology().into_iter().filter(|(_, report)| is_here(report));
+    reports.map(|(process, report)| report.place(process)).collect()
+}
+
+/// A recording was played a little further.
+fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
+    let Some((run, is_watched)) = replay::update::advance(&mut state.shared, step.position, step.played.rewound) else {
+        return Vec::new();
+    };
+    if step.played.rewound {
+        state.devices.rewind();
+    }
+    let (samples, updates): (Vec<RunUpdate>, Vec<RunUpdate>) =
+        step.played.updates.into_iter().partition(|update| matches!(update, RunUpdate::Telemetry(_)));
+    for sample in samples {
+        if let RunUpdate::Telemetry(sample) = sample {
+            measured(state, sample);
+        }
+    }
+    let turns = replay::update::begins_or_ends(&updates);
+    let mut effects = follow(state, run, updates);
+    if !is_watched && turns {
+        effects.push(Effect::ListRuns);
+    }
+    if is_watched {
+        effects.extend(dispatch::read_log(state));
+    }
+    effects
+}

@@ -1,0 +1,164 @@
+//! Curves of the run on the screen, the baseline and the pinned runs; or where the time of a step goes.
+//!
+//! Never joins the curves of two runs, and never draws a line where a value was no number.
+
+mod ending;
+mod plot;
+mod scale;
+mod timeline;
+mod trace;
+
+use crate::tui::actions::pane::Pane;
+use crate::tui::chart::state::{Chart, shown as shown_runs};
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::frame::{self, Focus, behind_name};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::columns;
+use crate::columns::cut;
+use crate::runs::RunId;
+use crate::tui::chart::draw::ending::Ending;
+use crate::tui::chart::draw::plot::{Common, Shown};
+use crate::tui::chart::graph::{Graph, Tab};
+
+/// A name in the legend is cut to no less than this.
+const NAME: usize = 6;
+
+pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus: Focus) {
+    let theme = shared.theme;
+    let mut runs = shown_runs(shared);
+    if chart.tab == Tab::Timeline {
+        runs.truncate(1);
+    }
+    let block = frame::pane(shared.theme, Pane::Chart.title(), focus, legend(chart, shared, &runs, area.width));
+    let block = block.title_bottom(Line::styled(how(chart), theme.dim()).right_aligned());
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let Some(watched) = &shared.watched else {
+        let text = Line::styled(" Loss and accuracy appear here while a run trains.", theme.dim());
+        frame.render_widget(Paragraph::new(text), inner);
+        return;
+    };
+    let Tab::Graph(chosen) = chart.tab else {
+        timeline::draw(frame, inner, chart, shared, watched);
+        return;
+    };
+    let shown: Vec<Shown> = runs.into_iter().filter_map(|run| of(chart, shared, run)).collect();
+    let common = common(chart, shared, &shown);
+    for (graph, place) in places(inner, chosen) {
+        plot::draw(frame, place, graph, chart.is_log(graph), graph == chosen, &common);
+    }
+}
+
+fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [Shown<'a>]) -> Common<'a> {
+    let range = &chart.range;
+    Common {
+        theme: shared.theme,
+        along: range.along,
+        window: range.window(chart.reach(shared)),
+        magnification: range.magnification(),
+        cursor: range.cursor,
+        runs,
+    }
+}
+
+/// A graph under the pointer, and where along its curves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    pub graph: Graph,
+    pub x: Option<f64>,
+}
+
+pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<Hit> {
+    let Tab::Graph(chosen) = chart.tab else { return None };
+    shared.watched.as_ref()?;
+    let shown: Vec<Shown> = shown_runs(shared).into_iter().filter_map(|run| of(chart, shared, run)).collect();
+    let (graph, place) = places(inner, chosen).into_iter().find(|(_, place)| place.contains(at))?;
+    let x = plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared, &shown), at);
+    Some(Hit { graph, x })
+}
+
+/// The run whose name in the title is under the pointer.
+pub fn legend_hit(chart: &Chart, shared: &Shared, area: Rect, at: Position) -> Option<RunId> {
+    let mut runs = shown_runs(shared);
+    if chart.tab == Tab::Timeline {
+        runs.truncate(1);
+    }
+    let mut from = behind_name(Pane::Chart.title(), area);
+    let entries = legend_entries(chart, shared, &runs, area.width);
+    entries.into_iter().find_map(|(run, spans)| {
+        let place = Rect::new(from, area.y, spans.iter().map(Span::width).sum::<usize>() as u16, 1);
+        from = place.right();
+        place.contains(at).then_some(run)
+    })
+}
+
+fn of<'a>(chart: &'a Chart, shared: &'a Shared, run: RunId) -> Option<Shown<'a>> {
+    let slot = shared.pins.slot(run)?;
+    let ending = Ending::of(chart, shared, run);
+    Some(Shown {
+        letter: shared.pins.letter(run)?,
+        style: shared.theme.run(slot),
+        slot,
+        curves: chart.curves(shared, run)?,
+        ending,
+    })
+}
+
+/// All four where there is room, two side by side or one above the other; else the chosen one.
+fn places(inner: Rect, chosen: Graph) -> Vec<(Graph, Rect)> {
+    let [first, second, third, fourth] = Graph::ALL;
+    let pair = if [first, second].contains(&chosen) { [first, second] } else { [third, fourth] };
+    let halves = [Constraint::Fill(1); 2];
+    if inner.width >= 100 && inner.height >= 26 {
+        let rows: [Rect; 2] = Layout::vertical(halves).areas(inner);
+        let cells = rows.into_iter().flat_map(|row| Layout::horizontal(halves).areas::<2>(row));
+        Graph::ALL.into_iter().zip(cells).collect()
+    } else if inner.height >= 18 && inner.width < inner.height * 4 {
+        pair.into_iter().zip(Layout::vertical(halves).areas::<2>(inner)).collect()
+    } else if inner.width >= 66 {
+        pair.into_iter().zip(Layout::horizontal(halves).areas::<2>(inner)).collect()
+    } else {
+        vec![(chosen, inner)]
+    }
+}
+
+/// What lies along the curves, and how much of it is shown.
+fn how(chart: &Chart) -> String {
+    let range = &chart.range;
+    match (chart.tab, range.magnification()) {
+        (Tab::Timeline, _) => String::new(),
+        (_, 1) => format!(" by {} ", range.along.name()),
+        (_, larger) => format!(" by {}, {larger}× ", range.along.name()),
+    }
+}
+
+/// Letter and name of each shown run, and how it ended if not well: ◆ is the baseline, a bold name a pinned run.
+fn legend(chart: &Chart, shared: &Shared, runs: &[RunId], width: u16) -> Vec<Span<'static>> {
+    legend_entries(chart, shared, runs, width).into_iter().flat_map(|(_, spans)| spans).collect()
+}
+
+fn legend_entries(chart: &Chart, shared: &Shared, runs: &[RunId], width: u16) -> Vec<(RunId, [Span<'static>; 4])> {
+    let baseline = shared.baseline().map(|run| run.id);
+    let room = usize::from(width).saturating_sub(10) / runs.len().max(1);
+    let entry = |run: &RunId| {
+        let (slot, letter) = (shared.pins.slot(*run)?, shared.pins.letter(*run)?);
+        let name = shared.summary(*run).and_then(|run| run.record.as_ref()?.name.clone());
+        let text = name.map_or(format!("run {run}"), |name| format!("{run} {name}"));
+        let ending = Ending::of(chart, shared, *run);
+        let ending = match ending.map(|ending| format!("{} {} ", ending.sign(), ending.word())) {
+            // The sign goes with the name, the word only where there is room.
+            Some(words) if room < NAME + 5 + columns::width(&words) => words.chars().take(2).collect(),
+            words => words.unwrap_or_default(),
+        };
+        let text = cut(&text, room.saturating_sub(5 + columns::width(&ending)).max(NAME));
+        let mark = if Some(*run) == baseline { " ◆ " } else { " " };
+        let style = if shared.pins.contains(*run) { shared.theme.strong() } else { shared.theme.text() };
+        let letter = Span::styled(format!("{letter} "), shared.theme.run(slot));
+        Some((*run, [letter, Span::styled(text, style), Span::raw(mark), Span::styled(ending, shared.theme.warn())]))
+    };
+    runs.iter().filter_map(entry).collect()
+}

@@ -1,0 +1,302 @@
+//! One plot: axes, the curves of all shown runs, their letters, the cursor.
+//!
+//! Never decides which runs are shown or what part of them.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::canvas::{Canvas, Line as CanvasLine, Points};
+use ratatui::widgets::{Paragraph, Widget};
+
+use crate::columns;
+use crate::domain::units;
+use crate::tui::chart::draw::ending::Ending;
+use crate::tui::chart::draw::scale::Scale;
+use crate::tui::chart::draw::trace::{Trace, View};
+use crate::tui::chart::graph::{Graph, decimals};
+use crate::tui::shared::curves::{Along, Curve, Curves};
+use crate::tui::widgets::theme::Theme;
+
+/// A run as the chart shows it.
+pub struct Shown<'a> {
+    pub letter: char,
+    pub style: Style,
+    pub slot: usize,
+    pub curves: &'a Curves,
+    /// How it ended, if not well.
+    pub ending: Option<Ending>,
+}
+
+/// What all plots of the pane have in common.
+pub struct Common<'a> {
+    pub theme: Theme,
+    pub along: Along,
+    pub window: (f64, f64),
+    /// Larger than the whole by so much.
+    pub magnification: u32,
+    pub cursor: Option<f64>,
+    /// The first is drawn in front.
+    pub runs: &'a [Shown<'a>],
+}
+
+/// The axis ends on a multiple of a round number that divides it into about so many parts.
+const PARTS: usize = 6;
+/// Without colours a letter stands in each curve so often.
+const LETTER_COLUMNS: usize = 14;
+
+/// The parts of a plot, with what stands at its axes.
+struct Parts {
+    heading: Vec<Line<'static>>,
+    ticks: Vec<(f64, String)>,
+    gutter: u16,
+    title: Rect,
+    left: Rect,
+    /// Where the curves are.
+    plot: Rect,
+    axis: Rect,
+    below: Rect,
+    view: View,
+}
+
+fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> Parts {
+    let heading = heading(graph, log, chosen, common, area.width);
+    // Values of many runs take a second line where there is room.
+    let lines = (heading.len() as u16).min(1 + area.height / 8);
+    let [title, body, axis, below] =
+        Layout::vertical([Constraint::Length(lines), Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)])
+            .areas(area);
+    let scale = scale(graph, log, common);
+    let ticks = scale.ticks(usize::from(body.height / 3).clamp(3, 8), |tick, step| graph.tick(tick, step));
+    let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
+    let [left, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
+    let (from, to) = common.window;
+    let view = View { along: common.along, from, to, scale, width: plot.width, height: plot.height };
+    Parts { heading, ticks, gutter, title, left, plot, axis, below, view }
+}
+
+/// What lies along the curves under the pointer.
+pub fn x_at(area: Rect, graph: Graph, log: bool, common: &Common, at: Position) -> Option<f64> {
+    let Parts { plot, below, view, .. } = parts(area, graph, log, true, common);
+    // The axis with its numbers belongs to it.
+    let columns = Rect { height: below.bottom().saturating_sub(plot.y), ..plot };
+    columns.contains(at).then(|| view.x(at.x - plot.x))
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
+    let Parts { heading, ticks, gutter, title, left, plot, axis, below, view } = parts(area, graph, log, chosen, common);
+    let (theme, scale) = (common.theme, view.scale);
+    frame.render_widget(Paragraph::new(heading), title);
+    if plot.width < 4 || plot.height < 2 {
+        return;
+    }
+    let buffer = frame.buffer_mut();
+    for row in 0..plot.height {
+        buffer.set_string(left.right() - 1, plot.y + row, "│", theme.dim());
+    }
+    for (tick, label) in &ticks {
+        if let Some(row) = scale.place(*tick).and_then(|place| view.row(place)) {
+            let label = format!("{label:>width$}┤", width = gutter as usize);
+            buffer.set_string(left.x, plot.y + row, label, theme.dim());
+        }
+    }
+    let line = format!("{:>width$}└{}", "", "─".repeat(plot.width as usize), width = gutter as usize);
+    buffer.set_string(axis.x, axis.y, line, theme.dim());
+    x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
+    let traces: Vec<Trace> = common.runs.iter().map(|run| Trace::of(graph.curve(run.curves), &view)).collect();
+    if traces.iter().all(|trace| *trace == Trace::default()) {
+        let text = if common.magnification > 1 { "nothing was measured here" } else { graph.nothing_yet() };
+        let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
+        Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
+    }
+    // What is drawn later lies in front.
+    for (run, trace) in common.runs.iter().zip(&traces).rev() {
+        curve(buffer, plot, run, trace, &view, theme);
+    }
+    let mut taken = Vec::new();
+    for (run, trace) in common.runs.iter().zip(&traces) {
+        let is_in_sight = |x: f64| x >= view.from && x <= view.to;
+        let last = graph.curve(run.curves).last().filter(|last| is_in_sight(last.x(view.along)));
+        if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, trace.points.last()) {
+            let cell = view.cell(*spot);
+            put(buffer, plot, cell, ending.sign(), theme.warn().add_modifier(Modifier::BOLD));
+            taken.extend(cell);
+        }
+        letters(buffer, plot, run, trace, &view, &mut taken);
+    }
+    if let Some(x) = common.cursor {
+        cursor(buffer, plot, x, graph, &view, common);
+    }
+}
+
+/// Lines, lone points, and a cross at the bottom where values were no numbers.
+fn curve(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, theme: Theme) {
+    let colour = run.style.fg.unwrap_or(Color::Reset);
+    let marker = if theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { theme.marker() };
+    let canvas = Canvas::default().marker(marker).x_bounds([view.from, view.to]).y_bounds([0.0, 1.0]);
+    let lines = canvas.paint(|context| {
+        for ((x1, y1), (x2, y2)) in &trace.lines {
+            context.draw(&CanvasLine::new(*x1, *y1, *x2, *y2, colour));
+        }
+        context.draw(&Points { coords: &trace.lone, color: colour });
+    });
+    lines.render(plot, buffer);
+    // Few points are measurements that one wants to see, with lines between them only to lead the eye.
+    let few = trace.points.len() <= usize::from(plot.width / 6);
+    for spot in if few { &trace.points } else { &trace.lone } {
+        put(buffer, plot, view.cell(*spot), '•', run.style);
+    }
+    for column in trace.gaps.iter().filter_map(|x| view.column(*x)) {
+        put(buffer, plot, Some((column, plot.height - 1)), '×', run.style.add_modifier(Modifier::BOLD));
+    }
+}
+
+/// The run's letter at the end of its curve, and along it where there are no colours.
+fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, taken: &mut Vec<(u16, u16)>) {
+    let rows = trace.rows(view);
+    let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
+    let style = run.style.add_modifier(Modifier::BOLD);
+    let colourless = run.style.fg.is_none_or(|colour| colour == Color::Reset);
+    // A curve of one point that has its mark has no other cell.
+    let beside =
+        cells().next_back().map(|(column, row)| if column + 1 < plot.width { (column + 1, row) } else { (column - 1, row) });
+    let end = cells().rev().take(12).chain(beside).find(|cell| !taken.contains(cell));
+    let along =
+        cells().filter(|(column, _)| colourless && (usize::from(*column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2);
+    for cell in along.chain(end) {
+        if !taken.contains(&cell) {
+            put(buffer, plot, Some(cell), run.letter, style);
+            taken.push(cell);
+        }
+    }
+}
+
+/// A line through the plot, and a point on each curve where it was measured.
+fn cursor(buffer: &mut Buffer, plot: Rect, x: f64, graph: Graph, view: &View, common: &Common) {
+    let Some(column) = view.column(x) else { return };
+    for row in 0..plot.height {
+        let cell = &mut buffer[(plot.x + column, plot.y + row)];
+        if matches!(cell.symbol(), " " | "\u{2800}") {
+            cell.set_symbol("│").set_style(common.theme.strong());
+        }
+    }
+    for run in common.runs.iter().rev() {
+        let read = read(graph.curve(run.curves), common);
+        let spot = read.and_then(|(x, value)| Some((x, view.scale.place(value)?)));
+        put(buffer, plot, spot.and_then(|spot| view.cell(spot)), '•', run.style.add_modifier(Modifier::BOLD));
+    }
+}
+
+fn put(buffer: &mut Buffer, plot: Rect, cell: Option<(u16, u16)>, symbol: char, style: Style) {
+    if let Some((column, row)) = cell.filter(|(column, row)| *column < plot.width && *row < plot.height) {
+        buffer[(plot.x + column, plot.y + row)].set_char(symbol).set_style(style);
+    }
+}
+
+/// Where the curve was measured nearest to the cursor, and the value; the newest one without a cursor.
+fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
+    let reach = (common.window.1 - common.window.0) / 80.0;
+    let point = match common.cursor {
+        Some(x) => curve.at(common.along, x, reach)?,
+        None => curve.last()?,
+    };
+    Some((point.x(common.along), point.value))
+}
+
+/// What it shows, and of each run the newest value or that under the cursor.
+fn heading(graph: Graph, log: bool, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
+    let theme = common.theme;
+    let name = if chosen { theme.strong() } else { theme.dim() };
+    let log = if log { ", log" } else { "" };
+    let mut lines = vec![Line::from(Span::styled(format!(" {}{log}", graph.name()), name))];
+    for run in common.runs {
+        let text = match read(graph.curve(run.curves), common) {
+            Some((_, value)) if value.is_finite() => graph.value(value),
+            Some(_) => "no number".to_owned(),
+            None => "–".to_owned(),
+        };
+        let entry = [Span::styled(format!("  {} ", run.letter), run.style), Span::styled(text, theme.strong())];
+        let wide: usize = entry.iter().map(Span::width).sum();
+        match lines.last_mut() {
+            Some(line) if line.width() + wide <= usize::from(width) => line.extend(entry),
+            _ => lines.push(Line::from_iter(entry)),
+        }
+    }
+    lines
+}
+
+fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {
+    let theme = common.theme;
+    // In the middle below its tick, and never beyond the plot.
+    let place = |x: f64, label: &str| {
+        let (column, width) = (view.column(x)?, columns::width(label) as u16);
+        let most = axis.right().saturating_sub(width).max(axis.x);
+        let at = (axis.x + column).saturating_sub(width / 2).clamp(axis.x.saturating_sub(1), most);
+        Some((axis.x + column, at, at + width))
+    };
+    let here = common.cursor.and_then(|x| {
+        let label = match view.along {
+            Along::Epoch => format!("{x:.2}"),
+            Along::Step => format!("{x:.0}"),
+            Along::Time => units::seconds(x),
+        };
+        Some((place(x, &label)?, label))
+    });
+    for (x, label) in x_ticks(view) {
+        let Some((tick, from, to)) = place(x, &label) else { continue };
+        buffer.set_string(tick, axis.y, "┬", theme.dim());
+        // The cursor's own label comes first.
+        if here.as_ref().is_none_or(|((_, first, last), _)| to < *first || from > *last) {
+            buffer.set_string(from, below, label, theme.dim());
+        }
+    }
+    if let Some(((tick, from, _), label)) = here {
+        buffer.set_string(tick, axis.y, "┴", theme.strong());
+        buffer.set_string(from, below, label, theme.strong());
+    }
+}
+
+fn x_ticks(view: &View) -> Vec<(f64, String)> {
+    let count = usize::from(view.width / 9).clamp(3, 10);
+    let span = view.to - view.from;
+    if view.along == Along::Time && span >= 60.0 {
+        const STEPS: [f64; 12] = [15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0, 86400.0];
+        let step = STEPS.into_iter().find(|step| span / step <= count as f64).unwrap_or(span / count as f64);
+        let first = (view.from / step).ceil();
+        let ticks = (0..=count).map(|index| (first + index as f64) * step).take_while(|tick| *tick <= view.to);
+        return ticks.map(|tick| (tick, units::clock(tick))).collect();
+    }
+    let label = |tick: f64, step: f64| match view.along {
+        Along::Time => format!("{} s", decimals(tick, step)),
+        _ => decimals(tick, step),
+    };
+    let ticks = Scale::exact(view.from, view.to).ticks(count, label);
+    // There is no half a step.
+    ticks.into_iter().filter(|(tick, _)| view.along != Along::Step || tick.fract().abs() < 1e-6).collect()
+}
+
+/// All that is in sight of all runs; from zero up, unless a part is looked at.
+fn scale(graph: Graph, log: bool, common: &Common) -> Scale {
+    let (from, to) = common.window;
+    let in_sight = |x: f64| x >= from && x <= to;
+    let extent = |all: bool| {
+        let buckets = common.runs.iter().flat_map(|run| graph.curve(run.curves).buckets());
+        let points = buckets.flat_map(|bucket| bucket.points()).filter(|point| all || in_sight(point.x(common.along)));
+        let values = points.map(|point| point.value).filter(|value| !log || *value > 0.0);
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+    };
+    let (mut low, mut high) = extent(false);
+    if low > high {
+        // Between two measured points: as the whole has it.
+        (low, high) = extent(true);
+    }
+    match (low <= high, common.magnification > 1) {
+        (true, _) if log => Scale::log(low, high),
+        (true, true) => Scale::round(low, high, PARTS),
+        (true, false) => Scale::round(low.min(0.0), high.max(graph.least_top()), PARTS),
+        (false, _) if log => Scale::log(graph.least_top() / 100.0, graph.least_top()),
+        (false, _) => Scale::round(0.0, graph.least_top(), PARTS),
+    }
+}

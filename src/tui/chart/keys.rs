@@ -1,0 +1,51 @@
+//! The keys of the chart.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use crate::tui::actions::keys::On::{Char, Code};
+use crate::tui::actions::keys::{self, Binding, LEFT, Move, RIGHT, row};
+
+use Command as C;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Left and right turn to another graph, all else moves the cursor.
+    Move(Move),
+    /// A logarithmic scale, or a linear one.
+    LogScale,
+    /// By epoch, step or time.
+    Along,
+    ZoomIn,
+    ZoomOut,
+    CursorLeft,
+    CursorRight,
+    /// All of it again, without a cursor.
+    Fit,
+    /// Keeps the chosen run in the chart, or lets it go.
+    Pin,
+}
+
+impl keys::Command for Command {
+    fn movement(self) -> Option<Move> {
+        if let Command::Move(by) = self { Some(by) } else { None }
+    }
+}
+
+pub static KEYS: &[Binding<Command>] = &[
+    row(LEFT, C::Move(Move::Left), "←→", "graph", "loss, accuracy, learning rate, images/s, step timeline").ranked(2),
+    row(RIGHT, C::Move(Move::Right), "", "", ""),
+    row(&[Char('g')], C::LogScale, "g", "log", "logarithmic or linear scale"),
+    row(&[Char('t')], C::Along, "t", "x axis", "by epoch, by step or by time").ranked(2),
+    row(&[Char(']'), Code(K::Up), Char('k')], C::ZoomIn, "[ ]", "zoom", "zoom out and in, also with ↓ and ↑").ranked(2),
+    row(&[Char('['), Code(K::Down), Char('j')], C::ZoomOut, "", "", ""),
+    row(&[Char(',')], C::CursorLeft, ", .", "cursor", "cursor that reads values; in the timeline another epoch").ranked(2),
+    row(&[Char('.')], C::CursorRight, "", "", ""),
+    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "PgUp", "", "cursor ten places to the left; PgDn to the right"),
+    row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
+    row(&[Code(K::Home)], C::Move(Move::First), "Home", "", "cursor to the start; End to the newest value"),
+    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+    row(&[Char('f')], C::Fit, "f", "whole", "all of it again, without the cursor"),
+    row(&[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
+];

@@ -1,0 +1,110 @@
+//! What the chart shows: runs, each in a colour and under a letter that it keeps, and which part of them.
+//!
+//! Never draws, and never reads a file: curves of runs that are not on the screen are asked for as effects.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::graph::{Graph, Tab};
+use super::range::{Range, Reach};
+use crate::domain::run::RunState;
+use crate::runs::{RunId, RunSummary};
+use crate::tui::actions::effect::Effect;
+use crate::tui::shared::curves::Curves;
+use crate::tui::shared::state::Shared;
+
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    pub tab: Tab,
+    pub range: Range,
+    /// Which graphs have a logarithmic scale.
+    log: [bool; Graph::ALL.len()],
+    /// Timeline: the epoch that is shown; `None` for the newest.
+    pub epoch: Option<usize>,
+    /// Timeline: processes above the first one shown.
+    pub scroll: usize,
+    /// Curves of shown runs that are not followed, and how far each run was when they were read.
+    read: BTreeMap<RunId, (Option<Progress>, Curves)>,
+}
+
+/// What of a run must change before its curves are read again.
+type Progress = (RunState, usize);
+
+/// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out.
+pub fn shown(shared: &Shared) -> Vec<RunId> {
+    let watched = shared.watched.as_ref().map(|watched| watched.id);
+    let mut shown: Vec<RunId> = watched.into_iter().collect();
+    let listed = |run: &RunId| shared.summary(*run).is_some();
+    let others = shared.baseline().map(|run| run.id).into_iter().chain(shared.pins.all().iter().copied().filter(listed));
+    for run in others {
+        if !shown.contains(&run) {
+            shown.push(run);
+        }
+    }
+    shown
+}
+
+impl Chart {
+    pub fn is_log(&self, graph: Graph) -> bool {
+        self.log[graph as usize]
+    }
+
+    pub fn turn_log(&mut self, graph: Graph) {
+        self.log[graph as usize] ^= true;
+    }
+
+    pub fn receive(&mut self, run: RunId, curves: Curves) {
+        // Nobody waits any more for curves of a run that has been unpinned since.
+        if let Some((_, place)) = self.read.get_mut(&run) {
+            *place = curves;
+        }
+    }
+
+    /// What there is to draw of a shown run. `None` while it is being read.
+    pub fn curves<'a>(&'a self, shared: &'a Shared, run: RunId) -> Option<&'a Curves> {
+        match shared.watched.as_ref().filter(|watched| watched.id == run) {
+            Some(watched) => Some(&watched.curves),
+            None => self.read.get(&run).map(|(_, curves)| curves),
+        }
+    }
+
+    /// After a change of what is shown or of how far a run is: colours for new runs, and the curves that are missing.
+    pub fn refresh(&mut self, shared: &mut Shared) -> Vec<Effect> {
+        let shown = shown(shared);
+        shared.pins.assign(&shown);
+        let watched = shared.watched.as_ref().map(|watched| watched.id);
+        let unfollowed: Vec<RunId> = shown.into_iter().filter(|run| Some(*run) != watched).collect();
+        let progress = |run: &RunSummary| (run.status.state, run.last_epoch);
+        let now: BTreeMap<RunId, Option<Progress>> =
+            unfollowed.into_iter().map(|run| (run, shared.summary(run).map(progress))).collect();
+        self.read.retain(|run, _| now.contains_key(run));
+        let mut effects = Vec::new();
+        for (run, progress) in now {
+            let place = self.read.entry(run);
+            if matches!(&place, Entry::Occupied(known) if known.get().0 == progress) {
+                continue;
+            }
+            // What is known already stays on the screen until the new curves are there.
+            place.or_default().0 = progress;
+            effects.push(Effect::ReadCurves(run));
+        }
+        effects
+    }
+
+    /// How far the shown curves reach.
+    pub fn reach(&self, shared: &Shared) -> Reach {
+        let along = self.range.along;
+        let most = |end: &dyn Fn(&Curves) -> f64| {
+            shown(shared).into_iter().filter_map(|run| self.curves(shared, run)).map(end).fold(0.0, f64::max)
+        };
+        let (end, furthest) = (most(&|curves| curves.planned_end(along)), most(&|curves| curves.end(along)));
+        let own = shared.watched.as_ref().map(|watched| watched.curves.end(along)).filter(|own| *own > 0.0);
+        Reach { end, furthest, newest: own.unwrap_or(furthest) }
+    }
+
+    /// Where a pointer says.
+    pub fn put_cursor(&mut self, shared: &Shared, x: f64) {
+        let reach = self.reach(shared);
+        self.range.put_cursor(x, reach);
+    }
+}

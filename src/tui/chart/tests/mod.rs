@@ -1,0 +1,4 @@
+//! The tests of this feature, on the whole screen.
+
+pub mod curves;
+pub mod endings;

@@ -1,0 +1,96 @@
+//! All about one device: every figure that there is, and for every one that there is not, why.
+//!
+//! Never shortens a reason.
+
+use super::windows::Details;
+use crossterm::event::KeyCode as K;
+use ratatui::text::Line;
+
+use super::keys::Command;
+use super::state::{Devices, Row};
+use crate::domain::device::{DeviceProcess, Reading};
+use crate::domain::units;
+use crate::runs::safe;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, row};
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::sheet::Sheet;
+use crate::tui::widgets::theme::Theme;
+use crate::tui::window::{Page, View, Window};
+
+static KEYS: &[Binding<Command>] =
+    &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
+
+impl Window for Details {
+    type Feature = Devices;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![KEYS]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        KEYS
+    }
+
+    fn view(&self, devices: &Devices, shared: &Shared, columns: u16) -> Option<View> {
+        let row = devices.chosen()?;
+        let title = format!("{} on {}", row.title(), row.sample.host);
+        Some(Page::view(title, columns, 90, |width| lines(row, shared.theme, width)))
+    }
+
+    fn update(self, devices: &mut Devices, _: &mut Shared, command: Command) -> Vec<Action> {
+        if command != Command::Back {
+            devices.window = Some(self.into());
+        }
+        Vec::new()
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+/// Columns of the names.
+const NAME: usize = 15;
+
+fn lines(row: Row, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let mut sheet = Sheet::new(theme, width, NAME);
+    sheet.lines.push(Line::styled(row.device.name.clone(), theme.strong()));
+    if !row.device.uuid.is_empty() {
+        sheet.lines.push(Line::styled(row.device.uuid.clone(), theme.dim()));
+    }
+    sheet.lines.push(Line::raw(""));
+    for (name, fact) in row.device.facts() {
+        reading(&mut sheet, name, &fact);
+    }
+    for one in &row.device.processes {
+        process(&mut sheet, one);
+    }
+    if let Some(reason) = row.sample.gpu_missing.as_ref().filter(|reason| !reason.is_empty()) {
+        sheet.lines.push(Line::raw(""));
+        reading(&mut sheet, "GPU", &Reading::missing(reason.clone()));
+    }
+    sheet.lines
+}
+
+fn reading(sheet: &mut Sheet, name: &str, fact: &Reading<String>) {
+    match fact {
+        Reading::Value(text) => sheet.fact(name, text),
+        Reading::Missing { missing } => sheet.styled_fact(name, &format!("N/A  {missing}"), sheet.theme.warn()),
+    }
+}
+
+fn process(sheet: &mut Sheet, process: &DeviceProcess) {
+    let who = process.rank.map_or("another's process".to_owned(), |rank| format!("Rank {rank}"));
+    sheet.title(&format!("{who}, pid {}", process.pid));
+    reading(sheet, "command", &Reading::Value(safe(&process.command)));
+    reading(sheet, "owner", &process.owner.map(|name| safe(name)));
+    reading(sheet, "memory", &process.memory_bytes.map(|bytes| units::bytes(*bytes)));
+    reading(sheet, "use", &process.utilization_percent.map(|percent| format!("{percent:.0} %")));
+}

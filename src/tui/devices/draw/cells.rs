@@ -1,0 +1,135 @@
+//! One figure of a device as a cell of a table: as wide as its column, N/A where there is none.
+//!
+//! Never wider or narrower than its column.
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::columns;
+use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
+use crate::tui::widgets::theme::{Theme, bar};
+
+/// At this temperature GPUs begin to slow down.
+const HOT_CELSIUS: f64 = 85.0;
+/// With less left than this, the next batch may not fit.
+const FULL_PERCENT: f64 = 97.0;
+
+pub type Cell = fn(Theme, &DeviceSample, usize) -> Vec<Span<'static>>;
+
+pub fn left(text: &str, width: usize, style: Style) -> Span<'static> {
+    Span::styled(columns::left(text, width), style)
+}
+
+pub fn right(text: &str, width: usize, style: Style) -> Span<'static> {
+    Span::styled(columns::right(text, width), style)
+}
+
+fn figure<T>(theme: Theme, reading: &Reading<T>, width: usize, style: Style, show: impl Fn(&T) -> String) -> Vec<Span<'static>> {
+    vec![match reading {
+        Reading::Value(value) => right(&show(value), width, style),
+        Reading::Missing { .. } => right("N/A", width, theme.dim()),
+    }]
+}
+
+pub fn name(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let mark = if device.is_slice() { "└ " } else { "" };
+    vec![left(&format!("{mark}{}", short_name(&device.name)), width, theme.text())]
+}
+
+pub fn bus(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    figure(theme, &device.bus_id, width, theme.text(), String::clone)
+}
+
+pub fn fan(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    figure(theme, &device.fan_percent, width, theme.text(), |percent| format!("{percent:.0} %"))
+}
+
+pub fn temperature(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let hot = device.temperature_celsius.value().is_some_and(|&celsius| celsius >= HOT_CELSIUS);
+    let style = if hot { theme.warn() } else { theme.text() };
+    figure(theme, &device.temperature_celsius, width, style, |celsius| format!("{celsius:.0}°C"))
+}
+
+pub fn performance(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    figure(theme, &device.performance_state, width, theme.text(), String::clone)
+}
+
+pub fn power(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let limit = device.power_limit_watts.value().map_or(String::new(), |watts| format!("/{watts:.0}"));
+    figure(theme, &device.power_watts, width, theme.text(), |watts| format!("{watts:.0}{limit} W"))
+}
+
+pub fn memory(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let total = device.memory_total_bytes.value().map_or(String::new(), |bytes| format!("/{}", gib(*bytes)));
+    figure(theme, &device.memory_used_bytes, width, memory_style(theme, device), |bytes| format!("{}{total} GiB", gib(*bytes)))
+}
+
+fn memory_style(theme: Theme, device: &DeviceSample) -> Style {
+    let full = device.memory_percent().value().is_some_and(|&percent| percent >= FULL_PERCENT);
+    if full { theme.warn() } else { theme.text() }
+}
+
+pub fn memory_bar(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    percent_bar(theme, &device.memory_percent(), width, theme.warn())
+}
+
+pub fn compute(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let style = if device.compute_mode.value().is_some_and(|mode| mode == "prohibited") { theme.warn() } else { theme.text() };
+    figure(theme, &device.compute_mode, width, style, String::clone)
+}
+
+/// Errors where ECC counts them, as nvidia-smi does.
+pub fn ecc(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    if device.ecc_enabled == Reading::Value(false) {
+        return vec![right("off", width, theme.text())];
+    }
+    let style = if device.ecc_errors.value().is_some_and(|&errors| errors > 0) { theme.warn() } else { theme.text() };
+    figure(theme, &device.ecc_errors, width, style, u64::to_string)
+}
+
+pub fn mig(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    figure(theme, &device.mig_enabled, width, theme.text(), |on| if *on { "on" } else { "off" }.to_owned())
+}
+
+/// Ranks by number, and how many processes are somebody else's.
+pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    vec![left(&who(&device.processes), width, theme.accent())]
+}
+
+pub fn who(processes: &[DeviceProcess]) -> String {
+    let ranks: Vec<String> = processes.iter().filter_map(|process| process.rank).map(|rank| rank.to_string()).collect();
+    let others = processes.iter().filter(|process| process.rank.is_none()).count();
+    match (ranks.is_empty(), others) {
+        (true, 0) => String::new(),
+        (true, others) => format!("{others} other"),
+        (false, 0) => ranks.join(","),
+        (false, others) => format!("{} + {others} other", ranks.join(",")),
+    }
+}
+
+/// ` 100 %`
+pub const NUMBER: usize = 6;
+
+/// A bar with its number behind it, or N/A where the bar would be.
+pub fn percent_bar(theme: Theme, percent: &Reading<f64>, width: usize, style: Style) -> Vec<Span<'static>> {
+    match percent {
+        Reading::Value(percent) => {
+            let (full, rest) = bar(percent / 100.0, width.saturating_sub(NUMBER));
+            vec![
+                Span::styled(full, style),
+                Span::styled(rest, theme.dim()),
+                right(&format!("{percent:.0} %"), NUMBER.min(width), theme.text()),
+            ]
+        }
+        Reading::Missing { .. } => vec![right("N/A", width, theme.dim())],
+    }
+}
+
+pub fn gib(bytes: u64) -> String {
+    let gib = bytes as f64 / (1u64 << 30) as f64;
+    if gib < 10.0 { format!("{gib:.1}") } else { format!("{gib:.0}") }
+}
+
+fn short_name(name: &str) -> &str {
+    name.trim().trim_start_matches("NVIDIA ")
+}

@@ -1,0 +1,74 @@
+//! One line a host: all of its GPUs together.
+//!
+//! Never adds a MIG device to the GPU that it is a part of.
+
+use super::parts::is_gpu;
+use ratatui::text::{Line, Span};
+
+use crate::columns;
+use crate::columns::cut;
+use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
+use crate::domain::units;
+use crate::tui::devices::draw::cells::gib;
+use crate::tui::widgets::theme::Theme;
+
+pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
+    // A long name leaves the figures their room.
+    let host = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
+    let left = width.saturating_sub(columns::width(&host));
+    Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text(sample), left), theme.dim())])
+}
+
+fn text(sample: &TelemetrySample) -> String {
+    let whole: Vec<&DeviceSample> = sample.devices.iter().filter(|device| is_gpu(device) && !device.is_slice()).collect();
+    if whole.is_empty() {
+        let cores: usize = sample.devices.iter().map(|device| device.core_percent.len()).sum();
+        return format!("no GPU · {cores} cores");
+    }
+    let busy: Vec<f64> = whole.iter().filter_map(|device| device.utilization_percent.value().copied()).collect();
+    let mean = match busy.len() {
+        0 => "N/A".to_owned(),
+        count if count < whole.len() => format!("{:.0} % of {count}", busy.iter().sum::<f64>() / count as f64),
+        count => format!("{:.0} %", busy.iter().sum::<f64>() / count as f64),
+    };
+    let ranks = sample.devices.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
+    format!(
+        "{} · use {mean} · {} GiB · {} W · {}",
+        units::counted(whole.len(), "GPU"),
+        pair(&whole, |gpu| &gpu.memory_used_bytes, |gpu| &gpu.memory_total_bytes, |sum| gib(sum as u64)),
+        pair(&whole, |gpu| &gpu.power_watts, |gpu| &gpu.power_limit_watts, |sum| format!("{sum:.0}")),
+        units::counted(ranks, "rank"),
+    )
+}
+
+/// Used of all, over the devices that tell both.
+fn pair<T: Copy + Into<Figure>>(
+    devices: &[&DeviceSample],
+    used: impl Fn(&DeviceSample) -> &Reading<T>,
+    all: impl Fn(&DeviceSample) -> &Reading<T>,
+    show: impl Fn(f64) -> String,
+) -> String {
+    let told = devices.iter().filter_map(|device| Some((*used(device).value()?, *all(device).value()?)));
+    let told: Vec<(f64, f64)> = told.map(|(used, all)| (used.into().0, all.into().0)).collect();
+    match told.is_empty() {
+        true => "N/A".to_owned(),
+        false => {
+            format!("{}/{}", show(told.iter().map(|(used, _)| used).sum()), show(told.iter().map(|(_, all)| all).sum()))
+        }
+    }
+}
+
+/// Bytes and watts alike.
+struct Figure(f64);
+
+impl From<u64> for Figure {
+    fn from(value: u64) -> Figure {
+        Figure(value as f64)
+    }
+}
+
+impl From<f64> for Figure {
+    fn from(value: f64) -> Figure {
+        Figure(value)
+    }
+}

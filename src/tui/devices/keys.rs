@@ -1,0 +1,40 @@
+//! The keys of the devices.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use crate::tui::actions::keys::On::{Char, Code};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, Move, RIGHT, Typing, UP, moves_and_types, row};
+
+use Command as C;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Up and down choose a device, left and right a figure.
+    Move(Move),
+    /// The next order.
+    Sort,
+    /// Words that a row has to have.
+    Filter,
+    /// Enter: all about the device, or take the filter over.
+    Accept,
+    Type(Typing),
+    Back,
+}
+
+moves_and_types!(Command);
+
+pub static KEYS: &[Binding<Command>] = &[
+    row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a device"),
+    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(LEFT, C::Move(Move::Left), "←→", "field", "choose a figure: its value, or why there is none").ranked(2),
+    row(RIGHT, C::Move(Move::Right), "", "", ""),
+    row(ENTER, C::Accept, "Enter", "details", "all figures of the device, or why they are missing").ranked(2),
+    row(&[Char('s')], C::Sort, "s", "sort", "order by index, use, memory, power, temperature").ranked(2),
+    row(&[Char('/')], C::Filter, "/", "filter", "show only devices, ranks or processes with this text").ranked(2),
+    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
+    row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
+    row(&[Code(K::Home), Char('g')], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End), Char('G')], C::Move(Move::Last), "", "", ""),
+];

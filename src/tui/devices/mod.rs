@@ -1,0 +1,13 @@
+//! The devices: what they are doing, and what they did in the last minutes.
+//!
+//! Never names another feature.
+
+pub mod ask;
+pub mod details;
+pub mod draw;
+pub mod keys;
+pub mod state;
+#[cfg(test)]
+pub mod tests;
+pub mod update;
+pub mod windows;

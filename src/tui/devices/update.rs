@@ -1,0 +1,29 @@
+//! What the keys of the devices do: which device and field, in what order, and which of them.
+//!
+//! Never reads a device.
+
+use super::keys::Command;
+use super::state::Devices;
+use super::windows::{Ask, Details};
+use crate::tui::actions::keys::Move;
+use crate::tui::shared::state::Shared;
+
+pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
+    match command {
+        Command::Move(by @ (Move::Left | Move::Right)) => {
+            let fields = devices.chosen().map_or(0, |row| row.device.facts().len());
+            devices.field = by.within(devices.field, fields);
+        }
+        Command::Move(by) => {
+            let place = by.within(devices.cursor(), devices.rows().len());
+            devices.choose(place);
+        }
+        Command::Sort => devices.reorder(),
+        Command::Filter => devices.window = Some(Ask { text: devices.filter.clone() }.into()),
+        Command::Accept => match devices.chosen() {
+            Some(_) => devices.window = Some(Details { scroll: 0 }.into()),
+            None => shared.inform("no device to tell about"),
+        },
+        Command::Type(_) | Command::Back => {}
+    }
+}

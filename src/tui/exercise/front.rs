@@ -1,0 +1,121 @@
+//! The windows of the learner's own trainer: how it stands, a diff, and whether to reset it.
+
+use super::windows::{ConfirmReset, Diff, Own};
+use crossterm::event::KeyCode as K;
+
+use super::diff;
+use super::draw::{TITLE, lines, reset_question};
+use super::keys::Command;
+use super::state::Exercise;
+use super::update;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, LEFT, RIGHT, row};
+use crate::tui::shared::state::Shared;
+use crate::tui::window::{FRAME, Page, Question, View, Window};
+
+static OWN: &[Binding<Command>] = &[
+    row(&[Char('e')], Command::Edit, "e", "edit", ""),
+    row(&[Char('r')], Command::Run, "r", "build and run", "").ranked(0),
+    row(&[Char('d')], Command::Diff, "d", "diff to the solution", ""),
+    row(&[Char('R')], Command::Reset, "R", "reset", "a step of your program, or all of it, as it was (asks first)"),
+    row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Own {
+    type Feature = Exercise;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![OWN]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        OWN
+    }
+
+    fn view(&self, exercise: &Exercise, shared: &Shared, columns: u16) -> Option<View> {
+        Some(Page::view(TITLE, columns, 110, |width| lines(exercise, shared.theme, width)))
+    }
+
+    fn update(self, exercise: &mut Exercise, shared: &mut Shared, command: Command) -> Vec<Action> {
+        update::own(self, exercise, shared, command)
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+static DIFF: &[Binding<Command>] = &[
+    row(LEFT, Command::Previous, "←→", "steps", ""),
+    row(RIGHT, Command::Next, "", "", ""),
+    row(&[Char('m')], Command::Mine, "m", "mine/step", ""),
+    row(&[Char('R')], Command::Reset, "R", "reset", "this step of your program, or all of it, as it was (asks first)"),
+    row(&[Char('s')], Command::Columns, "s", "side by side", ""),
+    row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
+    row(&[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Diff {
+    type Feature = Exercise;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![DIFF]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        DIFF
+    }
+
+    fn view(&self, exercise: &Exercise, shared: &Shared, columns: u16) -> Option<View> {
+        // Programs need all the room there is.
+        let width = usize::from(columns.saturating_sub(FRAME));
+        let lines = diff::lines(exercise, shared.theme, self.step, self.mine, width);
+        Some(View::Page(Page { title: diff::title(self.step, self.mine), columns, lines }))
+    }
+
+    fn update(self, exercise: &mut Exercise, shared: &mut Shared, command: Command) -> Vec<Action> {
+        update::diff(self, exercise, shared, command)
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+static RESET: &[Binding<Command>] = &[
+    row(&[Char('y')], Command::Step, "y", "this step", ""),
+    row(&[Char('a')], Command::Whole, "a", "the whole program", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "leave it", "").ranked(0),
+];
+
+impl Window for ConfirmReset {
+    type Feature = Exercise;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![RESET]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        RESET
+    }
+
+    fn view(&self, exercise: &Exercise, _: &Shared, _: u16) -> Option<View> {
+        Some(Question::view("Reset", reset_question(exercise, self.step)))
+    }
+
+    fn update(self, exercise: &mut Exercise, _: &mut Shared, command: Command) -> Vec<Action> {
+        update::reset(self, exercise, command)
+    }
+}

@@ -1,0 +1,31 @@
+//! What the keys of the learner's own trainer and of its diffs ask for.
+//!
+//! Never decides anything.
+
+use crate::tui::actions::keys;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// The program in the editor.
+    Edit,
+    /// Build it and run it.
+    Run,
+    /// How it differs from the solution.
+    Diff,
+    /// A step back to its TODO, or all of it.
+    Reset,
+    /// Diff: of another step.
+    Previous,
+    Next,
+    /// Diff: the learner's own against the solution, or what the step changes.
+    Mine,
+    /// Diff: one column or two.
+    Columns,
+    Lesson,
+    /// Reset: this step, or the whole program.
+    Step,
+    Whole,
+    Back,
+}
+
+impl keys::Command for Command {}

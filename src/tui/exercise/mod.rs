@@ -1,0 +1,13 @@
+//! The learner's own trainer: its state, its diffs, its reset.
+//!
+//! Never names another feature.
+
+pub mod diff;
+pub mod draw;
+pub mod front;
+pub mod keys;
+pub mod state;
+#[cfg(test)]
+pub mod tests;
+pub mod update;
+pub mod windows;

@@ -1,0 +1,130 @@
+//! The learner's own trainer on the screen: what a step changes, in one column and in two.
+
+use crossterm::event::KeyCode;
+use ratatui::style::{Color, Modifier};
+
+use crate::domain::step::Step;
+use crate::exercise::{EXERCISE, solution};
+use crate::runs::RunId;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::news::News;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::exercise::state::Stage;
+use crate::tui::message::Message;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{picture, press, text, type_text, window};
+
+/// The diff of step 6 is open.
+fn diff(width: u16, height: u16) -> State {
+    let mut state = samples::never_used();
+    state.shared.course.lessons = samples::lessons();
+    update(&mut state, Message::Resize(width, height));
+    state.shared.step = Step::AverageMetrics;
+    type_text(&mut state, "d");
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { step: Step::AverageMetrics, .. })));
+    state
+}
+
+#[test]
+fn a_diff_is_laid_out() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        insta::assert_snapshot!(format!("diff_{width}x{height}"), window(&diff(width, height), width, height));
+    }
+}
+
+#[test]
+fn the_diff_has_marks_colours_and_underlined_words() {
+    let mut state = diff(120, 60);
+    press(&mut state, KeyCode::Char('s'));
+    let shown = picture(&state, 120, 60);
+    let buffer = shown.backend().buffer();
+    let row_with = |needle: &str| {
+        let row = |y| (0..120).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..60).find(|y| row(*y).contains(needle)).unwrap_or_else(|| panic!("no `{needle}` in {}", text(&state, 120, 60)))
+    };
+    let styles = |needle| {
+        let y = row_with(needle);
+        (0..120).map(|x| buffer[(x, y)].style()).filter(|style| style.fg == Some(Color::Indexed(32))).collect::<Vec<_>>()
+    };
+    let added = styles("+         let averaged");
+    assert!(added.iter().any(|style| style.add_modifier.contains(Modifier::UNDERLINED)), "{added:?}");
+    assert!(added.iter().any(|style| !style.add_modifier.contains(Modifier::UNDERLINED)), "only what changed is underlined");
+    state.shared.theme.colour = false;
+    assert!(text(&state, 120, 60).contains("-         let averaged"), "a mark says it without colour");
+}
+
+#[test]
+fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
+    let mut state = diff(80, 24);
+    let first = text(&state, 80, 24);
+    press(&mut state, KeyCode::PageDown);
+    let second = text(&state, 80, 24);
+    assert_ne!(first, second);
+    press(&mut state, KeyCode::PageUp);
+    assert_eq!(text(&state, 80, 24), first);
+    for _ in 0..20 {
+        press(&mut state, KeyCode::Left);
+    }
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { step: Step::InitAndPin, scroll: 0, .. })));
+    for _ in 0..3 {
+        press(&mut state, KeyCode::Right);
+    }
+    press(&mut state, KeyCode::Char('w'));
+    assert!(
+        matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 4, .. })),
+        "{:?}",
+        front(&state)
+    );
+    press(&mut state, KeyCode::Char('d'));
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { step: Step::Broadcast, .. })));
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(front(&state), Front::None);
+}
+
+fn read(program: &str) -> Message {
+    Message::Exercise(News::Read { path: "/home/you/exercise/fashion_mnist.rs".into(), program: program.into() })
+}
+
+/// The editor was opened on a fresh copy.
+fn edited() -> State {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Resize(80, 24));
+    assert_eq!(type_text(&mut state, "e"), [Effect::Edit]);
+    assert_eq!(update(&mut state, read(EXERCISE)), [Effect::WatchExercise]);
+    state
+}
+
+#[test]
+fn a_save_is_built_once_though_editor_and_watcher_tell_of_it() {
+    let mut state = edited();
+    assert_eq!(update(&mut state, Message::Edited(None)), [Effect::ReadExercise]);
+    assert_eq!(update(&mut state, read(EXERCISE)), [], "nothing was changed");
+    for told in [Message::Exercise(News::Saved), Message::Edited(None)] {
+        assert_eq!(update(&mut state, told), [Effect::ReadExercise]);
+    }
+    let program = solution(Step::InitAndPin);
+    assert_eq!(update(&mut state, read(program)), [Effect::TryExercise]);
+    assert_eq!(update(&mut state, read(program)), []);
+    assert_eq!(update(&mut state, read(solution(Step::VerboseOnRoot))), [], "one after the other");
+    assert_eq!(update(&mut state, Message::Exercise(News::Broken("no".into()))), [Effect::TryExercise]);
+    assert_eq!(state.exercise.stage, Stage::Building);
+}
+
+#[test]
+fn the_window_shows_errors_and_verdicts() {
+    let mut state = edited();
+    let errors = "fashion_mnist.rs:129:37 (step 8): cannot multiply `f64` by `usize`\n    let initial_lr = config.base_lr * size;\n    ^ \
+                  no implementation for `f64 * usize`\n";
+    update(&mut state, Message::Exercise(News::Broken(errors.into())));
+    insta::assert_snapshot!("exercise_broken_80x24", window(&state, 80, 24));
+    let verdicts =
+        "step  4 failed: rank 1 started from other weights than rank 0: broadcast the root's before training\nnext: step 5";
+    state.exercise.stage = Stage::Judged(RunId(7), verdicts.into());
+    insta::assert_snapshot!("exercise_judged_120x40", window(&state, 120, 40));
+    assert_eq!(type_text(&mut state, "d"), [Effect::ReadExercise]);
+    assert!(text(&state, 80, 24).contains("Yours and the solution after step 1/10"));
+    press(&mut state, KeyCode::Esc);
+    assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "the diff was opened from here");
+}

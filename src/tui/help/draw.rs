@@ -1,0 +1,53 @@
+//! All keys, from the key tables, and how a first session goes.
+//!
+//! Never written by hand: a key that is in no table is not here. A search shows only what has its words.
+
+use ratatui::text::{Line, Span};
+
+use super::state::{Help, Section};
+use crate::tui::shared::state::Shared;
+
+const INTRO: [&str; 4] = [
+    "Train one model on several processes, and see what each of the ten",
+    "steps is for: press r to run, change a step or a setting, press r again,",
+    "and compare. All runs stay in the table; b chooses which one the others",
+    "are compared with. A run goes on when the screen is closed.",
+];
+
+pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    let is_replay = shared.replay.is_some();
+    let searched = typing || !words.is_empty();
+    let mut lines: Vec<Line> = match searched {
+        true => {
+            let cursor = if typing { "_" } else { "" };
+            vec![Line::from(vec![Span::styled("/ ", theme.key()), Span::styled(format!("{words}{cursor}"), theme.strong())])]
+        }
+        false => INTRO.into_iter().map(Line::raw).collect(),
+    };
+    let words = words.to_lowercase();
+    let mut sections: Vec<&Section> = help.sections.iter().collect();
+    if is_replay {
+        // What is played comes first.
+        sections.sort_by_key(|section| !section.of_replay);
+    }
+    for section in sections {
+        let title = &section.title;
+        let rows = section.rows.iter().filter(|row| {
+            let all = format!("{} {} {} {title}", row.key, row.label, row.help).to_lowercase();
+            // A recording is neither started nor stopped: keys that would are not named.
+            !(is_replay && row.starts_or_stops) && words.split_whitespace().all(|word| all.contains(word))
+        });
+        let rows = rows.map(|row| Line::from(vec![Span::styled(format!("  {:<7} ", row.key), theme.key()), Span::raw(row.help)]));
+        let rows: Vec<Line> = rows.collect();
+        if !rows.is_empty() {
+            lines.push(Line::raw(""));
+            lines.push(Line::styled(title.clone(), theme.strong()));
+            lines.extend(rows);
+        }
+    }
+    if searched && lines.len() == 1 {
+        lines.push(Line::styled("no key has these words: Esc shows all", theme.warn()));
+    }
+    lines
+}

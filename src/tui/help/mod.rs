@@ -1,0 +1,13 @@
+//! All keys and commands: the help, the palette and the tour.
+//!
+//! Never names another feature.
+
+pub mod draw;
+pub mod front;
+pub mod keys;
+pub mod palette;
+pub mod state;
+#[cfg(test)]
+pub mod tests;
+pub mod tour;
+pub mod windows;

@@ -1,0 +1,86 @@
+//! The help: what it lists, and where the tour of the screen is.
+//!
+//! Never about a run.
+
+use super::windows::{Keys, Palette, Window};
+use crate::tui::actions::pane::Pane;
+use crate::tui::window::opens;
+
+#[derive(Clone, Debug, Default)]
+pub struct Help {
+    /// All keys that the help names, place by place.
+    pub sections: &'static [Section],
+    /// All commands of the palette.
+    pub commands: &'static [Entry],
+    /// The page of the tour that is on the screen.
+    pub tour: Option<usize>,
+    /// The tour was shown before.
+    pub toured: bool,
+    pub window: Option<Window>,
+}
+
+/// The keys of one place.
+#[derive(Debug)]
+pub struct Section {
+    pub title: String,
+    /// Keys that only a replay has.
+    pub of_replay: bool,
+    pub rows: Vec<KeyRow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct KeyRow {
+    pub key: &'static str,
+    pub label: &'static str,
+    pub help: &'static str,
+    /// What a replay does not do.
+    pub starts_or_stops: bool,
+}
+
+/// A command of the palette.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The pane that it works in, which gets the focus.
+    pub pane: Option<Pane>,
+    pub key: String,
+    pub label: &'static str,
+    /// What it does.
+    pub text: String,
+}
+
+impl Help {
+    pub fn new(sections: &'static [Section], commands: &'static [Entry]) -> Help {
+        Help { sections, commands, ..Help::default() }
+    }
+
+    pub fn show_keys(&mut self) {
+        self.window = Some(Keys { scroll: 0, words: String::new(), typing: false }.into());
+    }
+
+    pub fn show_palette(&mut self) {
+        self.window = Some(Palette { typed: String::new(), chosen: 0 }.into());
+    }
+
+    pub fn start_tour(&mut self) {
+        (self.tour, self.toured) = (Some(0), true);
+    }
+}
+
+/// The tour: five pages of a title and a few lines.
+pub static TOUR: [(&str, &str); 5] = [
+    (
+        "Ten steps",
+        "On the left are the ten steps that make a program for one device into one for many. 1 to 9 and 0 switch them on \
+         and off; Enter on a step reads its lesson.",
+    ),
+    ("Run", "r trains with these steps and settings, here and for real. A run goes on in the background, also when you leave."),
+    ("Watch", "Devices, Chart and Log show the run as it goes. Tab goes from pane to pane, z shows one alone."),
+    (
+        "Compare",
+        "Each run stays in the table. Switch a step off, run again, and see what it is for; b chooses the run that others \
+         are compared with.",
+    ),
+    ("Find your way", "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again."),
+];
+
+opens!(Help, Window);

@@ -1,0 +1,105 @@
+//! The palette and the help's search: everything in the key table is found and run by its words.
+
+use crossterm::event::KeyCode;
+
+use crate::domain::step::Step;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::{Command as _, Move};
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::command::AppCommand;
+use crate::tui::app::features::Command;
+use crate::tui::app::keymap;
+use crate::tui::app::keymap::{Key, Scope};
+use crate::tui::help::palette::found;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{press, text, type_text};
+
+#[test]
+fn every_command_of_the_panes_is_in_the_palette() {
+    let all = found(keymap::entries(), "");
+    let all: Vec<_> = all.into_iter().map(|number| keymap::of_entry(number).unwrap()).collect();
+    let moves = |command: Command| {
+        let fingers = [Move::Up, Move::Down, Move::PageUp, Move::PageDown];
+        command.movement().is_some_and(|by| fingers.contains(&by))
+            || [Command::App(AppCommand::Back), Command::App(AppCommand::Palette)].contains(&command)
+    };
+    let wanted =
+        keymap::table().filter(|key| key.scope != Scope::Replay && !key.binding.help.is_empty() && !moves(key.binding.command));
+    for Key { scope, binding } in wanted {
+        let pane = if let Scope::Pane(pane) = scope { Some(*pane) } else { None };
+        assert!(all.contains(&(binding.command, pane)), "{binding:?}");
+    }
+    assert_eq!(all.iter().filter(|(command, _)| matches!(command, Command::App(AppCommand::ToggleStep(_)))).count(), 10);
+}
+
+#[test]
+fn words_find_a_command_and_enter_runs_it() {
+    let mut state = samples::never_used();
+    assert_eq!(type_text(&mut state, ":run with"), []);
+    assert!(text(&state, 80, 24).contains("start a run with these steps and settings"));
+    assert!(matches!(press(&mut state, KeyCode::Enter)[..], [Effect::Start { .. }]));
+    assert_eq!(front(&state), Front::None);
+}
+
+#[test]
+fn a_step_is_toggled_by_its_name() {
+    let mut state = samples::never_used();
+    type_text(&mut state, ":BROAD");
+    press(&mut state, KeyCode::Enter);
+    assert!(!state.shared.spec.workload.steps.contains(Step::Broadcast));
+}
+
+#[test]
+fn a_command_of_a_pane_takes_the_focus_there() {
+    let mut state = samples::never_used();
+    state.focus = Pane::Runs;
+    type_text(&mut state, ":serial");
+    press(&mut state, KeyCode::Enter);
+    assert!(state.shared.spec.workload.steps.is_empty() && state.focus == Pane::Steps);
+}
+
+#[test]
+fn the_palette_is_chosen_from_mended_and_left() {
+    let mut state = samples::never_used();
+    type_text(&mut state, ":");
+    assert_eq!(type_text(&mut state, "qx1"), [], "keys are text here");
+    assert!(text(&state, 80, 24).contains("no command has these words"));
+    press(&mut state, KeyCode::Enter);
+    assert!(
+        matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { typed, .. }) if typed == "qx1"),
+        "nothing found, nothing run"
+    );
+    for _ in 0..3 {
+        press(&mut state, KeyCode::Backspace);
+    }
+    for _ in 0..500 {
+        press(&mut state, KeyCode::Down);
+    }
+    let last = keymap::entries().len() - 1;
+    assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen, .. }) if chosen == last));
+    assert!(
+        text(&state, 80, 24).contains(&keymap::entries()[found(keymap::entries(), "")[last]].text[..20]),
+        "the chosen one is in view"
+    );
+    press(&mut state, KeyCode::Esc);
+    assert_eq!((front(&state), state.done), (Front::None, false));
+}
+
+#[test]
+fn the_help_is_searched() {
+    let mut state = samples::never_used();
+    type_text(&mut state, "?/zoom");
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("/ zoom_") && shown.contains("the pane alone") && !shown.contains("baseline"), "{shown}");
+    press(&mut state, KeyCode::Enter);
+    assert!(
+        matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { words, typing: false, .. }) if words == "zoom")
+    );
+    type_text(&mut state, "/x!x");
+    assert!(text(&state, 80, 24).contains("no key has these words"));
+    press(&mut state, KeyCode::Esc);
+    assert!(text(&state, 80, 24).contains("Train one model"));
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(front(&state), Front::None);
+}

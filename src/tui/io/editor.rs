@@ -1,0 +1,63 @@
+//! Runs another program on the terminal, such as the learner's editor, until that ends.
+//!
+//! Never draws, and never takes the terminal twice: `Screen` gives it and takes it.
+
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{io, process};
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpgrp, getsid};
+use tokio::task::JoinHandle;
+
+/// Held by whoever reads the terminal: the thread of keys while it reads, or a program for as long as it runs.
+static INPUT: Mutex<()> = Mutex::new(());
+
+/// Waits while another program has the terminal.
+pub fn reading() -> MutexGuard<'static, ()> {
+    INPUT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The end of what has the terminal; never, where nothing has.
+pub async fn end(editing: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    match editing {
+        Some(program) => program.await.unwrap_or_else(|broken| Err(io::Error::other(broken))),
+        None => std::future::pending().await,
+    }
+}
+
+/// Run a program on the terminal to its end.
+///
+/// # Errors
+/// It cannot be started, or says that it failed.
+pub fn run(words: &[String]) -> io::Result<()> {
+    let Some((program, arguments)) = words.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let _input = reading();
+    let failed =
+        |what: String| io::Error::other(format!("the editor `{}` {what}: set EDITOR to one that works", words.join(" ")));
+    let child = Command::new(program).args(arguments).spawn().map_err(|error| failed(format!("cannot be started ({error})")))?;
+    match wait(&child)? {
+        0 => Ok(()),
+        code => Err(failed(format!("ended with code {code}"))),
+    }
+}
+
+/// The exit code; 128 and the signal's number where a signal ended it, as shells have it.
+fn wait(child: &process::Child) -> io::Result<i32> {
+    let pid = Pid::from_raw(child.id() as i32);
+    loop {
+        match waitpid(pid, Some(WaitPidFlag::WUNTRACED)) {
+            Ok(WaitStatus::Exited(_, code)) => return Ok(code),
+            Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(128 + signal as i32),
+            // Ctrl-Z in the editor. The shell continues the whole job, editor and all; where there is none that could,
+            // the editor goes on at once.
+            Ok(WaitStatus::Stopped(..)) => match getsid(None)? == getpgrp() {
+                true => kill(pid, Signal::SIGCONT)?,
+                false => kill(Pid::from_raw(0), Signal::SIGSTOP)?,
+            },
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Everything outside of the screen's state: the terminal, the threads that read runs, and what effects do.
+//!
+//! Never named by a feature.
+
+pub mod change;
+pub mod editor;
+pub mod log_thread;
+pub mod replay_runner;
+pub mod reply;
+pub mod runner;
+pub mod terminal;

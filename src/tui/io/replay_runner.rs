@@ -1,0 +1,195 @@
+//! Does what `update` asks for while a recording is played: from the recording alone.
+//!
+//! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
+
+use crate::tui::shared::state::{DataInfo, Playing, Shared};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use crate::course::{Evidence, Judged, Reading, check_all};
+use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
+use crate::runs::{RunFolder, RunId, RunRecord, RunSummary};
+use crate::tui::actions::effect::Effect;
+use crate::tui::io::log_thread::{LogOrder, LogThread};
+use crate::tui::io::runner::{curves, follow};
+use crate::tui::message::Message;
+use crate::tui::message::ReplayStep;
+
+/// Steps of the player are so far apart: smooth to the eye.
+const STEP: Duration = Duration::from_millis(50);
+
+/// What is played, and how fast.
+#[derive(Debug)]
+pub struct Replay {
+    /// The last one is played; those before it are over, and stand in the table.
+    pub recordings: Vec<Recording>,
+    pub speed: f64,
+}
+
+#[derive(Debug)]
+enum Order {
+    Player(PlayerOrder),
+    /// Tell the table of runs again.
+    List,
+}
+
+pub struct ReplayRunner {
+    messages: mpsc::Sender<Message>,
+    player: Sender<Order>,
+    played: RunId,
+    runs: Vec<(RunRecord, RunFolder)>,
+    /// Set to end the thread that tells of a run that is over.
+    follower: Arc<AtomicBool>,
+    logs: Option<LogThread>,
+}
+
+impl ReplayRunner {
+    /// Starts to play, and says so in the state.
+    ///
+    /// # Errors
+    /// A recording without anything to play; no thread.
+    pub fn start(messages: mpsc::Sender<Message>, replay: Replay, shared: &mut Shared) -> anyhow::Result<ReplayRunner> {
+        let mut players = Vec::new();
+        for recording in with_numbers_of_their_own(replay.recordings) {
+            players.push(Player::open(recording, replay.speed)?);
+        }
+        let runs = players.iter().map(|player| (player.recording.record.clone(), player.recording.folder.clone())).collect();
+        let Some(player) = players.pop() else { anyhow::bail!("nothing to play") };
+        let record = &player.recording.record;
+        let played = record.id;
+        shared.replay = Some(Playing { run: played, hardware: player.hardware.clone(), position: player.position() });
+        if let Some(job) = record.training_job() {
+            (shared.spec, shared.preset, shared.touched) = (job, record.preset.clone(), true);
+        }
+        shared.data = Some(DataInfo { label: record.data_label.clone(), note: None });
+        let (orders, inbox) = channel();
+        let told = messages.clone();
+        std::thread::Builder::new().name("player".into()).spawn(move || {
+            let over = players.into_iter().map(|mut player| {
+                player.order(PlayerOrder::ToEnd);
+                player.step(0.0);
+                player
+            });
+            play(player, over.collect(), &inbox, &told);
+        })?;
+        Ok(ReplayRunner { messages, player: orders, played, runs, follower: Arc::default(), logs: None })
+    }
+
+    pub fn perform(&mut self, effect: Effect) {
+        let message = match effect {
+            Effect::Player(order) => return self.order(Order::Player(order)),
+            Effect::ListRuns => return self.order(Order::List),
+            Effect::Watch(run) => return self.watch(run),
+            Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
+            Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
+            Effect::ReadCurves(run) => self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(curves(folder)))),
+            Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
+            // What a learner predicts is judged here as ever, and kept nowhere.
+            Effect::WatchRanks(_) | Effect::LocateData(_) | Effect::Predict { .. } => None,
+            Effect::ReadProgress | Effect::ReadSeries | Effect::ReadResults(_) => None,
+            _ => Some(Message::Failed("this is a recording: it can be watched, not changed. q leaves it".into())),
+        };
+        if let Some(message) = message {
+            // A screen that is busy for so long has other worries.
+            let _ = self.messages.try_send(message);
+        }
+    }
+
+    fn find(&self, run: RunId) -> Option<&(RunRecord, RunFolder)> {
+        self.runs.iter().find(|(record, _)| record.id == run)
+    }
+
+    fn order(&self, order: Order) {
+        // A player that is gone has told why.
+        let _ = self.player.send(order);
+    }
+
+    fn watch(&mut self, run: RunId) {
+        self.follower.store(true, Ordering::Relaxed);
+        self.follower = Arc::default();
+        let Some((_, folder)) = self.find(run).cloned() else { return };
+        self.logs = LogThread::start(run, folder.clone(), self.messages.clone()).ok();
+        if run == self.played {
+            return self.order(Order::Player(PlayerOrder::Again));
+        }
+        let (messages, stop) = (self.messages.clone(), Arc::clone(&self.follower));
+        // Without a thread this run stays empty; the one that is played goes on.
+        let _ = std::thread::Builder::new().name("follow".into()).spawn(move || follow(run, folder, &messages, &stop));
+    }
+
+    fn log(&self, run: RunId, order: LogOrder) {
+        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
+            thread.order(order);
+        }
+    }
+}
+
+/// Two recordings may have the number of the same run of two labs.
+fn with_numbers_of_their_own(mut recordings: Vec<Recording>) -> Vec<Recording> {
+    for index in 1..recordings.len() {
+        let (before, rest) = recordings.split_at_mut(index);
+        if before.iter().any(|other| other.record.id == rest[0].record.id) {
+            let highest = before.iter().map(|other| other.record.id.0).max().unwrap_or(0);
+            rest[0].record.id = RunId(highest + 1);
+        }
+    }
+    recordings
+}
+
+fn judged(record: &RunRecord, folder: &RunFolder) -> Message {
+    // A recording of anything but a training has no steps to judge.
+    let verdicts = Evidence::of(folder, record).map_or_else(|_| Vec::new(), |evidence| check_all(&evidence));
+    Message::Judged(Box::new(Judged { record: record.clone(), verdicts, new: Vec::new(), reading: Reading::default() }))
+}
+
+fn play(mut player: Player, over: Vec<Player>, inbox: &Receiver<Order>, messages: &mpsc::Sender<Message>) {
+    let clock = Instant::now();
+    let table = |player: &Player| -> Vec<RunSummary> {
+        let rows = over.iter().chain([player]).map(Player::summary);
+        rows.collect()
+    };
+    if messages.blocking_send(Message::Runs(table(&player))).is_err() {
+        return;
+    }
+    loop {
+        let order = match player.is_still() {
+            true => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => inbox.recv_timeout(STEP),
+        };
+        let message = match order {
+            Ok(Order::List) => Message::Runs(table(&player)),
+            Err(RecvTimeoutError::Disconnected) => return,
+            order => {
+                // The clock stands still while nothing is played: up to the order first.
+                let mut played = player.step(clock.elapsed().as_secs_f64());
+                if let Ok(Order::Player(order)) = order {
+                    player.order(order);
+                    let next = player.step(clock.elapsed().as_secs_f64());
+                    played.rewound |= next.rewound;
+                    if next.rewound {
+                        played.updates.clear();
+                    }
+                    played.updates.extend(next.updates);
+                }
+                Message::Replay(Box::new(ReplayStep { position: player.position(), played }))
+            }
+        };
+        if messages.blocking_send(message).is_err() {
+            return;
+        }
+    }
+}
+
+impl Replay {
+    /// The recordings that come with the lab.
+    ///
+    /// # Errors
+    /// No temporary folder.
+    pub fn shipped(speed: f64) -> Result<Replay, RecordingError> {
+        Ok(Replay { recordings: Recording::shipped()?, speed })
+    }
+}

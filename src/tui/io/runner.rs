@@ -1,0 +1,283 @@
+//! Does what `update` asks for, off the thread that draws, and sends back what came of it.
+//!
+//! Never touches the state.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+
+use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
+use crate::dataset;
+use crate::domain::job::TrainingJob;
+use crate::domain::step::Step;
+use crate::exercise::{self, Built, Folder, Watch, attempt};
+use crate::launch::{self, StartRequest};
+use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate};
+use crate::telemetry::{self, Sampler};
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::news::News;
+use crate::tui::io::log_thread::{LogOrder, LogThread};
+use crate::tui::message::Message;
+use crate::tui::shared::curves::Curves;
+use crate::tui::shared::state::DataInfo;
+
+/// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
+const LOOK: Duration = Duration::from_millis(100);
+/// Updates in one message: little enough that a key never waits for long behind them.
+const AT_ONCE: usize = 200;
+/// The folder of runs is looked at so often, for runs that were started elsewhere.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// A stop that was asked for just before quitting gets so long to reach the run.
+const LAST_ORDERS: Duration = Duration::from_secs(4);
+
+pub struct Runner {
+    messages: Sender<Message>,
+    store: Arc<RunStore>,
+    tasks: JoinSet<()>,
+    /// Set to end the thread that follows a run.
+    follower: Arc<AtomicBool>,
+    /// Reads the log of the followed run.
+    logs: Option<LogThread>,
+    sampler: Sampler,
+}
+
+impl Runner {
+    pub fn start(messages: Sender<Message>, store: RunStore) -> Runner {
+        let samples = messages.clone();
+        let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+            // A screen that is busy gets the next one.
+            let _ = samples.try_send(Message::Telemetry(sample));
+        });
+        let store = Arc::new(store);
+        let (listener, folder) = (messages.clone(), Arc::clone(&store));
+        // Without this thread runs started elsewhere show up later; nothing else is lost.
+        let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
+        Runner { messages, store, tasks: JoinSet::new(), follower: Arc::default(), logs: None, sampler }
+    }
+
+    pub fn perform(&mut self, effect: Effect) {
+        while self.tasks.try_join_next().is_some() {}
+        let (messages, store) = (self.messages.clone(), Arc::clone(&self.store));
+        let effect = match effect {
+            Effect::Watch(run) => return self.follow(run),
+            Effect::WatchExercise => return self.watch_exercise(),
+            Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
+            Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
+            Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
+            effect => effect,
+        };
+        self.tasks.spawn_blocking(move || {
+            let message = done(&store, effect).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
+            if let Some(message) = message {
+                // Nobody listens any more only when the screen is leaving.
+                let _ = messages.blocking_send(message);
+            }
+        });
+    }
+
+    fn watch_exercise(&self) {
+        let messages = self.messages.clone();
+        // Without this thread r builds and runs the program; nothing else is lost.
+        let _ = std::thread::Builder::new().name("saves".into()).spawn(move || {
+            let Ok(watch) =
+                RunStore::default_home().map_err(drop).and_then(|home| Watch::start(&Folder::of(&home)).map_err(drop))
+            else {
+                let text = "saves of the exercise cannot be seen here: press r in its window after each".to_owned();
+                return drop(messages.blocking_send(Message::Failed(text)));
+            };
+            while !messages.is_closed() {
+                if watch.next(LOOK_AROUND) && messages.blocking_send(Message::Exercise(News::Saved)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn follow(&mut self, run: RunId) {
+        self.follower.store(true, Ordering::Relaxed);
+        self.follower = Arc::default();
+        let (messages, folder, stop) = (self.messages.clone(), self.store.folder(run), Arc::clone(&self.follower));
+        // The thread of the run before ends with its orders.
+        self.logs = match LogThread::start(run, folder.clone(), messages.clone()) {
+            Ok(thread) => Some(thread),
+            Err(error) => return self.tell(format!("the log of run {run} cannot be read: {error}")),
+        };
+        let follower = std::thread::Builder::new().name("follow".into());
+        if let Err(error) = follower.spawn(move || follow(run, folder, &messages, &stop)) {
+            self.tell(format!("run {run} cannot be followed: {error}"));
+        }
+    }
+
+    fn log(&self, run: RunId, order: LogOrder) {
+        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
+            thread.order(order);
+        }
+    }
+
+    fn tell(&self, problem: String) {
+        let _ = self.messages.try_send(Message::Failed(problem));
+    }
+
+    /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
+    pub fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
+        let folder = Folder::of(&RunStore::default_home()?);
+        folder.start()?;
+        let program = folder.read()?;
+        let line = exercise::places::next(&program).map_or(1, |(_, line)| line);
+        let words = exercise::editor::command(&folder.program(), line);
+        Ok((words, News::Read { path: folder.program().display().to_string(), program }))
+    }
+
+    /// Waits a little for what was asked last: a stop before quitting must reach the run.
+    pub async fn finish(mut self) {
+        self.follower.store(true, Ordering::Relaxed);
+        let all_done = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(LAST_ORDERS, all_done).await;
+    }
+}
+
+/// What came of an effect, for the screen to know.
+fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
+    Ok(Some(match effect {
+        Effect::ListRuns => Message::Runs(store.list()),
+        Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
+        Effect::Continue { run, epochs } => {
+            launch::continue_run(store, run, epochs)?;
+            Message::Continued(run)
+        }
+        Effect::Change(change) => Message::Changed(super::change::made(store, change)?),
+        Effect::Stop(run) => {
+            launch::stop(store, run)?;
+            return Ok(None);
+        }
+        Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
+        // What passes is noted as done, as `hvd-lab check` does.
+        Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
+        Effect::BeginSeries(series) => {
+            series_file()?.write(&series)?;
+            start_next(store)?
+        }
+        Effect::StartNext => start_next(store)?,
+        Effect::ReadSeries => Message::Series(series_file()?.read()?, None),
+        Effect::CancelSeries => Message::Series(series_file()?.cancel()?, None),
+        Effect::ReadResults(series) => Message::Results(results(store, &series)?),
+        Effect::ReadProgress => Message::Progress(progress_file()?.read()?),
+        Effect::Predict { lesson, prediction, is_right } => {
+            Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
+        }
+        Effect::ReadExercise => Message::Exercise(read_exercise()?),
+        Effect::ResetExercise(step) => Message::Exercise(reset_exercise(step)?),
+        Effect::TryExercise => Message::Exercise(try_exercise(store).unwrap_or_else(|error| News::Failed(format!("{error:#}")))),
+        Effect::LocateData(spec) => locate(&spec)?,
+        // Done before: here, or by whoever owns the terminal.
+        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
+        // No recording is played here.
+        Effect::Player(_) => return Ok(None),
+        Effect::Edit
+        | Effect::WatchExercise
+        | Effect::Copy(_)
+        | Effect::Suspend
+        | Effect::CaptureMouse(_)
+        | Effect::Announce(_) => return Ok(None),
+    }))
+}
+
+fn series_file() -> anyhow::Result<SeriesFile> {
+    Ok(SeriesFile::of(&RunStore::default_home()?))
+}
+
+/// The next run of the series, unless one is going.
+fn start_next(store: &RunStore) -> anyhow::Result<Message> {
+    let state_of = |run| store.status(run).ok().map(|status| status.state);
+    let start = |series: &Series, turn: &Turn| -> anyhow::Result<RunId> {
+        let request = StartRequest::new(turn.spec.clone(), series.preset.clone());
+        Ok(launch::start(store, StartRequest { name: Some(series.name_of(turn)), ..request })?)
+    };
+    let (series, begun) = series_file()?.start_next(state_of, start)?;
+    Ok(Message::Series(series, begun))
+}
+
+fn progress_file() -> anyhow::Result<ProgressFile> {
+    Ok(ProgressFile::of(&RunStore::default_home()?))
+}
+
+fn read_exercise() -> anyhow::Result<News> {
+    let folder = Folder::of(&RunStore::default_home()?);
+    folder.start()?;
+    Ok(News::Read { path: folder.program().display().to_string(), program: folder.read()? })
+}
+
+fn reset_exercise(step: Option<Step>) -> anyhow::Result<News> {
+    let folder = Folder::of(&RunStore::default_home()?);
+    let backup = folder.reset(step)?.display().to_string();
+    Ok(News::Reset { step, program: folder.read()?, backup })
+}
+
+fn try_exercise(store: &RunStore) -> anyhow::Result<News> {
+    let folder = Folder::of(&RunStore::default_home()?);
+    let text = folder.read()?;
+    Ok(match exercise::build(&folder)? {
+        Built::Program(program) => News::Started(launch::start(store, attempt::request(program, &text))?),
+        Built::Errors { errors, said } => News::Broken(attempt::errors_in_words(&errors, &said)),
+    })
+}
+
+/// Lists the runs again when one came or went. Costs one look at a folder's date a second.
+fn watch_store(store: &RunStore, messages: &Sender<Message>) {
+    let date = || store.folder(RunId(1)).path().parent()?.metadata().ok()?.modified().ok();
+    let (mut seen, mut again) = (None, false);
+    while !messages.is_closed() {
+        std::thread::sleep(LOOK_AROUND);
+        let now = date();
+        // Once more after a change: a run's folder is there a moment before what belongs in it.
+        if now != seen || again {
+            again = now != seen;
+            seen = now;
+            let _ = messages.blocking_send(Message::Runs(store.list()));
+        }
+    }
+}
+
+/// Tells what a run writes, until it is over and all is told, or until the screen follows another.
+pub(super) fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
+    let mut follower = Follower::without_lines(folder);
+    loop {
+        let updates = follower.poll();
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        // Its status comes last of all when it is over.
+        let over = matches!(updates.last(), Some(RunUpdate::Status(status)) if status.state.is_over());
+        let idle = updates.is_empty();
+        let mut updates = updates.into_iter();
+        loop {
+            let some: Vec<RunUpdate> = updates.by_ref().take(AT_ONCE).collect();
+            if some.is_empty() {
+                break;
+            }
+            if messages.blocking_send(Message::Updates(run, some)).is_err() {
+                return;
+            }
+        }
+        if over {
+            return;
+        }
+        if idle {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+pub(super) fn curves(folder: &RunFolder) -> Curves {
+    Curves::of(folder.events())
+}
+
+fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {
+    let located = dataset::locate(spec.workload.data.clone(), None, false).context("no images to train on")?;
+    let label = if located.fetchable { format!("{} (fetched first)", dataset::LABEL_OFFICIAL) } else { located.label };
+    Ok(Message::Data(DataInfo { label, note: located.note }))
+}

@@ -1,0 +1,258 @@
+//! The terminal: taken over once, given back once on every way out, read and written.
+//!
+//! Never leaves raw mode, the alternate screen or a hidden cursor behind, and never spins on a terminal that is gone.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{self, DisableMouseCapture, Event, MouseEventKind};
+use crossterm::style::Print;
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpgrp, getsid};
+use ratatui::Frame;
+use ratatui::backend::CrosstermBackend;
+use tokio::sync::mpsc::Sender;
+
+use crate::tui::config::Config;
+use crate::tui::io::editor;
+use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
+use crate::tui::message::Message;
+
+/// Whether the terminal is ours: whoever sets it to false gives it back.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the mouse is told to us while the terminal is ours.
+static MOUSE: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal's title is set while the terminal is ours.
+static TITLE: AtomicBool = AtomicBool::new(false);
+
+/// The terminal's title, put aside and taken back (XTWINOPS 22 and 23).
+const PUSH_TITLE: &str = "\x1b[22;2t";
+const POP_TITLE: &str = "\x1b[23;2t";
+
+/// What has come already: with no time at all crossterm's reader does not even look.
+const AT_ONCE: Duration = Duration::from_micros(100);
+
+/// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
+const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
+/// There is a terminal to read keys from and to draw on.
+pub fn is_there() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Its columns and rows.
+pub fn size() -> Message {
+    let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
+    Message::Resize(columns, rows)
+}
+
+pub fn columns() -> Option<usize> {
+    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
+}
+
+/// The terminal while the lab draws on it; dropped, it is as it was.
+pub struct Screen {
+    terminal: Terminal,
+    title: String,
+}
+
+type Terminal = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+fn terminal() -> io::Result<Terminal> {
+    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))
+}
+
+impl Screen {
+    /// # Errors
+    /// The terminal refused; it is as it was.
+    pub fn enter(mouse: bool, title: bool) -> io::Result<Screen> {
+        restore_on_panic();
+        TITLE.store(title && !is_plain(), Ordering::SeqCst);
+        MOUSE.store(mouse, Ordering::SeqCst);
+        let entered = take().and_then(|()| terminal());
+        entered.map(|terminal| Screen { terminal, title: String::new() }).inspect_err(|_| leave())
+    }
+
+    /// Gives the terminal back and stops, together with what was started with it, until the shell continues the job.
+    ///
+    /// # Errors
+    /// There is no shell that could: the screen goes on.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        // A shell with job control puts each job in a group of its own. Stopped in the group of the session's leader,
+        // nobody would be left to continue us.
+        if getsid(None)? == getpgrp() {
+            return Err(io::Error::other("no shell here could continue it"));
+        }
+        leave();
+        Ok(kill(Pid::from_raw(0), Signal::SIGSTOP)?)
+    }
+
+    /// Takes the terminal again after the job was continued, with an empty screen to draw on.
+    pub fn resume(&mut self) -> io::Result<()> {
+        // Stopped from outside, it was never given back, and the shell has set it as it likes.
+        disable_raw_mode()?;
+        take()?;
+        self.terminal = terminal()?;
+        self.title.clear();
+        execute!(self.terminal.backend_mut(), Clear(ClearType::All), cursor::Hide)
+    }
+
+    /// Gives the terminal to another program, until [`Screen::resume`]; nothing is drawn meanwhile.
+    pub fn release(&mut self) {
+        leave();
+    }
+
+    pub fn capture_mouse(&mut self, capture: bool) -> io::Result<()> {
+        MOUSE.store(capture, Ordering::SeqCst);
+        match capture {
+            true => execute!(self.terminal.backend_mut(), Print(CAPTURE_MOUSE)),
+            false => execute!(self.terminal.backend_mut(), DisableMouseCapture),
+        }
+    }
+
+    /// Asks for the terminal's background colour, unless it is one that would print the question.
+    pub fn ask_background(&mut self) -> io::Result<()> {
+        if is_plain() { Ok(()) } else { execute!(self.terminal.backend_mut(), Print(ASK_BACKGROUND)) }
+    }
+
+    /// Says that a run has ended, by bell and notification where the user wants them.
+    pub fn announce(&mut self, text: &str, config: &Config) -> io::Result<()> {
+        if config.notify && !is_plain() {
+            // Terminals that know both would tell it twice.
+            let is_rxvt = std::env::var("TERM").is_ok_and(|term| term.starts_with("rxvt") || term.starts_with("foot"));
+            let knows_777 = is_rxvt || std::env::var_os("VTE_VERSION").is_some();
+            let words = if knows_777 { format!("777;notify;hvd-lab;{text}") } else { format!("9;hvd-lab: {text}") };
+            queue!(self.terminal.backend_mut(), Print(format!("\x1b]{words}\x07")))?;
+        }
+        if config.bell {
+            queue!(self.terminal.backend_mut(), Print('\x07'))?;
+        }
+        self.terminal.backend_mut().flush()
+    }
+
+    /// Draws in one synchronised update: no terminal shows half a frame. Draws nothing while the shell has the terminal.
+    pub fn draw(&mut self, title: String, frame: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        if !TAKEN.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if TITLE.load(Ordering::SeqCst) && title != self.title {
+            queue!(self.terminal.backend_mut(), Print(format_args!("\x1b]2;{title}\x07")))?;
+            self.title = title;
+        }
+        self.terminal.draw(frame)?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// To the clipboard of the terminal, also through ssh, where the terminal allows it (OSC 52).
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// A terminal that may print what it does not know, or none that anybody named.
+fn is_plain() -> bool {
+    matches!(std::env::var("TERM").as_deref(), Ok("linux" | "dumb" | "") | Err(_))
+}
+
+/// Takes the terminal, unless it is ours already. In the background the first call waits until the shell lets us.
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    if !TAKEN.swap(true, Ordering::SeqCst) {
+        if TITLE.load(Ordering::SeqCst) {
+            execute!(io::stdout(), Print(PUSH_TITLE))?;
+        }
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+    }
+    if MOUSE.load(Ordering::SeqCst) { execute!(io::stdout(), Print(CAPTURE_MOUSE)) } else { Ok(()) }
+}
+
+/// Gives the terminal back. Errors are of no use: there may be no terminal any more.
+fn leave() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let mut out = io::stdout();
+        if MOUSE.load(Ordering::SeqCst) {
+            let _ = execute!(out, DisableMouseCapture);
+        }
+        if TITLE.load(Ordering::SeqCst) {
+            let _ = execute!(out, Print(POP_TITLE));
+        }
+        let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+        let _ = out.flush();
+    }
+}
+
+/// A panic's message belongs on the screen that comes back, not on the one that goes. A panic of a helper thread ends
+/// the program as well: the screen would go on without what that thread did.
+fn restore_on_panic() {
+    let previous = std::panic::take_hook();
+    let drawing = std::thread::current().id();
+    std::panic::set_hook(Box::new(move |info| {
+        leave();
+        previous(info);
+        if std::thread::current().id() != drawing {
+            std::process::exit(101);
+        }
+    }));
+}
+
+/// Reads keys until the terminal is gone, on a thread of its own.
+///
+/// crossterm's reader spins for ever when the terminal hangs up (its issue 793), so it is only called when `poll` says
+/// that there is something to read and that nothing hung up.
+pub fn read_keys(messages: Sender<Message>) {
+    let mut replies = Replies::default();
+    loop {
+        let stdin = io::stdin();
+        let mut waiting = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut waiting, PollTimeout::NONE) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => continue,
+            Err(_) => break,
+        }
+        let happened = waiting[0].revents().unwrap_or(PollFlags::empty());
+        if happened.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
+            break;
+        }
+        let Ok(read) = read_pending(&mut replies) else { break };
+        for message in read {
+            if messages.blocking_send(message).is_err() {
+                return;
+            }
+        }
+    }
+    // Nobody listens any more only when the screen is leaving anyway.
+    let _ = messages.blocking_send(Message::Leave);
+}
+
+/// What there is to read at this moment; nothing while another program has the terminal, and reads for itself.
+fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
+    let _input = editor::reading();
+    let mut read = Vec::new();
+    while event::poll(AT_ONCE)? {
+        match event::read()? {
+            Event::Key(key) => read.extend(replies.sort(key)),
+            Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => read.push(Message::Mouse(mouse)),
+            Event::Resize(columns, rows) => read.push(Message::Resize(columns, rows)),
+            _ => {}
+        }
+    }
+    Ok(read)
+}

@@ -1,0 +1,117 @@
+//! One lesson: what to predict, the text, hints, and where to read on.
+//!
+//! Never says the answer before a prediction.
+
+use super::state::Lesson;
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::markdown::styled;
+use crate::tui::widgets::sheet::Sheet;
+use ratatui::text::{Line, Span};
+
+use crate::columns::wrap;
+use crate::course::{self, Answer, Outcome, Question};
+use crate::tui::shared::course::Mark;
+
+pub fn lines(
+    own: &Lesson,
+    shared: &Shared,
+    lesson: &course::Lesson,
+    hints: usize,
+    typed: &str,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    let mut page = Sheet::new(theme, width, 0);
+    page.text(&lesson.summary, theme.strong());
+    for (index, row) in own.page.rows(&lesson.body, width).iter().enumerate() {
+        // The first block of the text stands apart from the summary.
+        if index == 0 && page.lines.len() == 1 {
+            page.lines.push(Line::raw(""));
+        }
+        page.lines.push(styled(theme, row));
+    }
+    if let Some(question) = &lesson.question {
+        prediction(&mut page, shared, lesson.number, question, typed);
+    }
+    if let Some(run) = lesson.run {
+        page.title("Try it");
+        if lesson.step.is_some() {
+            let what = " runs both, one after the other, and puts them side by side";
+            page.lines.push(Line::from(vec![Span::styled("  g", theme.key()), Span::raw(what)]));
+        }
+        for (key, steps) in [("b", run.before), ("a", run.after)] {
+            let steps = if steps.is_empty() { "none".to_owned() } else { steps.to_string() };
+            let what = format!(" runs steps {steps} on {} ranks for {} epochs", run.np, run.epochs);
+            page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
+        }
+    }
+    if let Some(done) = lesson.step.and_then(|step| shared.course.progress.done.get(&step.number())) {
+        page.title("Done");
+        page.text(&format!("{} run {} showed it: {}", Mark::Done.sign(), done.run, done.evidence), theme.accent());
+    }
+    if let (Some(step), Some(shown)) = (lesson.step, &shared.course.shown) {
+        page.title(&format!("What run {} shows", shown.run));
+        for verdict in shown.verdicts.iter().filter(|verdict| verdict.step == step) {
+            let style = match verdict.outcome {
+                Outcome::Passed => theme.accent(),
+                Outcome::Failed => theme.warn(),
+                Outcome::CannotTell => theme.text(),
+            };
+            let sign = match verdict.outcome {
+                Outcome::Passed => Mark::Done.sign(),
+                Outcome::Failed => Mark::Failed.sign(),
+                Outcome::CannotTell => "·",
+            };
+            page.text(&format!("{sign} {}: {}", verdict.outcome.name(), verdict.evidence), style);
+        }
+    }
+    if !lesson.hints.is_empty() {
+        page.title(&format!("Hints ({} of {})", hints.min(lesson.hints.len()), lesson.hints.len()));
+        for hint in lesson.hints.iter().take(hints) {
+            page.text(hint, theme.text());
+        }
+        if hints < lesson.hints.len() {
+            page.lines.push(Line::from(vec![Span::styled("  ?", theme.key()), Span::styled(" shows the next one", theme.dim())]));
+        }
+    }
+    if !lesson.links.is_empty() {
+        page.title("Read on");
+        for link in &lesson.links {
+            page.text(&link.title, theme.text());
+            page.text(&format!("  {}", link.url), theme.dim());
+        }
+    }
+    page.lines
+}
+
+fn prediction(page: &mut Sheet, shared: &Shared, number: usize, question: &Question, typed: &str) {
+    let theme = shared.theme;
+    page.title("Predict before you run");
+    page.text(&question.text, theme.text());
+    let answered = shared.course.answers.get(&number);
+    match &question.answer {
+        Answer::Choice { options, .. } => {
+            for (index, option) in options.iter().enumerate() {
+                let chosen = answered == Some(&crate::course::Prediction::Choice(index));
+                let style = if chosen { theme.strong() } else { theme.text() };
+                let key = Span::styled(format!("  {}", index + 1), theme.key());
+                for (line, text) in wrap(option, page.width.saturating_sub(5)).into_iter().enumerate() {
+                    let before = if line == 0 { key.clone() } else { Span::raw("   ") };
+                    page.lines.push(Line::from(vec![before, Span::styled(format!("  {text}"), style)]));
+                }
+            }
+        }
+        Answer::Number { .. } => {
+            let shown = match answered {
+                Some(crate::course::Prediction::Number(number)) if typed.is_empty() => number.to_string(),
+                _ => typed.to_owned(),
+            };
+            let prompt = Span::styled(" type a number, then Enter", theme.dim());
+            page.lines.push(Line::from(vec![Span::styled(format!("  {shown}_"), theme.strong()), prompt]));
+        }
+    }
+    if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {
+        let (sign, style) = if judged.is_right { ("right: ", theme.accent()) } else { ("not so: ", theme.warn()) };
+        page.text(&format!("{sign}{}", judged.feedback), style);
+    }
+}

@@ -1,0 +1,13 @@
+//! The lessons: their text, their questions and answers.
+//!
+//! Never names another feature.
+
+pub mod draw;
+pub mod front;
+pub mod keys;
+pub mod page;
+pub mod state;
+#[cfg(test)]
+pub mod tests;
+pub mod update;
+pub mod windows;

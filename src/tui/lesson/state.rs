@@ -1,0 +1,16 @@
+//! The lesson that is read.
+//!
+//! Never how far the learner has come.
+
+use super::page::LessonPage;
+use super::windows::Window;
+use crate::tui::window::opens;
+
+#[derive(Clone, Debug, Default)]
+pub struct Lesson {
+    /// The text that is read, laid out.
+    pub page: LessonPage,
+    pub window: Option<Window>,
+}
+
+opens!(Lesson, Window);

@@ -1,0 +1,176 @@
+//! Reading a lesson: prediction, hints, the two runs.
+
+use crossterm::event::KeyCode;
+
+use crate::course::{Answered, Outcome, Prediction, Progress, Reading};
+use crate::domain::step::{Step, StepSet};
+use crate::runs::RunId;
+use crate::tui::actions::effect::Effect;
+use crate::tui::app::features::State;
+use crate::tui::testing::front::{Front, front};
+use crate::tui::testing::samples;
+use crate::tui::tests::{press, text, type_text, window};
+
+/// The lesson of step 4 is open.
+fn open() -> State {
+    let mut state = samples::never_used();
+    state.shared.course.lessons = samples::lessons();
+    state.shared.step = Step::Broadcast;
+    crate::tui::app::update::update(&mut state, crate::tui::message::Message::Resize(100, 40));
+    press(&mut state, KeyCode::Enter);
+    assert!(matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 4, .. })));
+    state
+}
+
+#[test]
+fn a_lesson_is_laid_out() {
+    let mut state = open();
+    for (width, height) in [(80, 24), (120, 40)] {
+        insta::assert_snapshot!(format!("lesson_{width}x{height}"), window(&state, width, height));
+    }
+    type_text(&mut state, "1?");
+    insta::assert_snapshot!("lesson_answered_120x60", window(&state, 120, 60));
+}
+
+#[test]
+fn the_answer_is_told_after_a_prediction_only() {
+    let mut state = open();
+    assert!(!text(&state, 120, 60).contains("look again"));
+    type_text(&mut state, "9");
+    assert!(state.shared.course.answers.is_empty(), "there is no ninth option");
+    type_text(&mut state, "1");
+    assert!(text(&state, 120, 60).contains("not so: no, look again"));
+    type_text(&mut state, "2");
+    assert!(text(&state, 120, 60).contains("right: yes, all"));
+    assert_eq!(state.shared.course.answers[&4], Prediction::Choice(1));
+}
+
+#[test]
+fn a_number_is_typed_mended_and_judged() {
+    let mut state = open();
+    press(&mut state, KeyCode::Right);
+    assert!(matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 5, .. })));
+    assert_eq!(state.shared.step, Step::FewerSteps);
+    type_text(&mut state, "118x");
+    press(&mut state, KeyCode::Backspace);
+    press(&mut state, KeyCode::Backspace);
+    press(&mut state, KeyCode::Enter);
+    assert_eq!(state.shared.course.answers[&5], Prediction::Number(1.0));
+    assert!(text(&state, 120, 60).contains("not so: more"));
+    type_text(&mut state, "29");
+    press(&mut state, KeyCode::Enter);
+    assert!(text(&state, 120, 60).contains("right: exactly"));
+    type_text(&mut state, "--");
+    press(&mut state, KeyCode::Enter);
+    assert!(state.shared.notice.clone().unwrap().text.contains("`--` is no number"));
+    press(&mut state, KeyCode::Right);
+    assert!(
+        matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 5, .. })),
+        "there is none behind the last"
+    );
+}
+
+#[test]
+fn hints_come_one_by_one() {
+    let mut state = open();
+    assert!(!text(&state, 120, 60).contains("first"));
+    type_text(&mut state, "?");
+    let shown = text(&state, 120, 60);
+    assert!(shown.contains("first") && !shown.contains("second") && shown.contains("Hints (1 of 3)"));
+    type_text(&mut state, "????");
+    assert!(text(&state, 120, 60).contains("third"));
+}
+
+#[test]
+fn the_two_runs_of_a_lesson_start_with_its_steps() {
+    for (key, steps) in [('b', "1-3"), ('a', "1-4")] {
+        let mut state = open();
+        let effects = press(&mut state, KeyCode::Char(key));
+        let [Effect::Start { spec, .. }] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!((spec.workload.steps.to_string().as_str(), spec.resources.np, spec.workload.epochs), (steps, 2, 2));
+        assert_eq!(front(&state), Front::None);
+    }
+}
+
+#[test]
+fn a_step_without_a_lesson_says_so_and_escape_leads_back() {
+    let mut state = open();
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(front(&state), Front::None);
+    state.shared.step = Step::NovoGrad;
+    type_text(&mut state, "w");
+    assert!(state.shared.notice.clone().unwrap().text.contains("no lesson for step 10"));
+}
+
+#[test]
+fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
+    let mut state = samples::compared();
+    state.shared.course.lessons = samples::lessons();
+    state.shared.step = Step::Broadcast;
+    let watched = state.shared.watched.as_ref().unwrap().id;
+    assert_eq!(press(&mut state, KeyCode::Char('w')), [Effect::Judge(watched)]);
+    let judged = samples::judged(watched, &[(Step::Broadcast, Outcome::Failed), (Step::FewerSteps, Outcome::Passed)]);
+    samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
+    let shown = text(&state, 120, 60);
+    assert!(
+        shown.contains("✗ failed: evidence of step 4") && shown.contains("Step 4/10 ✗ failed") && !shown.contains("of step 5"),
+        "{shown}"
+    );
+    assert!(shown.contains("run 5 shows it: step 5 done"), "{shown}");
+}
+
+#[test]
+fn an_answer_is_kept_and_shown_again() {
+    let mut state = open();
+    let effects = type_text(&mut state, "1");
+    assert_eq!(effects, [Effect::Predict { lesson: 4, prediction: Prediction::Choice(0), is_right: false }]);
+    press(&mut state, KeyCode::Right);
+    type_text(&mut state, "29");
+    let effects = press(&mut state, KeyCode::Enter);
+    assert_eq!(effects, [Effect::Predict { lesson: 5, prediction: Prediction::Number(29.0), is_right: true }]);
+
+    let mut kept = Progress::default();
+    let answered = |index| Answered { prediction: Prediction::Choice(index), is_right: index == 1, time_s: 1.0 };
+    kept.predictions.insert(4, vec![answered(0), answered(1)]);
+    let mut later = open();
+    samples::say(&mut later, crate::tui::message::Message::Progress(Reading { progress: kept.clone(), note: None }));
+    assert!(text(&later, 120, 60).contains("right: yes, all"), "the last answer counts");
+    // What the file tells late does not undo what was answered meanwhile.
+    type_text(&mut later, "1");
+    samples::say(&mut later, crate::tui::message::Message::Progress(Reading { progress: kept, note: None }));
+    assert_eq!(later.shared.course.answers[&4], Prediction::Choice(0));
+}
+
+#[test]
+fn steps_are_marked_done_failed_or_not_yet() {
+    let mut state = samples::compared();
+    let watched = state.shared.watched.as_ref().unwrap().id;
+    let mut judged = samples::judged(watched, &[(Step::Broadcast, Outcome::Failed), (Step::FewerSteps, Outcome::Failed)]);
+    judged.reading.progress.note(&samples::verdicts(&[(Step::FewerSteps, Outcome::Passed)]), StepSet::ALL, watched);
+    samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged.clone())));
+    let row = |state: &State, title: &str| {
+        let screen = text(state, 80, 24);
+        screen.lines().find(|line| line.contains(title)).unwrap().to_owned()
+    };
+    assert!(row(&state, "4 Broadcast").contains("✗[x]"), "{}", row(&state, "4 Broadcast"));
+    assert!(row(&state, "5 Fewer").contains("✓[x]"), "done once is done");
+    assert!(row(&state, "6 Average").contains("│ [x]"));
+    // A step that was off fails its check by the way: nobody tried.
+    judged.record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+    samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
+    assert!(row(&state, "4 Broadcast").contains("│ [x]"));
+}
+
+#[test]
+fn a_damaged_file_is_told() {
+    let mut state = samples::never_used();
+    let note = "progress.json was damaged and is kept as progress.damaged-1.json".to_owned();
+    samples::say(&mut state, crate::tui::message::Message::Progress(Reading { note: Some(note.clone()), ..Reading::default() }));
+    assert_eq!(state.shared.notice.as_ref().unwrap().text, note);
+    let mut judged = samples::judged(RunId(1), &[]);
+    judged.reading.note = Some(note.clone());
+    (judged.new, state.shared.notice) = (vec![Step::Broadcast], None);
+    samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
+    let said = state.shared.notice.unwrap().text;
+    assert!(said.contains("step 4 done") && said.contains(&note), "{said}");
+}

@@ -1,0 +1,83 @@
+//! The line that a search or a filter of the log is typed into.
+//!
+//! Never hides a line by searching: a search finds, a filter hides.
+
+use crossterm::event::KeyCode as K;
+
+use super::keys::{Command, Prompt};
+use super::state::{Log, pattern};
+use super::update::look_for;
+use super::windows::Ask;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::keys::On::{Code, Ctrl, Text};
+use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, Typing, row};
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::prompt;
+use crate::tui::window::{View, Window};
+
+/// Characters of a pattern.
+const MOST: usize = 200;
+
+static KEYS: &[Binding<Command>] = &[
+    row(ENTER, Command::Accept, "Enter", "take over", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "leave", "").ranked(0),
+    row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
+    row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
+    row(&[Ctrl('r')], Command::Regex, "", "", ""),
+    row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
+];
+
+impl Window for Ask {
+    type Feature = Log;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![KEYS]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        KEYS
+    }
+
+    fn view(&self, _: &Log, _: &Shared, _: u16) -> Option<View> {
+        let what = match self.prompt {
+            Prompt::Search => "Search",
+            Prompt::Filter => "Only lines with",
+            Prompt::InverseFilter => "Only lines without",
+        };
+        let (kind, other) = if self.regex { (" (regex)", "plain text") } else { ("", "regex") };
+        Some(View::Line(prompt::Prompt {
+            label: format!("{what}{kind}"),
+            text: self.text.clone(),
+            error: self.error.clone(),
+            keys: vec![
+                (Ctrl('r'), format!("Ctrl-R {other}")),
+                (Code(K::Enter), "Enter go".into()),
+                (Code(K::Esc), "Esc leave".into()),
+            ],
+            hint: String::new(),
+        }))
+    }
+
+    fn update(mut self, log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
+        match command {
+            Command::Back => return Vec::new(),
+            Command::Accept => match pattern(&self.text, self.regex) {
+                Ok(pattern) => return look_for(log, shared, self.prompt, pattern),
+                Err(error) => self.error = Some(error),
+            },
+            Command::Regex => {
+                self.regex = !self.regex;
+                self.error = pattern(&self.text, self.regex).err();
+            }
+            Command::Type(typing) => {
+                typing.into(&mut self.text, MOST);
+                // Said while it is typed.
+                self.error = pattern(&self.text, self.regex).err();
+            }
+            _ => {}
+        }
+        log.window = Some(self.into());
+        Vec::new()
+    }
+}

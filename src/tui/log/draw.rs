@@ -1,0 +1,245 @@
+//! What the processes print: root, each process, or all; following, or staying where one scrolled to.
+//!
+//! Never draws a line that `runs::safe` has not seen.
+
+use super::room::{digits, gutter};
+use super::rows::Row;
+use super::state::{Log, LogTab, tabs};
+use crate::tui::actions::pane::Pane;
+use crate::tui::shared::state::Shared;
+use crate::tui::shared::watched::Watched;
+use crate::tui::widgets::frame::{self, Focus, behind_name};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::columns::cut;
+use crate::domain::run::RunState;
+use crate::runs::{LogLine, LogSource, Pattern, Place};
+
+/// `names` are the columns of the lower border that are taken already.
+pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Focus, names: usize) {
+    let theme = shared.theme;
+    let mut block = frame::pane(theme, Pane::Log.title(), focus, tab_titles(log, shared, area.width as usize));
+    if let Some(hint) = hint(log, shared, (area.width as usize).saturating_sub(2 + names)) {
+        block = block.title_bottom(hint.right_aligned());
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let Some(watched) = &shared.watched else {
+        let hint = vec![
+            Line::raw(""),
+            Line::styled(" What the ranks print appears here.", theme.dim()),
+            Line::from(vec![
+                Span::styled(" Press ", theme.dim()),
+                Span::styled("r", theme.key()),
+                Span::styled(" to run.", theme.dim()),
+            ]),
+        ];
+        frame.render_widget(Paragraph::new(hint), inner);
+        return;
+    };
+    let mut left = inner;
+    if let Some(status) = status(log, shared) {
+        left.height = left.height.saturating_sub(1);
+        frame.render_widget(status, Rect::new(inner.x, left.bottom(), inner.width, inner.height.min(1)));
+    }
+    let (width, height) = ((left.width as usize).saturating_sub(gutter(log, shared)), left.height as usize);
+    let rows = if log.is_current() { log.rows(width, height) } else { Vec::new() };
+    let lines: Vec<Line> = match rows.is_empty() {
+        true => vec![Line::styled(empty_reason(log, watched), theme.dim())],
+        false => rows.iter().map(|row| line(log, shared, watched, row)).collect(),
+    };
+    frame.render_widget(Paragraph::new(lines), left);
+}
+
+/// On the lower border: that the view stays or lies sideways, or how a failed run is looked into.
+fn hint(log: &Log, shared: &Shared, room: usize) -> Option<Line<'static>> {
+    let theme = shared.theme;
+    let has_failed = shared.watched.as_ref().and_then(Watched::state) == Some(RunState::Failed);
+    let mut line = Line::default();
+    if log.place != Place::End {
+        line.push_span(Span::styled(" staying, End follows ", theme.warn()));
+    } else if has_failed {
+        line.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
+    }
+    if !log.wraps {
+        let from = if log.left > 0 { format!("from column {} ", log.left + 1) } else { "sideways ".to_owned() };
+        let sideways = Line::from(vec![Span::styled(" , . ", theme.key()), Span::styled(from, theme.dim())]);
+        if sideways.width() + line.width() <= room {
+            line.spans.splice(0..0, sideways.spans);
+        }
+    }
+    (!line.spans.is_empty()).then_some(line)
+}
+
+fn empty_reason(log: &Log, watched: &Watched) -> String {
+    let is_over = watched.state().is_some_and(RunState::is_over);
+    match (log.is_current() && log.page.done >= 1.0, &log.filter) {
+        (false, _) => " reading …".to_owned(),
+        (true, Some(filter)) if filter.inverse => {
+            format!(" no line without {}“{}”", kind(&filter.pattern), filter.pattern.text())
+        }
+        (true, Some(filter)) => format!(" no line with {}“{}”", kind(&filter.pattern), filter.pattern.text()),
+        (true, None) if is_over => " this process printed nothing".to_owned(),
+        (true, None) => " nothing printed yet".to_owned(),
+    }
+}
+
+/// What is marked, searched for or filtered by: the last row, where there is any of it.
+fn status(log: &Log, shared: &Shared) -> Option<Line<'static>> {
+    let theme = shared.theme;
+    let mut spans = Vec::new();
+    if let Some(marked) = log.marked_lines() {
+        let lines = marked.end - marked.start;
+        spans.push(Span::styled(format!(" {lines} marked: "), theme.accent()));
+        spans.extend([Span::styled("y", theme.key()), Span::raw(" copies ")]);
+    }
+    if let Some(pattern) = &log.search {
+        let found = log.page.found;
+        let count = match (log.found, log.page.done >= 1.0 && log.is_current()) {
+            (_, false) => format!("searching {:.0} % ", log.page.done * 100.0),
+            (Some(at), true) => format!("match {} of {found} ", at.nth),
+            (None, true) if found == 0 => "no match ".to_owned(),
+            (None, true) => format!("{found} matches "),
+        };
+        spans.push(Span::styled(format!(" {}/{} ", kind(pattern), cut(pattern.text(), 16)), theme.key()));
+        spans.push(Span::styled(count, if found == 0 && log.page.done >= 1.0 { theme.warn() } else { theme.text() }));
+    }
+    if let Some(filter) = &log.filter {
+        let how = if filter.inverse { "without" } else { "with" };
+        spans.push(Span::styled(
+            format!(" only {how} {}“{}”", kind(&filter.pattern), cut(filter.pattern.text(), 16)),
+            theme.warn(),
+        ));
+        spans.push(Span::styled(format!(" {} ", log.page.shown), theme.dim()));
+    }
+    (!spans.is_empty()).then(|| Line::from(spans))
+}
+
+fn kind(pattern: &Pattern) -> &'static str {
+    if pattern.is_regex() { "regex " } else { "" }
+}
+
+/// As many tabs as fit, the chosen one always among them.
+fn tabs_that_fit(log: &Log, shared: &Shared, width: usize) -> Vec<LogTab> {
+    let tabs = tabs(shared);
+    let chosen = tabs.iter().position(|tab| *tab == log.tab).unwrap_or(0);
+    let room = width.saturating_sub(12);
+    let wide = |tab: &LogTab| tab.name().len() + 3;
+    let mut first = 0;
+    while first < chosen && tabs[first..=chosen].iter().map(wide).sum::<usize>() > room {
+        first += 1;
+    }
+    let mut used = 0;
+    let fits = |tab: &LogTab| {
+        used += wide(tab);
+        used <= room
+    };
+    tabs.into_iter().skip(first).take_while(fits).collect()
+}
+
+fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
+    let theme = shared.theme;
+    let mut spans = Vec::new();
+    for tab in tabs_that_fit(log, shared, width) {
+        if !spans.is_empty() {
+            spans.push(Span::styled("│", theme.dim()));
+        }
+        let style = if tab == log.tab { theme.key().add_modifier(Modifier::UNDERLINED) } else { theme.dim() };
+        spans.extend([Span::raw(" "), Span::styled(tab.name(), style), Span::raw(" ")]);
+    }
+    spans
+}
+
+/// The tab under the pointer.
+pub fn tab_hit(log: &Log, shared: &Shared, area: Rect, at: Position) -> Option<LogTab> {
+    let mut from = behind_name(Pane::Log.title(), area);
+    tabs_that_fit(log, shared, area.width as usize).into_iter().find(|tab| {
+        let place = Rect::new(from, area.y, tab.name().len() as u16 + 2, 1);
+        from = place.right() + 1;
+        place.contains(at)
+    })
+}
+
+fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'static> {
+    let theme = shared.theme;
+    let line = &log.page.lines[row.index];
+    let shown = log.page.first + row.index;
+    let is_first = row.is_first;
+    let sign = match () {
+        () if log.marked_lines().is_some_and(|marked| marked.contains(&shown)) => Span::styled("┃", theme.accent()),
+        () if log.found.is_some_and(|found| found.line == shown) && is_first => Span::styled("▸", theme.key()),
+        () => Span::raw(" "),
+    };
+    let mut spans = vec![sign];
+    if log.shows_times {
+        let time = if is_first { time(shared, line) } else { String::new() };
+        spans.push(Span::styled(format!("{time:>8} "), theme.dim()));
+    }
+    if log.tab.source().is_none() {
+        let digits = digits(shared);
+        spans.push(match (is_first, line.source) {
+            (false, _) => Span::raw(" ".repeat(digits + 2)),
+            (true, LogSource::Process(process)) => {
+                Span::styled(format!("{}{process:<digits$} ", mark(process)), theme.rank(process))
+            }
+            (true, LogSource::Launcher) => Span::styled(format!("{:<1$} ", "m", digits + 1), theme.dim()),
+        });
+    }
+    let style = if blames(watched, line) { theme.warn() } else { theme.text() };
+    let more = Span::styled("…", theme.dim());
+    spans.extend(row.before.then(|| more.clone()));
+    spans.push(Span::raw(" ".repeat(row.pad)));
+    spans.extend(highlighted(log, line, row, style));
+    spans.extend(row.after.then_some(more));
+    Line::from(spans)
+}
+
+/// A sign for a rank, beside its colour and number.
+pub fn mark(process: usize) -> char {
+    ['●', '▲', '■', '◆'][process % 4]
+}
+
+/// The text of a row, with what is searched for reversed, so that it shows without colour.
+fn highlighted(log: &Log, line: &LogLine, row: &Row, style: Style) -> Vec<Span<'static>> {
+    let piece = row.piece.clone();
+    let places = log.search.as_ref().map(|pattern| pattern.places(&line.text)).unwrap_or_default();
+    let found = style.add_modifier(Modifier::REVERSED);
+    let mut spans = Vec::new();
+    let mut at = piece.start;
+    for place in places {
+        let (from, to) = (place.start.clamp(at, piece.end), place.end.clamp(at, piece.end));
+        if from < to {
+            spans.push(Span::styled(line.text[at..from].to_owned(), style));
+            spans.push(Span::styled(line.text[from..to].to_owned(), found));
+            at = to;
+        }
+    }
+    spans.push(Span::styled(line.text[at..piece.end].to_owned(), style));
+    spans
+}
+
+/// Since the launch that it belongs to: `0:12.3`, `1:02:03`.
+fn time(shared: &Shared, line: &LogLine) -> String {
+    let Some(time_s) = line.time_s else { return "--".to_owned() };
+    let record = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let attempts = record.iter().flat_map(|record| &record.attempts).map(|attempt| attempt.started_s);
+    let start = attempts.filter(|start| *start <= time_s).fold(record.map_or(time_s, |record| record.created_s), f64::max);
+    let seconds = (time_s - start).max(0.0);
+    match seconds as u64 {
+        whole @ 0..3600 => format!("{}:{:04.1}", whole / 60, seconds % 60.0),
+        whole => format!("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60),
+    }
+}
+
+/// One of the last lines of the process that failed first.
+fn blames(watched: &Watched, line: &LogLine) -> bool {
+    watched.status.as_ref().is_some_and(|status| {
+        status.state == RunState::Failed
+            && status.failed_process.map(LogSource::Process) == Some(line.source)
+            && status.last_lines.iter().any(|last| !last.is_empty() && *last == line.text)
+    })
+}

@@ -1,0 +1,68 @@
+//! The keys of the log.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use crate::tui::actions::keys::On::{Char, Code};
+use crate::tui::actions::keys::{Binding, DOWN, LEFT, Move, RIGHT, Typing, UP, moves_and_types, row};
+
+use Command as C;
+
+/// What is being typed below the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    Search,
+    /// Only lines with the text.
+    Filter,
+    /// Only lines without it.
+    InverseFilter,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Move(Move),
+    /// Type a search or a filter.
+    Prompt(Prompt),
+    NextMatch,
+    PreviousMatch,
+    Wrap,
+    /// Sideways, where lines are cut.
+    Leftwards,
+    Rightwards,
+    Times,
+    /// Begin or end to mark lines.
+    Mark,
+    Copy,
+    Save,
+    Type(Typing),
+    /// Text as it stands, or a regular expression.
+    Regex,
+    Accept,
+    Back,
+}
+
+moves_and_types!(Command);
+
+pub static KEYS: &[Binding<Command>] = &[
+    row(UP, C::Move(Move::Up), "↑↓", "scroll", "scroll; the view stays while new lines come"),
+    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(LEFT, C::Move(Move::Left), "←→", "process", "root, each process, all").ranked(2),
+    row(RIGHT, C::Move(Move::Right), "", "", ""),
+    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "PgUp", "", "a screen at a time; PgDn forwards"),
+    row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
+    row(&[Code(K::Home), Char('g')], C::Move(Move::First), "Home", "", "the first line"),
+    row(&[Code(K::End), Char('G'), Code(K::Enter)], C::Move(Move::Last), "End", "follow", "follow new lines again").ranked(2),
+    row(&[Char('/')], C::Prompt(Prompt::Search), "/", "search", "search a text or, with Ctrl-R, a regular expression").ranked(2),
+    row(&[Char('n')], C::NextMatch, "n N", "", "next match; N the one before"),
+    row(&[Char('N')], C::PreviousMatch, "", "", ""),
+    row(&[Char('f')], C::Prompt(Prompt::Filter), "f", "filter", "only lines with a text; empty shows all").ranked(2),
+    row(&[Char('F')], C::Prompt(Prompt::InverseFilter), "F", "", "only lines without a text"),
+    row(&[Char('W')], C::Wrap, "W", "", "wrap long lines, or cut them"),
+    row(&[Char(',')], C::Leftwards, ", .", "", "scroll cut lines to the left and right"),
+    row(&[Char('.')], C::Rightwards, "", "", ""),
+    row(&[Char('t')], C::Times, "t", "", "when each line came, since the launch"),
+    row(&[Char('v')], C::Mark, "v", "", "mark lines with ↑↓, for y to copy"),
+    row(&[Char('y')], C::Copy, "y", "copy", "copy the marked lines, or those on the screen"),
+    row(&[Char('o')], C::Save, "o", "", "write all lines that the log shows into a file"),
+];

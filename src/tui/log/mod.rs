@@ -1,0 +1,14 @@
+//! The log: what the processes print.
+//!
+//! Never names another feature.
+
+pub mod ask;
+pub mod draw;
+pub mod keys;
+pub mod room;
+pub mod rows;
+pub mod state;
+#[cfg(test)]
+pub mod tests;
+pub mod update;
+pub mod windows;

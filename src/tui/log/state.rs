@@ -1,0 +1,268 @@
+//! How the log is looked at: which lines, from where, wrapped or not, what is searched for, and the page that was read.
+//!
+//! Never reads a file: requests go out as effects, pages come in as messages.
+
+use super::windows::Window;
+use crate::tui::shared::watched::Watched;
+use crate::tui::window::opens;
+use ratatui::layout::Rect;
+use std::ops::Range;
+
+use crate::columns;
+use crate::domain::job::MAX_RANKS;
+use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place, RunRecord};
+use crate::tui::log::rows::{Row, sideways, wrapped};
+use crate::tui::shared::state::Shared;
+
+/// Which lines the log shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogTab {
+    /// Process 0, which speaks for all.
+    #[default]
+    Root,
+    Process(usize),
+    /// mpirun and the supervisor.
+    Launcher,
+    All,
+}
+
+impl LogTab {
+    /// `None` for all.
+    pub fn source(self) -> Option<LogSource> {
+        match self {
+            LogTab::Root => Some(LogSource::Process(0)),
+            LogTab::Process(process) => Some(LogSource::Process(process)),
+            LogTab::Launcher => Some(LogSource::Launcher),
+            LogTab::All => None,
+        }
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            LogTab::Root => "root".to_owned(),
+            LogTab::Process(process) => process.to_string(),
+            LogTab::Launcher => "mpirun".to_owned(),
+            LogTab::All => "all".to_owned(),
+        }
+    }
+
+    pub fn of(process: usize) -> LogTab {
+        if process == 0 { LogTab::Root } else { LogTab::Process(process) }
+    }
+}
+
+/// Tabs of the log: root, the other processes, the launcher, all.
+pub fn tabs(shared: &Shared) -> Vec<LogTab> {
+    let watched = shared.watched.as_ref();
+    let record = watched.and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let np = record.map_or(1, RunRecord::np);
+    let seen = watched.map_or(1, Watched::processes);
+    let mut tabs = vec![LogTab::Root];
+    tabs.extend((1..np.max(seen).min(MAX_RANKS)).map(LogTab::Process));
+    tabs.extend([LogTab::Launcher, LogTab::All]);
+    tabs
+}
+
+/// What was typed there, as a pattern; nothing typed is none.
+pub fn pattern(text: &str, regex: bool) -> Result<Option<Pattern>, String> {
+    match (text, regex) {
+        ("", _) => Ok(None),
+        (text, false) => Ok(Some(Pattern::new(text))),
+        (text, true) => Pattern::regex(text).map(Some),
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Log {
+    pub tab: LogTab,
+    /// The first row, or the end, where new lines come.
+    pub place: Place,
+    pub filter: Option<LogFilter>,
+    pub search: Option<Pattern>,
+    /// The match that one is at.
+    pub found: Option<Found>,
+    pub wraps: bool,
+    /// Columns of the lines that are out of sight on the left, where lines are cut.
+    pub left: usize,
+    pub shows_times: bool,
+    /// Shown lines that are marked: where the marking began, and where it is.
+    pub marked: Option<(usize, usize)>,
+    /// What was read last.
+    pub page: LogPage,
+    /// Where the pane lies, if it is on the screen.
+    pub area: Option<Rect>,
+    pub window: Option<Window>,
+    asked: u64,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log {
+            tab: LogTab::Root,
+            place: Place::End,
+            filter: None,
+            search: None,
+            found: None,
+            wraps: true,
+            left: 0,
+            shows_times: false,
+            marked: None,
+            page: LogPage { done: 0.0, ..LogPage::default() },
+            area: None,
+            window: None,
+            asked: 0,
+        }
+    }
+}
+
+impl Log {
+    /// How lines are drawn is a matter of taste and stays; what is looked for belongs to a run.
+    pub fn of_another_run(&self) -> Log {
+        let Log { wraps, shows_times, asked, area, .. } = *self;
+        Log { wraps, shows_times, asked, area, window: self.window.clone(), ..Log::default() }
+    }
+
+    pub fn query(&self) -> LogQuery {
+        LogQuery { source: self.tab.source(), filter: self.filter.clone(), search: self.search.clone() }
+    }
+
+    /// What to ask for next; its answer replaces the page.
+    pub fn request(&mut self, rows: usize, jump: Option<Jump>, until_ms: Option<u64>) -> LogRequest {
+        self.asked += 1;
+        LogRequest { number: self.asked, query: self.query(), place: self.place, jump, rows, until_ms }
+    }
+
+    /// The page was read for what the log shall show now.
+    pub fn is_current(&self) -> bool {
+        self.page.query == self.query()
+    }
+
+    /// Takes a page, unless something else was asked for since.
+    pub fn take(&mut self, page: LogPage) -> bool {
+        let is_wanted = page.number == self.asked;
+        if is_wanted {
+            if let (Place::Number(_), Some(top)) = (self.place, page.top) {
+                self.place = Place::Line(top);
+            }
+            if let Some(found) = page.jumped {
+                self.found = Some(found);
+            }
+            self.page = page;
+        }
+        is_wanted
+    }
+
+    /// The marked lines, the lower first.
+    pub fn marked_lines(&self) -> Option<Range<usize>> {
+        self.marked.map(|(from, to)| from.min(to)..from.max(to) + 1)
+    }
+
+    /// What is on the screen, with `width` columns for text.
+    pub fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let lines = &self.page.lines;
+        let pieces = |index: usize| -> Vec<Row> {
+            let text = lines[index].text.as_str();
+            if !self.wraps {
+                return vec![Row { index, ..sideways(text, self.left, width) }];
+            }
+            let row = |piece: Range<usize>| Row { index, is_first: piece.start == 0, piece, ..Row::default() };
+            wrapped(text, width).into_iter().map(row).collect()
+        };
+        match self.place {
+            Place::Line(top) => {
+                let from = top.saturating_sub(self.page.first).min(lines.len());
+                let mut rows: Vec<Row> = (from..lines.len()).flat_map(pieces).take(height).collect();
+                rows.truncate(height);
+                rows
+            }
+            Place::End | Place::Number(_) => {
+                let mut rows: Vec<Row> =
+                    (0..lines.len()).rev().flat_map(|index| pieces(index).into_iter().rev()).take(height).collect();
+                rows.reverse();
+                rows
+            }
+        }
+    }
+
+    /// Shown lines that are on the screen, wholly or in part.
+    pub fn visible(&self, width: usize, height: usize) -> Range<usize> {
+        let rows = self.rows(width, height);
+        match (rows.first(), rows.last()) {
+            (Some(first), Some(last)) => self.page.first + first.index..self.page.first + last.index + 1,
+            _ => 0..0,
+        }
+    }
+
+    /// The first line of the screen that shows the end.
+    pub fn last_top(&self, width: usize, height: usize) -> usize {
+        let at_end = self.page.first + self.page.lines.len() == self.page.shown;
+        match at_end {
+            true => {
+                let mut left = height;
+                let mut index = self.page.lines.len();
+                while index > 0 {
+                    let rows = if self.wraps { wrapped(&self.page.lines[index - 1].text, width).len() } else { 1 };
+                    if rows > left {
+                        break;
+                    }
+                    left -= rows;
+                    index -= 1;
+                }
+                self.page.first + index.min(self.page.lines.len().saturating_sub(1))
+            }
+            false => self.page.shown.saturating_sub(height),
+        }
+    }
+
+    /// Scrolls cut lines sideways, by half of what is to be seen and no further than the longest line.
+    pub fn turn_sideways(&mut self, rightwards: bool, width: usize, height: usize) {
+        let step = (width / 2).max(1);
+        if !rightwards {
+            self.left = self.left.saturating_sub(step);
+            return;
+        }
+        let rows = self.rows(width, height);
+        let longest = rows.iter().map(|row| columns::width(&self.page.lines[row.index].text)).max().unwrap_or(0);
+        self.left = (self.left + step).min(longest.saturating_sub(width).max(self.left));
+    }
+
+    /// Brings what is found in a line into sight, where lines are cut.
+    pub fn reveal(&mut self, shown: usize, width: usize) {
+        let place = self.line(shown).zip(self.search.as_ref()).and_then(|(line, pattern)| {
+            let place = pattern.places(&line.text).into_iter().next()?;
+            Some(columns::width(&line.text[..place.start])..columns::width(&line.text[..place.end]))
+        });
+        let Some(place) = place.filter(|_| !self.wraps) else { return };
+        // The outer columns may say that the line goes on.
+        let is_in_sight = place.end < self.left + width && (place.start > self.left || self.left == 0);
+        if !is_in_sight {
+            self.left = if place.end < width { 0 } else { place.start.saturating_sub(width / 3) };
+        }
+    }
+
+    pub fn line(&self, shown: usize) -> Option<&LogLine> {
+        self.page.lines.get(shown.checked_sub(self.page.first)?)
+    }
+}
+
+opens!(Log, Window);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_something_else_is_not_taken() {
+        let mut view = Log::default();
+        let first = view.request(10, None, None);
+        let page = |request: &LogRequest, shown| LogPage {
+            number: request.number,
+            query: request.query.clone(),
+            shown,
+            ..LogPage::default()
+        };
+        let second = view.request(10, None, None);
+        assert!(!view.take(page(&first, 1)) && view.page.shown == 0);
+        assert!(view.take(page(&second, 2)) && view.page.shown == 2);
+    }
+}

@@ -1,0 +1,185 @@
+//! The settings of the next run: how each is named, shown, stepped and typed.
+//!
+//! Never starts a run, and never leaves a field with a value that means nothing: text that does not parse is refused.
+
+use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::settings::{Key, Values, next_name};
+use crate::launch::Preset;
+
+/// A line of the settings: the preset, or one row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Preset,
+    Of(Key),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Down,
+    Up,
+}
+
+impl Field {
+    /// Those that the screen has room for, in its order; the verbs have all.
+    pub const ALL: [Field; 12] = [
+        Field::Preset,
+        Field::Of(Key::Np),
+        Field::Of(Key::Epochs),
+        Field::Of(Key::BatchSize),
+        Field::Of(Key::BaseLr),
+        Field::Of(Key::WarmupEpochs),
+        Field::Of(Key::TargetAccuracy),
+        Field::Of(Key::Model),
+        Field::Of(Key::Data),
+        Field::Of(Key::TrainImages),
+        Field::Of(Key::Checkpointing),
+        Field::Of(Key::Seed),
+    ];
+
+    pub fn label(self) -> &'static str {
+        match self {
+            Field::Preset => "preset",
+            Field::Of(key) => key.setting().label,
+        }
+    }
+
+    /// What can be typed, shown while typing.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Field::Preset => "a preset's name",
+            Field::Of(key) => key.setting().hint,
+        }
+    }
+
+    pub fn value(self, spec: &TrainingJob, preset: &str) -> String {
+        match self {
+            Field::Preset => preset.to_owned(),
+            Field::Of(key) => (key.setting().get)(spec),
+        }
+    }
+
+    /// Whether Enter goes to the next value, rather than to typing one: there are only a few.
+    pub fn is_choice(self) -> bool {
+        match self {
+            Field::Preset => true,
+            Field::Of(key) => key == Key::Data || matches!(key.setting().values, Values::Switch(..)),
+        }
+    }
+
+    /// The next value up or down; values at the end of a scale stay, lists and switches go round.
+    pub fn step(self, spec: &mut TrainingJob, preset: &mut String, presets: &[Preset], direction: Direction) {
+        let up = direction == Direction::Up;
+        match self {
+            Field::Preset => {
+                let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
+                let name = next_name(&names, preset, up).to_owned();
+                apply_preset(&name, spec, preset, presets);
+            }
+            Field::Of(key) => {
+                let setting = key.setting();
+                // Of its own values a setting takes any.
+                let _ = (setting.set)(spec, &setting.next(spec, up));
+            }
+        }
+    }
+
+    /// Takes over typed text.
+    ///
+    /// # Errors
+    /// One line that says what is wrong with the text; `spec` is as it was.
+    pub fn parse(self, text: &str, spec: &mut TrainingJob, preset: &mut String, presets: &[Preset]) -> Result<(), String> {
+        let text = text.trim();
+        let Field::Of(key) = self else {
+            return match apply_preset(text, spec, preset, presets) {
+                true => Ok(()),
+                false => {
+                    let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
+                    Err(format!("no preset `{text}`: use {}", names.join(" or ")))
+                }
+            };
+        };
+        let mut next = spec.clone();
+        (key.setting().set)(&mut next, text)?;
+        // The trainer takes more, to never stop early; on the screen it is a slip of the finger.
+        if key == Key::TargetAccuracy && !(0.0..=1.0).contains(&next.workload.target_accuracy) {
+            return Err(format!("{text} is not in 0 to 1"));
+        }
+        match next.problem() {
+            Some(problem) => Err(problem),
+            None => {
+                *spec = next;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn apply_preset(name: &str, spec: &mut TrainingJob, current: &mut String, presets: &[Preset]) -> bool {
+    let Some(preset) = presets.iter().find(|preset| preset.name == name) else { return false };
+    let before = std::mem::replace(spec, preset.spec.clone());
+    // Steps are the learner's own choice, and hosts and limits belong to the place: a preset changes neither.
+    spec.workload.steps = before.workload.steps;
+    spec.workload.trainer_flags = before.workload.trainer_flags;
+    spec.resources = Resources { np: spec.resources.np, ..before.resources };
+    *current = preset.name.clone();
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::testing::samples;
+
+    #[test]
+    fn every_field_steps_both_ways_and_shows_what_it_parses() {
+        for field in Field::ALL {
+            let presets = samples::presets();
+            let (mut spec, mut preset) = (presets[0].spec.clone(), presets[0].name.clone());
+            for direction in [Direction::Up, Direction::Down] {
+                for _ in 0..40 {
+                    let before = field.value(&spec, &preset);
+                    field.step(&mut spec, &mut preset, &presets, direction);
+                    assert_eq!(spec.problem(), None, "{field:?}");
+                    let shown = field.value(&spec, &preset);
+                    field.parse(&shown, &mut spec, &mut preset, &presets).unwrap();
+                    assert_eq!(field.value(&spec, &preset), shown, "{field:?} after {before}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_means_nothing_changes_nothing() {
+        let presets = samples::presets();
+        let (mut spec, mut preset) = (presets[0].spec.clone(), presets[0].name.clone());
+        let bad = [
+            (Field::Of(Key::Np), "0"),
+            (Field::Of(Key::Np), "-1"),
+            (Field::Of(Key::Np), ""),
+            (Field::Of(Key::Epochs), "0"),
+            (Field::Of(Key::BaseLr), "nan"),
+            (Field::Of(Key::BaseLr), "0"),
+            (Field::Of(Key::TargetAccuracy), "85"),
+            (Field::Of(Key::Model), "wrn-12-1"),
+            (Field::Of(Key::Data), "mnist"),
+            (Field::Of(Key::TrainImages), "0"),
+            (Field::Of(Key::Checkpointing), "maybe"),
+            (Field::Preset, "tpu"),
+            (Field::Of(Key::WarmupEpochs), "-1"),
+        ];
+        for (field, text) in bad {
+            let error = field.parse(text, &mut spec, &mut preset, &presets).unwrap_err();
+            assert!(!error.is_empty() && !error.contains('\n'), "{error}");
+            assert_eq!(spec, presets[0].spec, "{field:?} {text}");
+        }
+    }
+
+    #[test]
+    fn a_preset_leaves_the_chosen_steps_alone() {
+        let presets = samples::presets();
+        let (mut spec, mut preset) = (presets[0].spec.clone(), presets[0].name.clone());
+        spec.workload.steps = "1,3".parse().unwrap();
+        Field::Preset.step(&mut spec, &mut preset, &presets, Direction::Up);
+        assert_eq!((preset.as_str(), spec.workload.steps), ("gpu", "1,3".parse().unwrap()));
+    }
+}

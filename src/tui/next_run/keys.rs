@@ -1,0 +1,61 @@
+//! The keys of the panes Steps and Next run.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use super::fields::Direction;
+use crate::tui::actions::keys::On::{Char, Code};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, Move, RIGHT, SPACE, Typing, UP, moves_and_types, row};
+
+use Command as C;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Move(Move),
+    /// Space: the step on or off.
+    Switch,
+    AllSteps,
+    NoSteps,
+    /// The lesson of the chosen step.
+    Lesson,
+    /// What the chosen step changes: before and after, one after the other.
+    Guided,
+    /// All steps but one, in turn.
+    Ablation,
+    /// The last runs that took turns.
+    Results,
+    /// The previous or next value.
+    Change(Direction),
+    Type(Typing),
+    /// Enter: type a value, or take it over.
+    Accept,
+    Back,
+}
+
+moves_and_types!(Command);
+
+pub static STEPS: &[Binding<Command>] = &[
+    row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a step"),
+    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(SPACE, C::Switch, "Space", "toggle", "toggle the chosen step").ranked(2),
+    row(ENTER, C::Lesson, "Enter", "lesson", "read the lesson of the chosen step").ranked(2),
+    row(&[Char('a')], C::AllSteps, "a", "all", "all ten steps on"),
+    row(&[Char('n')], C::NoSteps, "n", "none", "all ten steps off: the serial program"),
+    row(&[Char('g')], C::Guided, "g", "before/after", "what the chosen step changes: before and after, side by side").ranked(2),
+    row(&[Char('A')], C::Ablation, "A", "ablation", "all steps but one, in turn: 12 of them (asks first)"),
+    row(&[Char('v')], C::Results, "v", "results", "what came of the last of these"),
+    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+];
+
+pub static SETTINGS: &[Binding<Command>] = &[
+    row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a setting"),
+    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(LEFT, C::Change(Direction::Down), "←→", "change", "previous or next value").ranked(2),
+    row(RIGHT, C::Change(Direction::Up), "", "", ""),
+    row(SPACE, C::Change(Direction::Up), "", "", ""),
+    row(ENTER, C::Accept, "Enter", "type", "type a value").ranked(2),
+    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+];

@@ -1,0 +1,13 @@
+//! The next run: its steps and settings.
+//!
+//! Never names another feature.
+
+pub mod confirm_start;
+pub mod edit;
+pub mod fields;
+pub mod keys;
+pub mod settings;
+pub mod state;
+pub mod steps;
+pub mod update;
+pub mod windows;

@@ -1,0 +1,98 @@
+//! What the keys of steps and settings do, and how a run is started from them.
+//!
+//! Never starts a run that cannot train: the reason is said instead.
+
+use super::fields::{Direction, Field};
+use super::keys::Command;
+use super::state::NextRun;
+use super::windows::{ConfirmStart, Edit};
+use crate::domain::job::TrainingJob;
+use crate::domain::step::{Step, StepSet};
+use crate::tui::actions::action::Action;
+use crate::tui::actions::effect::Effect;
+use crate::tui::shared::state::Shared;
+
+/// A key of the pane Steps.
+pub fn steps(shared: &mut Shared, command: Command) -> Vec<Action> {
+    match command {
+        Command::Switch => toggle(shared, shared.step),
+        Command::AllSteps => set_steps(shared, StepSet::ALL),
+        Command::NoSteps => set_steps(shared, StepSet::NONE),
+        Command::Move(by) => shared.step = Step::ALL[by.within(shared.step.number() - 1, Step::ALL.len())],
+        Command::Lesson => return vec![Action::Lesson],
+        Command::Guided => return vec![Action::Guided],
+        Command::Ablation => return vec![Action::Ablation],
+        Command::Results => return vec![Action::ShowSeries],
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// A key of the pane Next run.
+pub fn settings(next_run: &mut NextRun, shared: &mut Shared, command: Command) -> Vec<Action> {
+    let before = shared.spec.clone();
+    let field = next_run.field;
+    match command {
+        Command::Change(direction) => change(shared, field, direction),
+        Command::Accept if field.is_choice() => {
+            change(shared, field, Direction::Up);
+        }
+        Command::Accept => {
+            let text = field.value(&shared.spec, &shared.preset);
+            next_run.window = Some(Edit { field, text, error: None }.into());
+        }
+        Command::Move(by) => {
+            let place = Field::ALL.iter().position(|other| *other == field).unwrap_or(0);
+            next_run.field = Field::ALL[by.within(place, Field::ALL.len())];
+        }
+        _ => {}
+    }
+    data_changed(shared, &before)
+}
+
+/// Asks again which images would be used, after a change of the data source.
+pub fn data_changed(shared: &Shared, before: &TrainingJob) -> Vec<Action> {
+    if before.workload.data == shared.spec.workload.data {
+        return Vec::new();
+    }
+    vec![Effect::LocateData(Box::new(shared.spec.clone())).into()]
+}
+
+pub fn toggle(shared: &mut Shared, step: Step) {
+    shared.step = step;
+    set_steps(shared, shared.spec.workload.steps.toggled(step));
+    let steps = shared.spec.workload.steps;
+    if steps.contains(step) && !steps.is_effective(step) {
+        let needed = step.needs().map_or(1, Step::number);
+        shared.inform(format!("step {} is on, but has no effect while step {needed} is off", step.number()));
+    }
+}
+
+fn set_steps(shared: &mut Shared, steps: StepSet) {
+    shared.touched = true;
+    shared.spec.workload.steps = steps;
+}
+
+pub fn change(shared: &mut Shared, field: Field, direction: Direction) {
+    shared.touched = true;
+    field.step(&mut shared.spec, &mut shared.preset, &shared.presets, direction);
+}
+
+/// Starts a run, or asks whether to, where another is going.
+pub fn run(next_run: &mut NextRun, shared: &mut Shared) -> Vec<Action> {
+    if let Some(problem) = shared.spec.problem() {
+        shared.error(format!("cannot start: {problem}"));
+    } else if shared.is_starting() {
+        shared.inform("a run is starting already: wait until it shows");
+    } else if let Some(going) = shared.going() {
+        next_run.window = Some(ConfirmStart { going }.into());
+    } else {
+        return start(shared);
+    }
+    Vec::new()
+}
+
+pub fn start(shared: &mut Shared) -> Vec<Action> {
+    shared.starting.run = true;
+    vec![Effect::Start { spec: Box::new(shared.spec.clone()), preset: shared.preset.clone() }.into()]
+}

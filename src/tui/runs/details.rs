@@ -1,0 +1,195 @@
+//! All about one run: how it ended, its results, its settings and the exact command.
+//!
+//! Never shortens the command line: what is shown can be run.
+
+use super::keys::Command;
+use super::state::{Runs, cost_name};
+use super::update::{baseline, continue_run};
+use super::windows::Details;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, row};
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::sheet::Sheet;
+use crate::tui::window::{Page, View, Window};
+use crossterm::event::KeyCode as K;
+use ratatui::text::Line;
+
+use crate::domain::device::DeviceKind;
+use crate::domain::training::TrainingSpec;
+use crate::domain::units;
+use crate::launch::CommandLine;
+use crate::runs::{Attempt, RunId, RunRecord, RunSummary};
+use crate::tui::widgets::theme::sign;
+
+/// Columns of the names.
+const NAME: usize = 13;
+
+static KEYS: &[Binding<Command>] = &[
+    row(&[Char('y')], Command::Copy, "y", "copy the command", "copy the mpirun line to the clipboard"),
+    row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline"),
+    row(&[Char('c')], Command::Continue, "c", "continue", "train it for more epochs"),
+    row(&[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Details {
+    type Feature = Runs;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![KEYS]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        KEYS
+    }
+
+    fn view(&self, _: &Runs, shared: &Shared, columns: u16) -> Option<View> {
+        Some(Page::view(format!("Run {}", self.run), columns, 110, |width| lines(shared, self.run, width)))
+    }
+
+    fn update(self, runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
+        match command {
+            Command::Back => return Vec::new(),
+            Command::Continue => {
+                continue_run(runs, shared);
+                return Vec::new();
+            }
+            Command::Baseline => return baseline(shared),
+            _ => {}
+        }
+        let run = self.run;
+        runs.window = Some(self.into());
+        if command == Command::Copy { copy(shared, run) } else { Vec::new() }
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+
+    fn run(&self) -> Option<RunId> {
+        Some(self.run)
+    }
+}
+
+/// The command line to the clipboard.
+fn copy(shared: &mut Shared, run: RunId) -> Vec<Action> {
+    let record = shared.summary(run).and_then(|summary| summary.record.as_ref());
+    match record.and_then(|record| record.attempts.last()).map(command_line) {
+        Some(line) => vec![Effect::Copy(line).into()],
+        None => {
+            shared.error(format!("run {run} recorded no command line"));
+            Vec::new()
+        }
+    }
+}
+
+/// The command of an attempt as a shell takes it, environment first.
+fn command_line(attempt: &Attempt) -> String {
+    CommandLine { argv: attempt.argv.clone(), env: attempt.env.clone(), notes: Vec::new() }.to_shell()
+}
+
+fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    let Some(run) = shared.summary(id) else {
+        return vec![Line::styled(format!("run {id} is not in the list yet"), theme.dim())];
+    };
+    let mut page = Sheet::new(theme, width, NAME);
+    let watched = shared.watched.as_ref().filter(|watched| watched.id == id);
+    let status = watched.and_then(|watched| watched.status.as_ref()).unwrap_or(&run.status);
+    let heading = format!("{} {}  {}", sign(status.state), status.state.name(), status.message);
+    page.text(&heading, theme.state(status.state));
+    if let Some(process) = status.failed_process {
+        page.fact("failed first", &format!("rank {process}"));
+        if let Some(cause) = watched.and_then(|watched| watched.fatal(process)) {
+            page.fact("cause", &cause);
+        }
+    }
+    if let Some(code) = status.exit_code.filter(|code| *code != 0) {
+        page.fact("exit code", &code.to_string());
+    }
+    if !status.last_lines.is_empty() {
+        page.title("Last lines");
+        for line in &status.last_lines {
+            page.text(&crate::runs::safe(line), theme.warn());
+        }
+    }
+    if let Some(record) = &run.record {
+        settings(&mut page, record);
+    }
+    results(&mut page, shared, run);
+    if let Some(watched) = watched {
+        for warning in watched.warnings() {
+            page.text(&format!("! {warning}"), theme.warn());
+        }
+    }
+    for (index, attempt) in run.record.iter().flat_map(|record| &record.attempts).enumerate() {
+        page.title(&if index == 0 { "Command".to_owned() } else { format!("Continued to {} epochs", attempt.epochs) });
+        page.text(&command_line(attempt), theme.text());
+    }
+    page.lines
+}
+
+fn settings(page: &mut Sheet, record: &RunRecord) {
+    page.title("Run");
+
+    for (what, text) in [("name", &record.name), ("note", &record.note)] {
+        if let Some(text) = text {
+            page.fact(what, &crate::runs::safe(text));
+        }
+    }
+    match record.training() {
+        Some(training) => training_settings(page, record, training),
+        None => page.fact("workload", &format!("{}, np {}", record.spec.workload.title(), record.np())),
+    }
+    page.fact("host", &record.host);
+    if !record.versions.is_empty() {
+        page.fact("versions", &record.versions.join(", "));
+    }
+}
+
+fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSpec) {
+    page.fact("steps", &format!("{}, np {}", training.steps, record.np()));
+    page.fact("model", &format!("{}, preset {}", training.model, record.preset));
+    let images = training.train_images.map_or("all".into(), |images| images.to_string());
+    page.fact("data", &format!("{}, {images} training images", record.data_label));
+    page.fact("epochs", &format!("{}, batch {} per rank", training.epochs, training.batch_size));
+    page.fact("base LR", &format!("{}, warmup {} epochs", training.base_lr, training.warmup_epochs));
+    let TrainingSpec { target_accuracy, patience, seed, .. } = training;
+    page.fact("target", &format!("{target_accuracy} for {patience} epochs in a row, seed {seed}"));
+    page.fact("checkpoints", if training.checkpointing { "on" } else { "off" });
+}
+
+fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
+    page.title("Results");
+    page.fact("images/s", &run.figures.images_per_sec.map_or("not measured".into(), units::rate));
+    match shared.comparison(run) {
+        Ok(gained) => {
+            let baseline = shared.baseline().map_or(String::new(), |run| format!(" over run {}", run.id));
+            if let (Some(speedup), Some(efficiency)) = (gained.speedup, gained.scaling_efficiency) {
+                page.fact("speed-up", &format!("{speedup:.2}×{baseline}, scaling efficiency {}", units::percent(efficiency)));
+            }
+            if let Some(speedup) = gained.speedup_to_target {
+                page.fact("to target", &format!("{speedup:.2}×{baseline}"));
+            }
+        }
+        Err(reason) => page.fact("speed-up", reason),
+    }
+    if let Some(seconds) = run.training_seconds {
+        page.fact("training", &units::seconds(seconds));
+    }
+    if let Some((seconds, devices)) = run.device_seconds().zip(run.devices) {
+        let on = if devices.kind == DeviceKind::Gpu { "GPUs" } else { "CPU ranks" };
+        page.fact("cost", &format!("{} {}, {} {on}", units::rate(seconds), cost_name(run), devices.count));
+    }
+    for (name, metrics) in [("train", run.train), ("validation", run.validation), ("test", run.test)] {
+        if let Some(metrics) = metrics {
+            page.fact(name, &format!("loss {:.4}, accuracy {:.2} %", metrics.loss, metrics.accuracy * 100.0));
+        }
+    }
+}

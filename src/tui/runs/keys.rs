@@ -1,0 +1,66 @@
+//! The keys of the table of runs, and what the windows about a run ask for.
+//!
+//! Never decides anything: rows only.
+
+use crossterm::event::KeyCode as K;
+
+use crate::tui::actions::keys::On::{Char, Code};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, Move, Typing, UP, moves_and_types, row};
+
+use Command as C;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    Move(Move),
+    /// Keeps the chosen run in the chart, or lets it go.
+    Pin,
+    /// Words that a run has to fit.
+    Filter,
+    /// The next order, and the order the other way round.
+    Sort,
+    Reverse,
+    /// The chosen run beside the baseline.
+    Compare,
+    /// Rows of what others published.
+    Published,
+    Name,
+    Note,
+    Delete,
+    Undo,
+    Export,
+    Details,
+    Baseline,
+    Continue,
+    /// The command line to the clipboard.
+    Copy,
+    /// The run that is going is left running, or stopped first.
+    Leave,
+    StopAndLeave,
+    Type(Typing),
+    Accept,
+    Back,
+}
+
+moves_and_types!(Command);
+
+pub static KEYS: &[Binding<Command>] = &[
+    row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a run: log, chart and header show it"),
+    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
+    row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
+    row(&[Code(K::Home), Char('g')], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End), Char('G')], C::Move(Move::Last), "", "", ""),
+    row(&[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go").ranked(2),
+    row(&[Char('/')], C::Filter, "/", "filter", "show only runs that fit some words: np:2, failed, !name:old").ranked(2),
+    row(&[Char('s')], C::Sort, "s", "sort", "sort by the next figure, best first").ranked(2),
+    row(&[Char('S')], C::Reverse, "S", "", "sort the other way round"),
+    row(&[Char('v')], C::Compare, "v", "compare", "the chosen run against the baseline: what it gained and what differs")
+        .ranked(2),
+    row(&[Char('o')], C::Published, "o", "", "rows of what others published, below the runs"),
+    row(&[Char('R')], C::Name, "R", "name", "name the chosen run"),
+    row(&[Char('N')], C::Note, "N", "", "write a note to the chosen run"),
+    row(&[Char('d'), Code(K::Delete)], C::Delete, "d", "delete", "move the chosen run to the trash (asks first)").ranked(2),
+    row(&[Char('u')], C::Undo, "u", "undo", "take back the last name, note or delete"),
+    row(&[Char('E')], C::Export, "E", "", "write the shown runs to a file: Markdown, CSV, JSON or SVG"),
+    row(ENTER, C::Details, "Enter", "details", "details of the chosen run"),
+];

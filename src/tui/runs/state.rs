@@ -1,0 +1,79 @@
+//! What the table of runs remembers.
+//!
+//! Never reads a folder, and never draws.
+
+use super::windows::Window;
+use crate::domain::device::DeviceKind;
+use crate::runs::{Filter, RunId, RunSummary, SortKey, select};
+use crate::tui::actions::change::Undo;
+use crate::tui::window::opens;
+
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    pub filter: Filter,
+    pub sort: SortKey,
+    pub reverse: bool,
+    /// Rows of what others published stand below the runs.
+    pub published: bool,
+    /// What takes the last changes back, the newest last.
+    history: Vec<Undo>,
+    pub window: Option<Window>,
+}
+
+/// Changes that can be taken back: as many as one remembers.
+const MOST_UNDOS: usize = 20;
+
+impl Runs {
+    /// The runs that the table shows, in its order.
+    pub fn shown<'a>(&self, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
+        select(runs, &self.filter, self.sort, self.reverse)
+    }
+
+    pub fn remember(&mut self, undo: Undo) {
+        self.history.push(undo);
+        let forgotten = self.history.len().saturating_sub(MOST_UNDOS);
+        self.history.drain(..forgotten);
+    }
+
+    /// What takes the last change back, and is done with then.
+    pub fn undo(&mut self) -> Undo {
+        self.history.pop().unwrap_or(Undo::LastDelete)
+    }
+
+    /// The run to show when `gone` is no longer in `runs`: the one that took its place in the table `before`.
+    pub fn neighbour(&self, before: &[RunSummary], gone: RunId, runs: &[RunSummary]) -> Option<RunId> {
+        let order: Vec<RunId> = self.shown(before).into_iter().map(|run| run.id).collect();
+        let place = order.iter().position(|id| *id == gone).unwrap_or(0);
+        let (above, below) = order.split_at(place);
+        let is_left = |id: &&RunId| runs.iter().any(|run| run.id == **id);
+        let neighbour = below.iter().find(is_left).or_else(|| above.iter().rfind(is_left)).copied();
+        neighbour.or(runs.last().map(|run| run.id))
+    }
+}
+
+/// What a click on a title sorts by, where there is such an order.
+pub fn order_of(title: &str) -> Option<SortKey> {
+    Some(match title {
+        "run" => SortKey::Number,
+        "state" => SortKey::State,
+        "np" => SortKey::Np,
+        // Against one baseline the fastest gained most.
+        "img/s" | "speed" => SortKey::Rate,
+        "time" => SortKey::Time,
+        "target" | "sooner" => SortKey::ToTarget,
+        "test" => SortKey::Accuracy,
+        "dev-s" => SortKey::Cost,
+        "name" => SortKey::Name,
+        _ => return None,
+    })
+}
+
+/// GPUs and cores are not the same money.
+pub fn cost_name(run: &RunSummary) -> &'static str {
+    match run.devices.map(|devices| devices.kind) {
+        Some(DeviceKind::Gpu) => "GPU-seconds",
+        _ => "device-seconds",
+    }
+}
+
+opens!(Runs, Window);

@@ -1,0 +1,12 @@
+//! Runs that take turns: before and after a step, and all steps but one.
+//!
+//! Never names another feature.
+
+pub mod draw;
+pub mod front;
+pub mod keys;
+pub mod state;
+#[cfg(test)]
+pub mod tests;
+pub mod update;
+pub mod windows;

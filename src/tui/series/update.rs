@@ -1,0 +1,137 @@
+//! Runs that take turns: asked for, begun one after the other, and cancelled.
+//!
+//! Never starts one while another is going: two at once measure neither.
+
+use super::state::SeriesView;
+use super::windows::{ConfirmAblation, Turns};
+use crate::course::{Next, Results, Series};
+use crate::runs::RunId;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::effect::Effect;
+use crate::tui::shared::state::Shared;
+
+/// The two runs of the lesson of the step under the cursor.
+pub fn guided(own: &mut SeriesView, shared: &mut Shared) -> Vec<Action> {
+    let lesson = shared.course.lessons.of_step(shared.step);
+    match lesson.and_then(|lesson| Series::guided(lesson, &shared.spec, &shared.preset)) {
+        Some(series) => begin(own, shared, series),
+        None => {
+            shared.inform(format!("step {} has no two runs of its own: r runs what is set", shared.step.number()));
+            Vec::new()
+        }
+    }
+}
+
+/// All steps but one, in turn: so many runs are asked about first.
+pub fn ablation(own: &mut SeriesView, shared: &mut Shared) -> Vec<Action> {
+    match shared.spec.problem() {
+        Some(problem) => shared.error(format!("cannot start: {problem}")),
+        None if is_going(own, shared) => show(own, shared),
+        None => own.window = Some(ConfirmAblation {}.into()),
+    }
+    Vec::new()
+}
+
+pub fn begin_ablation(own: &mut SeriesView, shared: &mut Shared) -> Vec<Action> {
+    let series = Series::ablation(&shared.spec, &shared.preset);
+    begin(own, shared, series)
+}
+
+fn begin(own: &mut SeriesView, shared: &mut Shared, series: Series) -> Vec<Action> {
+    if is_going(own, shared) {
+        show(own, shared);
+        return Vec::new();
+    }
+    if let Some(problem) = series.turns.iter().find_map(|turn| turn.spec.problem()) {
+        shared.error(format!("cannot start: {problem}"));
+        return Vec::new();
+    }
+    (own.series, own.results) = (Some(series.clone()), None);
+    show(own, shared);
+    vec![Effect::BeginSeries(Box::new(series)).into()]
+}
+
+/// The last series there was, or how the one that is going stands.
+pub fn show(own: &mut SeriesView, shared: &mut Shared) {
+    match own.series {
+        Some(_) => own.window = Some(Turns { scroll: 0 }.into()),
+        None => shared.inform("no two runs to put side by side yet: g makes those of this step, A all steps but one"),
+    }
+}
+
+/// What waits will not begin; the run that is going is stopped.
+pub fn cancel(own: &SeriesView, shared: &Shared) -> Vec<Action> {
+    match own.next(shared) {
+        Next::Over => Vec::new(),
+        Next::Start(_) => vec![Effect::CancelSeries.into()],
+        Next::Wait(run) => vec![Effect::CancelSeries.into(), Effect::Stop(run).into()],
+    }
+}
+
+fn is_going(own: &SeriesView, shared: &Shared) -> bool {
+    own.next(shared) != Next::Over
+}
+
+/// Begins the next turn if nothing else is going.
+pub fn advance(own: &SeriesView, shared: &mut Shared) -> Vec<Action> {
+    let is_next = matches!(own.next(shared), Next::Start(_));
+    if !is_next || !shared.listed || shared.going().is_some() || std::mem::replace(&mut shared.starting.turn, true) {
+        return Vec::new();
+    }
+    vec![Effect::StartNext.into()]
+}
+
+/// The series as the file has it, after something was done to it; `started` is the run that was begun by that. Told where no
+/// window is in front.
+pub fn changed(
+    own: &mut SeriesView,
+    shared: &mut Shared,
+    series: Option<Series>,
+    started: Option<RunId>,
+    is_quiet: bool,
+) -> Vec<Action> {
+    shared.starting.turn = false;
+    own.series = series;
+    let mut actions = Vec::new();
+    if let Some(run) = started {
+        own.is_news = true;
+        actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
+        if is_quiet {
+            tell_turn(own, shared);
+        }
+    }
+    actions.extend(read_results(own));
+    actions.push(Action::AdvanceSeries);
+    actions
+}
+
+/// Turns begin by themselves, and go on when the screen is opened again: whoever does not look at them is told.
+fn tell_turn(own: &SeriesView, shared: &mut Shared) {
+    if let Some(series) = &own.series {
+        let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
+        shared.inform(format!("{name}: turn {turn} of {turns} begins. v in the pane Steps shows them"));
+    }
+}
+
+/// A run is over: if it is one of the series its results are read, and the next begins.
+pub fn ended(own: &SeriesView, shared: &mut Shared, run: RunId) -> Vec<Action> {
+    let is_of_series = own.series.as_ref().is_some_and(|series| series.contains(run));
+    let mut actions = if is_of_series { read_results(own) } else { Vec::new() };
+    actions.extend(advance(own, shared));
+    actions
+}
+
+fn read_results(own: &SeriesView) -> Vec<Action> {
+    let series = own.series.as_ref().filter(|series| series.begun() > 0);
+    series.map(|series| Effect::ReadResults(Box::new(series.clone())).into()).into_iter().collect()
+}
+
+/// Results have been read. That all runs are over is told where no window is in front.
+pub fn shown(own: &mut SeriesView, shared: &mut Shared, results: Option<Results>, is_quiet: bool) {
+    own.results = results;
+    let Some(series) = own.series.as_ref().filter(|_| !is_going(own, shared)) else { return };
+    let name = series.name();
+    if std::mem::take(&mut own.is_news) && is_quiet {
+        shared.inform(format!("{name} are over: v in the pane Steps shows what differs"));
+    }
+}

@@ -1,0 +1,252 @@
+//! What the chart draws of one run, put together from its events in bounded memory.
+//!
+//! Never draws. However long a run is, its lowest and highest values stay, and so do its gaps.
+
+use crate::domain::event::{Event, EventLine};
+use crate::domain::history::{History, Keep, Process};
+use crate::tui::shared::phases::EPOCHS;
+
+/// Buckets that a curve keeps; a longer one puts two into one.
+const BUCKETS: usize = 2_048;
+/// A rate is taken over so much time at least: a single step says little.
+const RATE_SECONDS: f64 = 1.0;
+
+/// What lies along the chart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Along {
+    /// Runs with different steps per epoch lie side by side.
+    #[default]
+    Epoch,
+    Step,
+    /// Seconds since the run started, without the pause before it was continued and without what was lost then.
+    Time,
+}
+
+impl Along {
+    pub fn name(self) -> &'static str {
+        match self {
+            Along::Epoch => "epoch",
+            Along::Step => "step",
+            Along::Time => "time",
+        }
+    }
+
+    pub fn next(self) -> Along {
+        match self {
+            Along::Epoch => Along::Step,
+            Along::Step => Along::Time,
+            Along::Time => Along::Epoch,
+        }
+    }
+}
+
+/// One measured value and where it lies. The value may be no number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    pub epoch: f64,
+    pub step: f64,
+    pub seconds: f64,
+    pub value: f64,
+}
+
+impl Point {
+    pub fn x(&self, along: Along) -> f64 {
+        match along {
+            Along::Epoch => self.epoch,
+            Along::Step => self.step,
+            Along::Time => self.seconds,
+        }
+    }
+}
+
+/// Neighbouring points: the lowest and the highest, in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bucket {
+    pub first: Point,
+    pub second: Point,
+    /// The first point whose value was no number.
+    pub gap: Option<Point>,
+}
+
+impl Bucket {
+    fn of(point: Point) -> Bucket {
+        Bucket { first: point, second: point, gap: (!point.value.is_finite()).then_some(point) }
+    }
+
+    fn merge(self, other: Bucket) -> Bucket {
+        let points = [self.first, self.second, other.first, other.second];
+        let finite = || points.into_iter().filter(|point| point.value.is_finite());
+        let by_value = |a: &Point, b: &Point| a.value.total_cmp(&b.value);
+        let gap = self.gap.or(other.gap);
+        match (finite().min_by(by_value), finite().max_by(by_value)) {
+            (Some(low), Some(high)) if low.step <= high.step => Bucket { first: low, second: high, gap },
+            (Some(low), Some(high)) => Bucket { first: high, second: low, gap },
+            _ => Bucket { gap, ..self },
+        }
+    }
+
+    /// Its points whose values are numbers.
+    pub fn points(&self) -> impl Iterator<Item = Point> + use<> {
+        [self.first, self.second].into_iter().filter(|point| point.value.is_finite())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    buckets: Vec<Bucket>,
+    /// Points that go into one bucket.
+    stride: usize,
+    /// Points in the last bucket.
+    filled: usize,
+    last: Option<Point>,
+}
+
+impl Default for Curve {
+    fn default() -> Curve {
+        Curve { buckets: Vec::new(), stride: 1, filled: 0, last: None }
+    }
+}
+
+impl Curve {
+    pub fn push(&mut self, point: Point) {
+        self.last = Some(point);
+        if self.filled < self.stride
+            && let Some(bucket) = self.buckets.last_mut()
+        {
+            *bucket = bucket.merge(Bucket::of(point));
+            self.filled += 1;
+            return;
+        }
+        if self.buckets.len() == BUCKETS {
+            let halves = self.buckets.chunks(2).map(|pair| pair.iter().copied().reduce(Bucket::merge));
+            self.buckets = halves.flatten().collect();
+            self.stride *= 2;
+        }
+        self.buckets.push(Bucket::of(point));
+        self.filled = 1;
+    }
+
+    pub fn buckets(&self) -> &[Bucket] {
+        &self.buckets
+    }
+
+    /// The newest value, which may be no number.
+    pub fn last(&self) -> Option<Point> {
+        self.last
+    }
+
+    /// The measured point nearest to `x`, which may be no number. `None` further than `reach` outside of the curve.
+    pub fn at(&self, along: Along, x: f64, reach: f64) -> Option<Point> {
+        let (first, last) = (self.buckets.first()?.first, self.last?);
+        if x < first.x(along) - reach || x > last.x(along) + reach {
+            return None;
+        }
+        let points = self.buckets.iter().flat_map(|bucket| [Some(bucket.first), Some(bucket.second), bucket.gap]).flatten();
+        let distance = |point: &Point| (point.x(along) - x).abs();
+        points.chain(Some(last)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// Training goes on from the end of this epoch: what came after it was lost with the checkpoint before it.
+    fn forget_after(&mut self, epoch: f64) {
+        self.buckets.retain(|bucket| bucket.first.epoch <= epoch);
+        self.filled = self.stride;
+        self.last = self.buckets.last().map(|bucket| bucket.second);
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// Training loss of process 0 by step.
+    pub loss: Curve,
+    /// Validation accuracy by epoch, averaged over ranks where the run did so.
+    pub accuracy: Curve,
+    pub learning_rate: Curve,
+    /// All ranks' images per second: from the steps of every second, and as reported at the end of each epoch.
+    pub images_per_sec: Curve,
+    /// Epochs that the run is going to train.
+    pub epochs: usize,
+    pub steps_per_epoch: usize,
+    global_batch_size: usize,
+    /// How long the run has gone.
+    seconds: f64,
+    /// Since when steps are counted for the rate: epoch, step and seconds.
+    counted: Option<(usize, f64, f64)>,
+}
+
+impl Curves {
+    /// Of a run that is not followed.
+    pub fn of(events: impl IntoIterator<Item = EventLine>) -> Curves {
+        let (mut curves, mut history) = (Curves::default(), History::new(Keep::Epochs(EPOCHS)));
+        for line in events {
+            history.take(&line);
+            curves.absorb(&history, &line);
+        }
+        curves
+    }
+
+    /// The newest event of a run, which its history has taken.
+    pub fn absorb(&mut self, history: &History, line: &EventLine) {
+        if line.process != 0 {
+            return;
+        }
+        self.seconds = history.process(0).map_or(0.0, Process::passed_s);
+        match &line.event {
+            Event::Config(config) => {
+                self.epochs = config.epochs;
+                self.steps_per_epoch = config.steps_per_epoch;
+                self.global_batch_size = config.global_batch_size;
+                self.counted = None;
+                for curve in [&mut self.loss, &mut self.accuracy, &mut self.learning_rate, &mut self.images_per_sec] {
+                    curve.forget_after(config.resume_epoch as f64);
+                }
+            }
+            Event::Step { epoch, batch, lr, loss } => self.step(*epoch, *batch, *lr, *loss),
+            Event::Epoch(report) => {
+                self.counted = None;
+                let epoch = report.epoch as f64;
+                let at = Point { epoch, step: epoch * self.steps_per_epoch as f64, seconds: self.seconds, value: 0.0 };
+                self.accuracy.push(Point { value: report.judged().accuracy, ..at });
+                self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, epoch: usize, batch: usize, lr: f64, loss: f64) {
+        let of = self.steps_per_epoch.max(batch + 1) as f64;
+        let x = epoch as f64 + (batch + 1) as f64 / of;
+        let at = Point { epoch: x, step: epoch as f64 * of + (batch + 1) as f64, seconds: self.seconds, value: loss };
+        self.loss.push(at);
+        self.learning_rate.push(Point { value: lr, ..at });
+        match self.counted {
+            Some((since, step, seconds)) if since == epoch => {
+                let passed = at.seconds - seconds;
+                if passed >= RATE_SECONDS {
+                    let value = (at.step - step) * self.global_batch_size as f64 / passed;
+                    self.images_per_sec.push(Point { value, ..at });
+                    self.counted = Some((epoch, at.step, at.seconds));
+                }
+            }
+            _ => self.counted = Some((epoch, at.step, at.seconds)),
+        }
+    }
+
+    /// The newest point of any curve.
+    pub fn end(&self, along: Along) -> f64 {
+        [&self.loss, &self.accuracy].into_iter().filter_map(Curve::last).map(|point| point.x(along)).fold(0.0, f64::max)
+    }
+
+    /// Where the run is going to end, as far as that is known; its newest point where it is not, or went further.
+    pub fn planned_end(&self, along: Along) -> f64 {
+        let planned = match along {
+            Along::Epoch => self.epochs as f64,
+            Along::Step => (self.epochs * self.steps_per_epoch) as f64,
+            Along::Time => 0.0,
+        };
+        self.end(along).max(planned)
+    }
+}
+
+#[cfg(test)]
+#[path = "curves_tests.rs"]
+mod tests;

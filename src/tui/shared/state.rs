@@ -1,0 +1,228 @@
+//! The part of the state that several features read: the runs, the settings of the next one, this host and how it is drawn.
+//!
+//! Never what a single feature keeps for itself.
+
+use super::course::Course;
+use super::pins::{MOST_PINS, Pins};
+use super::watched::Watched;
+use crate::domain::device::{DeviceKind, TelemetrySample};
+use crate::domain::job::TrainingJob;
+use crate::domain::run::RunState;
+use crate::domain::speedup::Comparison;
+use crate::domain::step::Step;
+use crate::launch::Preset;
+use crate::runs::recording::Position;
+use crate::runs::{RunId, RunSummary, gained};
+use crate::tui::widgets::notice::Notice;
+use crate::tui::widgets::theme::Theme;
+
+#[derive(Clone, Debug)]
+pub struct Shared {
+    pub theme: Theme,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    pub now_s: f64,
+    pub notice: Option<Notice>,
+    /// The step under the cursor.
+    pub step: Step,
+    /// What the next run would be.
+    pub spec: TrainingJob,
+    pub preset: String,
+    pub presets: Vec<Preset>,
+    /// The user changed a setting: hardware found later picks no other preset.
+    pub touched: bool,
+    pub data: Option<DataInfo>,
+    /// What this host has, once it has been looked at.
+    pub hardware: Option<Hardware>,
+    /// All runs, newest last.
+    pub runs: Vec<RunSummary>,
+    /// The run folder has been read at least once.
+    pub listed: bool,
+    /// The run that log, chart and header show: the chosen row of the table.
+    pub watched: Option<Watched>,
+    /// The user's choice; see [`Shared::baseline`].
+    pub baseline: Option<RunId>,
+    pub pins: Pins,
+    pub starting: Starting,
+    /// Lessons, and how far the learner has come.
+    pub course: Course,
+    /// A recording is played: nothing here happens now.
+    pub replay: Option<Playing>,
+}
+
+/// Runs that were asked for, and are not there yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Starting {
+    /// By itself.
+    pub run: bool,
+    /// As the next of a series.
+    pub turn: bool,
+}
+
+/// The images of the next run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataInfo {
+    /// `Fashion-MNIST` or `generated garments`.
+    pub label: String,
+    pub note: Option<String>,
+}
+
+/// What a host computes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hardware {
+    pub host: String,
+    pub gpus: usize,
+    pub cores: usize,
+}
+
+impl Hardware {
+    pub fn of(sample: &TelemetrySample) -> Hardware {
+        let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
+        let cores = sample.devices.iter().map(|device| device.core_percent.len()).sum();
+        Hardware { host: sample.host.clone(), gpus, cores }
+    }
+}
+
+/// The recording that is played, and where it is.
+#[derive(Clone, Debug)]
+pub struct Playing {
+    pub run: RunId,
+    /// What it was recorded on.
+    pub hardware: String,
+    pub position: Position,
+}
+
+impl Shared {
+    pub fn new(theme: Theme, presets: Vec<Preset>, preset: Preset) -> Shared {
+        let Preset { name: preset, spec, .. } = preset;
+        Shared {
+            theme,
+            size: (0, 0),
+            now_s: 0.0,
+            notice: None,
+            step: Step::InitAndPin,
+            spec,
+            preset,
+            presets,
+            touched: false,
+            data: None,
+            hardware: None,
+            runs: Vec::new(),
+            listed: false,
+            watched: None,
+            baseline: None,
+            pins: Pins::default(),
+            starting: Starting::default(),
+            course: Course::default(),
+            replay: None,
+        }
+    }
+
+    pub fn summary(&self, id: RunId) -> Option<&RunSummary> {
+        self.runs.iter().find(|run| run.id == id)
+    }
+
+    /// The state of a run, from the newest source.
+    pub fn run_state(&self, run: &RunSummary) -> RunState {
+        self.watched_state(run.id).unwrap_or(run.status.state)
+    }
+
+    /// What the run itself has told, if it is the one on the screen.
+    pub fn watched_state(&self, run: RunId) -> Option<RunState> {
+        self.watched.as_ref().filter(|watched| watched.id == run).and_then(Watched::state)
+    }
+
+    /// A run that is going: the watched one if it is, else the newest.
+    pub fn going(&self) -> Option<RunId> {
+        if let Some(watched) = self.watched.as_ref().filter(|watched| watched.is_going()) {
+            return Some(watched.id);
+        }
+        self.runs.iter().rev().find(|run| !self.run_state(run).is_over()).map(|run| run.id)
+    }
+
+    /// The state of a run of a series, which may have been started too lately to be in the list.
+    pub fn turn_state(&self, run: RunId) -> Option<RunState> {
+        match self.summary(run) {
+            Some(summary) => Some(self.run_state(summary)),
+            None => self.runs.last().is_none_or(|last| last.id < run).then_some(RunState::Preparing),
+        }
+    }
+
+    /// A run has been asked for that is in no list yet.
+    pub fn is_starting(&self) -> bool {
+        self.starting.run || self.starting.turn
+    }
+
+    /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
+    /// first with a measured rate.
+    pub fn baseline(&self) -> Option<&RunSummary> {
+        let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
+        self.baseline
+            .and_then(|id| self.summary(id))
+            .or_else(|| self.runs.iter().filter(measured).find(|run| run.figures.np == 1))
+            .or_else(|| self.runs.iter().find(measured))
+    }
+
+    /// What `run` gained over the baseline, or why that cannot be said.
+    pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
+        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
+        gained(run, baseline)
+    }
+
+    /// What the chosen settings mean together, in one line; `Err` where one should look twice.
+    pub fn advice(&self) -> Result<String, String> {
+        if let Some(problem) = self.spec.problem() {
+            return Err(problem);
+        }
+        let np = self.spec.resources.np;
+        if np == 1 {
+            return Ok("one rank alone: steps 2 to 9 have nothing to do".into());
+        }
+        let (gpus, cores) = self.hardware.as_ref().map_or((0, 0), |hardware| (hardware.gpus, hardware.cores));
+        match (gpus, cores) {
+            (0, cores) if cores > 0 && np > cores => Err(format!("{np} ranks on {cores} cores share them and gain no speed")),
+            (1, _) => Err(format!("{np} ranks on one GPU share it and gain little")),
+            (gpus, _) if gpus > 0 && np > gpus => Err(format!("{np} ranks on {gpus} GPUs share them and gain little")),
+            _ => Ok(format!("global batch {} images", self.spec.global_batch_size())),
+        }
+    }
+
+    pub fn error(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: true });
+    }
+
+    /// News goes with whatever is done next; a problem stays until it is dismissed.
+    pub fn forget_news(&mut self) {
+        self.notice = self.notice.take().filter(|notice| notice.is_error);
+    }
+
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), is_error: false });
+    }
+
+    /// Pins the chosen run, or lets it go; false where that changes nothing.
+    pub fn toggle_pin(&mut self) -> bool {
+        let Some(run) = self.watched.as_ref().map(|watched| watched.id) else {
+            self.inform("no run to pin yet: r starts one");
+            return false;
+        };
+        let listed: Vec<RunId> = self.runs.iter().map(|run| run.id).collect();
+        let pins = &mut self.pins.pinned;
+        if pins.len() == MOST_PINS {
+            // One that is gone must not keep others out.
+            pins.retain(|pin| listed.contains(pin) || *pin == run);
+        }
+        if let Some(place) = pins.iter().position(|pin| *pin == run) {
+            pins.remove(place);
+            self.inform(format!("run {run} is no longer pinned"));
+        } else if pins.len() == MOST_PINS {
+            let names: Vec<String> = pins.iter().map(RunId::to_string).collect();
+            self.error(format!("{MOST_PINS} runs are pinned ({}): choose one of them and let it go with p", names.join(", ")));
+            return false;
+        } else {
+            pins.push(run);
+            self.inform(format!("run {run} is pinned: the chart keeps showing it beside others"));
+        }
+        true
+    }
+}

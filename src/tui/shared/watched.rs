@@ -1,0 +1,131 @@
+//! The run on the screen, put together from what it has written so far.
+//!
+//! Never reads a file: updates come in as messages.
+
+use std::collections::BTreeMap;
+
+use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
+use crate::domain::history::{Attempt, History, Keep, Process, Test, TrainingStep};
+use crate::domain::run::{RunState, RunStatus};
+use crate::runs::{RunId, RunUpdate};
+use crate::tui::shared::curves::Curves;
+use crate::tui::shared::phases::{EPOCHS, Phases};
+
+/// A run that is being followed, or was.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    pub id: RunId,
+    pub status: Option<RunStatus>,
+    pub curves: Curves,
+    history: History,
+}
+
+impl Watched {
+    pub fn new(id: RunId) -> Watched {
+        Watched { id, status: None, curves: Curves::default(), history: History::new(Keep::Epochs(EPOCHS)) }
+    }
+
+    pub fn state(&self) -> Option<RunState> {
+        self.status.as_ref().map(|status| status.state)
+    }
+
+    pub fn is_going(&self) -> bool {
+        self.state().is_some_and(|state| !state.is_over())
+    }
+
+    pub fn absorb(&mut self, update: RunUpdate) {
+        match update {
+            RunUpdate::Status(status) => self.status = Some(status),
+            RunUpdate::Event(line) => self.event(&line),
+            // Lines are read where they are shown; the devices pane shows what is measured now, not what was recorded.
+            RunUpdate::Log { .. } | RunUpdate::Launcher { .. } | RunUpdate::Telemetry(_) => {}
+        }
+    }
+
+    fn event(&mut self, line: &EventLine) {
+        self.history.take(line);
+        self.curves.absorb(&self.history, line);
+    }
+
+    /// Where the time of every process went.
+    pub fn phases(&self) -> Phases<'_> {
+        Phases::of(&self.history)
+    }
+
+    /// Process 0: the root, where there is one.
+    fn root(&self) -> Option<&Process> {
+        self.history.process(0)
+    }
+
+    /// Where the processes of the newest attempt compute, by process.
+    pub fn topology(&self) -> BTreeMap<usize, &TopologyReport> {
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
+        processes.filter_map(|(index, process)| Some((*index, process.topology.as_ref()?))).collect()
+    }
+
+    /// How often processes have introduced themselves: attempts, and processes of the newest one.
+    pub fn introduced(&self) -> (usize, usize) {
+        let of = |attempt: &Attempt| attempt.processes.values().filter(|process| process.topology.is_some()).count();
+        (self.history.attempts.len(), self.history.attempt().map_or(0, of))
+    }
+
+    /// Processes that have reported in any attempt; the highest index counts.
+    pub fn processes(&self) -> usize {
+        let last = |attempt: &Attempt| attempt.processes.keys().last().map_or(0, |last| last + 1);
+        self.history.attempts.iter().map(last).max().unwrap_or(0)
+    }
+
+    pub fn config(&self) -> Option<&ConfigReport> {
+        self.root()?.config.as_ref()
+    }
+
+    /// The last step of process 0.
+    pub fn step(&self) -> Option<TrainingStep> {
+        self.root()?.step
+    }
+
+    /// The last epoch that process 0 has ended.
+    pub fn last_epoch(&self) -> Option<&EpochReport> {
+        self.history.epochs(0).next_back()
+    }
+
+    pub fn test(&self) -> Option<Test> {
+        self.root()?.test
+    }
+
+    pub fn early_stop(&self) -> Option<usize> {
+        self.root()?.early_stop
+    }
+
+    /// The cause that a process gave before it ended.
+    pub fn fatal(&self, process: usize) -> Option<String> {
+        let last_words = self.history.attempt()?.fatal.iter().find(|fatal| fatal.process == process)?;
+        Some(format!("{} (during {})", last_words.cause, last_words.during))
+    }
+
+    /// Each once.
+    pub fn warnings(&self) -> Vec<&str> {
+        let mut warnings: Vec<&str> = Vec::new();
+        for warning in self.history.attempts.iter().flat_map(|attempt| &attempt.warnings) {
+            if !warnings.contains(&warning.as_str()) {
+                warnings.push(warning);
+            }
+        }
+        warnings
+    }
+
+    /// Part of the training that is done, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        let Some(config) = self.config() else { return 0.0 };
+        let by_epoch = self.last_epoch().map_or(config.resume_epoch, |report| report.epoch) as f64;
+        let done =
+            |step: TrainingStep| step.epoch as f64 + (step.batch + 1) as f64 / config.steps_per_epoch.max(step.batch + 1) as f64;
+        (by_epoch.max(self.step().map_or(0.0, done)) / config.epochs.max(1) as f64).clamp(0.0, 1.0)
+    }
+
+    /// The epoch in progress or the last one, counted from 1.
+    pub fn epoch(&self) -> usize {
+        let by_step = self.step().map_or(0, |step| step.epoch + 1);
+        by_step.max(self.last_epoch().map_or(0, |report| report.epoch))
+    }
+}

@@ -1,0 +1,17 @@
+//! What is drawn, whatever it is about: frames, pages, questions, lists, lines to type, colours and themes.
+//!
+//! Never the state of the screen.
+
+pub mod footer;
+pub mod frame;
+pub mod list;
+pub mod looks;
+pub mod markdown;
+pub mod notice;
+pub mod page;
+pub mod prompt;
+pub mod question;
+pub mod sheet;
+pub mod slot;
+pub mod table;
+pub mod theme;

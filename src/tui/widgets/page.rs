@@ -1,0 +1,57 @@
+//! A window of lines: scrolled where not all fit.
+//!
+//! Never what the lines say.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::{Clear, Paragraph};
+
+use super::frame;
+use super::theme::Theme;
+use crate::tui::actions::keys::Move;
+
+/// How far a window can be scrolled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    pub last: usize,
+    /// What Page down moves by: all but one line of what is shown, so that the eye finds its place.
+    pub page: usize,
+}
+
+impl Reach {
+    pub fn of(place: Rect, lines: usize) -> Reach {
+        let last = lines.saturating_sub(usize::from(place.height.saturating_sub(2)));
+        Reach { last, page: usize::from(place.height).saturating_sub(3).max(1) }
+    }
+
+    pub fn scrolled(self, scroll: usize, by: Move) -> usize {
+        match by {
+            Move::Up => scroll.saturating_sub(1),
+            Move::Down => (scroll + 1).min(self.last),
+            Move::PageUp => scroll.saturating_sub(self.page),
+            Move::PageDown => (scroll + self.page).min(self.last),
+            Move::First => 0,
+            Move::Last => self.last,
+            Move::Left | Move::Right => scroll.min(self.last),
+        }
+    }
+}
+
+/// In the middle of `body`, as high as its lines.
+pub fn place(body: Rect, columns: u16, lines: usize) -> Rect {
+    frame::centred(body, columns, u16::try_from(lines + 2).unwrap_or(u16::MAX))
+}
+
+pub fn draw(frame: &mut Frame, place: Rect, theme: Theme, title: &str, lines: Vec<Line<'static>>, scroll: usize) {
+    let (hidden, all) = (Reach::of(place, lines.len()).last, lines.len());
+    let scroll = scroll.min(hidden);
+    let mut block = frame::window(theme, title);
+    if hidden > 0 {
+        let position = format!(" {} to {} of {all} lines, ↑↓ ", scroll + 1, all - hidden + scroll);
+        block = block.title_bottom(Line::styled(position, theme.dim()).right_aligned());
+    }
+    let shown: Vec<Line> = lines.into_iter().skip(scroll).collect();
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(shown).block(block), place);
+}

@@ -1,0 +1,48 @@
+//! Lines of a window about something: titles, text, and facts by their names.
+//!
+//! Never shortens: what does not fit goes on in the next line.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::theme::Theme;
+use crate::columns::wrap;
+
+#[derive(Debug)]
+pub struct Sheet {
+    pub lines: Vec<Line<'static>>,
+    pub theme: Theme,
+    pub width: usize,
+    /// Columns of the names.
+    pub name: usize,
+}
+
+impl Sheet {
+    pub fn new(theme: Theme, width: usize, name: usize) -> Sheet {
+        Sheet { lines: Vec::new(), theme, width, name }
+    }
+
+    /// A heading, apart from what is above it.
+    pub fn title(&mut self, text: &str) {
+        if !self.lines.is_empty() {
+            self.lines.push(Line::raw(""));
+        }
+        self.lines.push(Line::styled(text.to_owned(), self.theme.key()));
+    }
+
+    pub fn text(&mut self, text: &str, style: Style) {
+        self.lines.extend(wrap(text, self.width).into_iter().map(|line| Line::styled(line, style)));
+    }
+
+    pub fn fact(&mut self, name: &str, value: &str) {
+        self.styled_fact(name, value, self.theme.text());
+    }
+
+    pub fn styled_fact(&mut self, name: &str, value: &str, style: Style) {
+        for (index, line) in wrap(value, self.width.saturating_sub(self.name)).into_iter().enumerate() {
+            let (name, width) = (if index == 0 { name } else { "" }, self.name);
+            self.lines
+                .push(Line::from(vec![Span::styled(format!("{name:<width$}"), self.theme.dim()), Span::styled(line, style)]));
+        }
+    }
+}
