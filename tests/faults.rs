@@ -30,6 +30,8 @@ mod outcome;
 mod program;
 #[path = "faults/screen.rs"]
 mod screen;
+#[path = "faults/strange.rs"]
+mod strange;
 #[path = "support/trainer.rs"]
 mod trainer;
 #[path = "faults/victims.rs"]

@@ -13,9 +13,10 @@ pub(super) fn render(heading: &[&str], rows: &[Vec<String>]) -> String {
     };
     let columns: Vec<(usize, bool)> = (0..heading.len()).map(|column| (width(column), is_number(column))).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let padded = cells.zip(&columns).map(|(cell, (width, right))| match right {
-            true => format!("{cell:>width$}"),
-            false => format!("{cell:<width$}"),
+        // Not by a width in `format!`, which panics beyond 65535.
+        let padded = cells.zip(&columns).map(|(cell, (width, right))| {
+            let spaces = " ".repeat(width.saturating_sub(cell.chars().count()));
+            if *right { spaces + cell } else { cell.to_owned() + &spaces }
         });
         format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
     };
@@ -34,6 +35,13 @@ pub(super) fn or_dash(value: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_may_be_as_long_as_it_likes() {
+        let rows = [vec!["1".to_owned(), "x".repeat(70_000)], vec!["2".to_owned(), "y".to_owned()]];
+        let lengths: Vec<usize> = render(&["run", "name"], &rows).lines().map(str::len).collect();
+        assert_eq!(lengths, [9, 5 + 70_000, 6]);
+    }
 
     #[test]
     fn columns_line_up() {

@@ -320,10 +320,12 @@ fn flow(words: Vec<Word>, width: usize) -> Vec<Row> {
         for piece in word {
             let mut rest = piece.text.as_str();
             while !rest.is_empty() {
-                let (part, after) = rest.split_at(columns::fitting(rest, width - used));
+                // A letter may carry so many marks that it is wider than the row: it stands there alone.
+                let alone = if used == 0 { columns::signs(rest).next().map_or(0, str::len) } else { 0 };
+                let (part, after) = rest.split_at(columns::fitting(rest, width - used).max(alone));
                 if !part.is_empty() {
                     rows.last_mut().into_iter().for_each(|row| row.push(Piece { text: part.to_owned(), role: piece.role }));
-                    used += columns::width(part);
+                    used = (used + columns::width(part)).min(width);
                 }
                 rest = after;
                 if !rest.is_empty() {

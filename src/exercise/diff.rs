@@ -2,6 +2,8 @@
 //!
 //! Never draws: who shows it chooses one column or two.
 
+use std::time::Duration;
+
 use similar::{ChangeTag, DiffOp, TextDiff};
 
 use super::programs;
@@ -11,6 +13,12 @@ use crate::domain::step::Step;
 const CONTEXT: usize = 2;
 /// Part of the characters of two lines from which they stand beside each other.
 const ALIKE: f32 = 0.6;
+
+/// For the shortest way from one program to another; after it any way does.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Characters of two lines, and pairs of lines, that are compared to find what stands beside what: a file may hold anything.
+const LONGEST_LINE: usize = 1000;
+const MOST_PAIRS: usize = 10_000;
 
 /// What it takes to get from one program to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +63,7 @@ impl Line {
 
 impl Diff {
     pub fn new(old: (impl Into<String>, &str), new: (impl Into<String>, &str)) -> Diff {
-        let diff = TextDiff::from_lines(old.1, new.1);
+        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old.1, new.1);
         let mut blocks = Vec::new();
         let mut shown_until = 0;
         for group in diff.grouped_ops(CONTEXT) {
@@ -117,9 +125,14 @@ fn block<'a>(diff: &'a TextDiff<'a, 'a, 'a, str>, op: &DiffOp) -> Block {
 /// The lines of a change beside each other: each that goes with the one that comes in its place, where there is one.
 pub fn side_by_side<'a>(removed: &'a [Line], added: &'a [Line]) -> Vec<(Option<&'a Line>, Option<&'a Line>)> {
     let mut pairs = Vec::new();
+    let few = removed.len().saturating_mul(added.len()) <= MOST_PAIRS;
+    let short = |line: &Line| line.parts.iter().map(|part| part.text.len()).sum::<usize>() <= LONGEST_LINE;
     let (mut removed, mut added) = (removed, added);
     while let [line, rest @ ..] = removed {
-        let likeness = |other: &Line| TextDiff::from_chars(&line.text(), &other.text()).ratio();
+        let likeness = |other: &Line| match few && short(line) && short(other) {
+            true => TextDiff::from_chars(&line.text(), &other.text()).ratio(),
+            false => 0.0,
+        };
         let alike = added.iter().map(likeness).enumerate().filter(|(_, likeness)| *likeness > ALIKE);
         let (taken, twin) = match alike.max_by(|(_, one), (_, other)| one.total_cmp(other)) {
             Some((place, _)) => (place + 1, added.get(place)),
@@ -202,6 +215,20 @@ mod tests {
         let line = |number, text: &str| Line { number, parts: vec![Part { text: text.into(), has_changed: true }] };
         let (old, new) = ([line(1, "let lr = base_lr;")], [line(1, "// scaled"), line(2, "let lr = base_lr * size;")]);
         assert_eq!(side_by_side(&old, &new), [(None, Some(&new[0])), (Some(&old[0]), Some(&new[1]))]);
+    }
+
+    #[test]
+    fn a_file_that_holds_anything_is_compared_in_time() {
+        let begin = std::time::Instant::now();
+        let many: String = (0..100_000).map(|number| format!("\n{{{number}}}\n")).collect();
+        for own in [programs::EXERCISE.to_owned() + &many, programs::EXERCISE.to_owned() + &"x".repeat(4 << 20)] {
+            let diff = Diff::to_solution(&own, Step::Broadcast);
+            for block in &diff.blocks {
+                let Block::Change { removed, added } = block else { continue };
+                assert!(side_by_side(removed, added).len() >= removed.len().max(added.len()));
+            }
+        }
+        assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
     }
 
     #[test]

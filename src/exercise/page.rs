@@ -111,15 +111,16 @@ fn two_columns(rows: &mut Vec<Row>, left: Option<&Line>, right: Option<&Line>, r
 /// A line in rows of at most `width` columns; at least one. It is broken at spaces where there are any, and goes on a
 /// little further in than it began.
 fn folded(line: &Line, role: Role, width: usize) -> Vec<Row> {
-    let mut rest: Vec<(&str, Role)> = Vec::new();
+    let mut signs: Vec<(&str, Role)> = Vec::new();
     for part in &line.parts {
         let role = match (role, part.has_changed) {
             (Role::Removed, true) => Role::RemovedWord,
             (Role::Added, true) => Role::AddedWord,
             (role, _) => role,
         };
-        rest.extend(columns::signs(&part.text).map(|sign| (sign, role)));
+        signs.extend(columns::signs(&part.text).map(|sign| (sign, role)));
     }
+    let mut rest = signs.as_slice();
     let width = width.max(8);
     let further = (rest.iter().take_while(|(sign, _)| *sign == " ").count() + 2).min(width / 2);
     let (mut rows, mut indent) = (Vec::new(), 0);
@@ -130,7 +131,8 @@ fn folded(line: &Line, role: Role, width: usize) -> Vec<Row> {
             used += columns::width(sign);
             used <= room
         };
-        let fitting = rest.iter().take_while(fits).count();
+        // A letter may carry so many marks that it is wider than the row: it stands there alone.
+        let fitting = rest.iter().take_while(fits).count().max(1).min(rest.len());
         let end = match fitting == rest.len() {
             true => fitting,
             false => {
@@ -138,12 +140,14 @@ fn folded(line: &Line, role: Role, width: usize) -> Vec<Row> {
             }
         };
         let mut row = if indent > 0 { vec![sign(" ".repeat(indent))] } else { Row::new() };
-        for (sign, role) in rest.drain(..end) {
-            match row.last_mut().filter(|piece| piece.role == role) {
+        let (now, after) = rest.split_at(end);
+        for (sign, role) in now {
+            match row.last_mut().filter(|piece| piece.role == *role) {
                 Some(piece) => piece.text.push_str(sign),
-                None => row.push(Piece { text: sign.into(), role }),
+                None => row.push(Piece { text: (*sign).into(), role: *role }),
             }
         }
+        rest = after;
         rows.push(row);
         if rest.is_empty() {
             return rows;
@@ -177,6 +181,14 @@ mod tests {
         assert!(rows.len() > 3 && rows[2].starts_with(&" ".repeat(16)), "{rows:?}");
         let whole: String = rows[1..].iter().flat_map(|row| row.split_whitespace()).skip(2).collect();
         assert_eq!(whole, long.replace(' ', ""));
+    }
+
+    #[test]
+    fn a_letter_with_more_marks_than_a_row_has_columns_stands_alone() {
+        // Each mark takes a column of its own, and all of them are one sign with the letter.
+        let diff = Diff::new(("old", ""), ("new", &format!("a {} b", "ｶ".to_owned() + &"ﾞ".repeat(200))));
+        let whole: String = rows(&diff, 40, false)[1..].iter().map(text).collect();
+        assert_eq!(whole.matches('ﾞ').count(), 200, "{whole}");
     }
 
     fn text(row: &Row) -> String {

@@ -32,8 +32,9 @@ impl Snapshot {
     pub fn lost(&self, after: &Snapshot) -> Result<(), String> {
         for (path, before) in &self.0 {
             let is_moved = |to: &String, now: &Content| {
-                let same_name = to.rsplit('/').next() == path.rsplit('/').next();
-                now.bytes == before.bytes || (same_name && to != path && before.is_json && now.is_json)
+                let same_name = to != path && to.rsplit('/').next() == path.rsplit('/').next();
+                let is_newer = now.bytes.starts_with(&before.bytes) || (before.is_json && now.is_json);
+                now.bytes == before.bytes || (same_name && is_newer)
             };
             let is_moved = || after.0.iter().any(|(to, now)| is_moved(to, now));
             let is_made_anew = || MADE_ANEW.iter().any(|name| path.ends_with(name));

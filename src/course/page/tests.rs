@@ -73,7 +73,10 @@ fn pieces_know_what_they_are() {
 
 #[test]
 fn any_text_is_laid_out() {
-    for text in ["", "\n\n", "```\nopen", "| a |\n|---|", "- \n- ", "> ", "**", "1. a\n\n   b\n2. c", "<b>x</b>", "a\\\nb"] {
+    // A letter with so many marks, each in a column of its own, that it is wider than a row.
+    let wide = "a ｶ".to_owned() + &"ﾞ".repeat(200) + " b";
+    for text in ["", "\n\n", "```\nopen", "| a |\n|---|", "- \n- ", "> ", "**", "1. a\n\n   b\n2. c", "<b>x</b>", "a\\\nb", &wide]
+    {
         for width in 0..12 {
             lay_out(text, width);
         }
