@@ -7,7 +7,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::RunFolder;
+use super::{RunFolder, StoreError};
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::EventLine;
 use crate::domain::run::RunStatus;
@@ -120,9 +120,12 @@ impl Follower {
         if seen == self.seen_status {
             return None;
         }
-        let status = self.folder.read_status().ok()?;
-        self.seen_status = seen;
-        Some(status)
+        let status = self.folder.read_status();
+        // A damaged one is not read again at every look, only once it is another.
+        if matches!(status, Ok(_) | Err(StoreError::Damaged { .. })) {
+            self.seen_status = seen;
+        }
+        status.ok()
     }
 }
 

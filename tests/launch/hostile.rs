@@ -78,7 +78,7 @@ fn read_run(home: &Path) {
 /// All that there is to follow: the end of a run comes last, unless nobody can read how it ended.
 fn followed(mut follower: Follower) -> Vec<RunUpdate> {
     let mut updates = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..64 {
         updates.extend(follower.poll());
         if let Some(RunUpdate::Status(_)) = updates.last() {
             break;
