@@ -12,6 +12,8 @@ mod kept;
 mod lab;
 #[path = "launch/launchers.rs"]
 mod launchers;
+#[path = "launch/owned.rs"]
+mod owned;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::place::Place;
+
 /// How a run is going; the supervisor rewrites it at every change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStatus {
@@ -15,6 +17,9 @@ pub struct RunStatus {
     pub supervisor_pid: u32,
     #[serde(default)]
     pub supervisor_start_ticks: u64,
+    /// Where that process runs; `None` where an older version of the lab wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor_place: Option<Place>,
     /// Unix time in seconds.
     pub started_s: f64,
     #[serde(default)]
@@ -37,6 +42,7 @@ impl RunStatus {
             message: message.into(),
             supervisor_pid: 0,
             supervisor_start_ticks: 0,
+            supervisor_place: None,
             started_s,
             ended_s: None,
             exit_code: None,

@@ -219,3 +219,11 @@ fn many_writers_of_one_file_leave_it_whole_and_one_of_theirs() {
     assert_eq!(load(&path(folder.path(), 1)).unwrap().0, checkpoint(1), "the one before is untouched");
     assert!(inspect(folder.path(), 3).note.unwrap().contains("unreadable"));
 }
+
+#[test]
+fn a_run_that_was_removed_is_not_made_again() {
+    let home = tempfile::tempdir().unwrap();
+    let logs = home.path().join("0001/logs");
+    let error = save(&logs, &checkpoint(1)).unwrap_err().to_string();
+    assert!(error.contains("No such file") && !home.path().join("0001").exists(), "{error}");
+}
