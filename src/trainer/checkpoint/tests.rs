@@ -47,7 +47,7 @@ fn what_is_saved_is_loaded_bit_for_bit() {
     let folder = folder();
     let mut original = checkpoint(3);
     original.tensors.get_mut("model.dense.bias").unwrap().1[1] = -0.0;
-    let logs = folder.path().join("not/there/yet");
+    let logs = folder.path().join("not-there-yet");
     let written = save(&logs, &original).unwrap();
     assert_eq!(names(&logs), ["checkpoint-3.safetensors"]);
     assert_eq!(written.path, path(&logs, 3));
