@@ -146,7 +146,9 @@ fn of_six_that_continue_a_run_at_once_one_does() {
     let said: Vec<String> = all.iter().map(|output| stdout(output) + &stderr(output)).collect();
     assert_eq!(codes, [Some(0), Some(2), Some(2), Some(2), Some(2), Some(2)], "{said:#?}");
     for output in all.iter().filter(|output| output.status.code() == Some(2)) {
-        assert!(stderr(output).contains("run 1 is still going"), "{}", stderr(output));
+        // The second on a machine so busy that it came when the winner had finished.
+        let said = stderr(output);
+        assert!(said.contains("run 1 is still going") || said.contains("run 1 has trained 5 epochs already"), "{said}");
     }
     let summary = lab.store().summary(RunId(1)).unwrap();
     assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 5), "{:?}", summary.status);
