@@ -28,6 +28,7 @@ mod lock;
 mod logs;
 mod orphans;
 pub mod process;
+mod read;
 mod record;
 pub mod recording;
 mod references;
@@ -50,6 +51,7 @@ pub use lock::{Identity, RunLock};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
+pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord};
 pub use references::{Published, Source, references};
 pub use scratch::{Scratch, sweep};

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::read::read_json;
 use super::supervision::Supervision;
 use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
 use crate::domain::place::Place;
@@ -256,11 +257,16 @@ impl RunStore {
                 return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default(), elsewhere: None };
             }
         };
-        let (status, now) = match folder.read_status() {
-            Ok(status) => orphans::reconcile(&folder, Some(&record), status, &self.here),
-            Err(error) => (damaged(&error), Supervision::Over),
+        let (status, now, unread) = match folder.read_status() {
+            Ok(status) => {
+                let (status, now) = orphans::reconcile(&folder, Some(&record), status, &self.here);
+                (status, now, None)
+            }
+            Err(error) => (damaged(&error), Supervision::Over, Some(error.to_string())),
         };
-        let tally = summary::tally(&folder, &record);
+        // Behind the status: all events of a run that is over are there by then.
+        let mut tally = summary::tally(&folder, &record);
+        tally.damaged = unread.or(tally.damaged);
         let elsewhere = if let Supervision::Elsewhere(place) = now { Some(place) } else { None };
         let row = RunSummary { id, record: Some(record), status, tally, elsewhere };
         if row.status.state.is_over() {
@@ -286,7 +292,7 @@ fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     if made <= modified(folder.status_file())? || made <= modified(folder.record_file())? {
         return None;
     }
-    let row: RunSummary = serde_json::from_slice(&fs::read(folder.summary_file()).ok()?).ok()?;
+    let row: RunSummary = read_json(&folder.summary_file()).ok()?;
     (row.id == id && row.status.state.is_over()).then_some(row)
 }
 
