@@ -8,7 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use etcetera::{BaseStrategy, HomeDirError};
 
 pub mod cpu;
+pub mod load;
 pub mod process;
+pub mod starved;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.
 pub fn now_s() -> f64 {

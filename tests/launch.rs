@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/busy.rs"]
+mod busy;
 #[path = "launch/input.rs"]
 mod input;
 #[path = "launch/kept.rs"]

@@ -9,7 +9,7 @@ use super::output::Usage;
 use super::table::render;
 use crate::course::{Judged, Outcome, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
-use crate::runs::{RunId, RunStore};
+use crate::runs::{RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,6 +49,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
         super::output::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
+        if let Some(part) = record.disturbed() {
+            super::output::print(&format!("run {id}: {}\n", disturbed::note(part)))?;
+        }
     }
     reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
     for step in new {

@@ -11,7 +11,7 @@ use super::output::Usage;
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
-use crate::runs::{Published, Report, Row, RunId, RunStore, RunSummary, references};
+use crate::runs::{Published, Report, Row, RunId, RunStore, RunSummary, disturbed, references};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +87,7 @@ fn for_people(report: &Report) -> String {
         ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
     let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
     let mut text = render(&heading, &cells);
+    text.extend(disturbed::notes(report.runs.iter().map(|(_, run)| *run)).iter().map(|note| format!("{note}\n")));
     for source in report.published {
         text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
         let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];
@@ -105,7 +106,7 @@ fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
     vec![
         run.id.to_string(),
         run.figures.np.to_string(),
-        or_dash(run.figures.images_per_sec.map(units::rate)),
+        or_dash(run.shown_rate()),
         or_dash(row.comparison.speedup.map(times)),
         or_dash(row.comparison.scaling_efficiency.map(units::percent)),
         or_dash(run.exposed_communication.map(|part| format!("{:.1} %", part * 100.0))),

@@ -158,6 +158,7 @@ impl View {
                 self.images_per_sec = Some(report.images_per_sec);
                 self.place(report.epoch, 0);
             }
+            Event::Progress { what, done, of } => bar.set_message(format!("{what}: image {done} of {of}")),
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use anyhow::Context;
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
-use crate::launch::{Launcher, Machine};
+use crate::launch::{LaunchError, Launcher, Machine};
 use crate::runs::{RunStore, RunSummary};
 use crate::telemetry::NvmlProbe;
 
@@ -107,7 +107,14 @@ fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
         Err(reason) => (Vec::new(), Some(format!("none: {reason}")), None),
     };
     let mut versions = vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION"))];
-    let launcher = Launcher::detect().ok().map(|launcher| launcher.version);
+    let launcher = match Launcher::detect() {
+        Ok(launcher) => Some(launcher.version),
+        Err(LaunchError::NoLauncher) => None,
+        Err(error) => {
+            eprintln!("hvd-lab: the report does not say which launcher this machine has: {error}");
+            None
+        }
+    };
     let of_runs = runs.iter().rev().filter_map(|run| run.record.as_ref()).flat_map(|record| record.versions.clone());
     for version in launcher.into_iter().chain(driver).chain(of_runs) {
         // What follows a comma is who built it, where and when.

@@ -2,6 +2,7 @@
 //!
 //! Never starts a process. A pid alone is no name: it goes with its start time, since numbers are used again.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -62,12 +63,17 @@ pub fn of_session(session: u32) -> Vec<u32> {
 
 /// Processes started for a run: those whose environment names its folder, other than the caller.
 pub fn of_run(folder: &Path) -> Vec<u32> {
-    let mut wanted = format!("{RUN_DIR_VARIABLE}=").into_bytes();
-    wanted.extend(folder.as_os_str().as_bytes());
-    let names_it = |pid: u32| {
+    with_variable(RUN_DIR_VARIABLE, folder.as_os_str())
+}
+
+/// Processes that were started with this variable in their environment, other than the caller.
+pub fn with_variable(name: &str, value: &OsStr) -> Vec<u32> {
+    let mut wanted = format!("{name}=").into_bytes();
+    wanted.extend(value.as_bytes());
+    let has_it = |pid: u32| {
         fs::read(format!("/proc/{pid}/environ")).is_ok_and(|text| text.split(|byte| *byte == 0).any(|entry| entry == wanted))
     };
-    all().into_iter().map(|process| process.pid).filter(|pid| *pid != std::process::id() && names_it(*pid)).collect()
+    all().into_iter().map(|process| process.pid).filter(|pid| *pid != std::process::id() && has_it(*pid)).collect()
 }
 
 /// Send a signal. A process that is gone already, or belongs to someone else, is left alone.

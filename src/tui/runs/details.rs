@@ -20,7 +20,7 @@ use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
 use crate::launch::CommandLine;
-use crate::runs::{Attempt, RunId, RunRecord, RunSummary};
+use crate::runs::{Attempt, RunId, RunRecord, RunSummary, disturbed};
 use crate::tui::widgets::theme::sign;
 
 /// Columns of the names.
@@ -167,7 +167,10 @@ fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSp
 
 fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     page.title("Results");
-    page.fact("images/s", &run.figures.images_per_sec.map_or("not measured".into(), units::rate));
+    page.fact("images/s", &run.shown_rate().unwrap_or("not measured".into()));
+    if let Some(part) = run.disturbed() {
+        page.fact("* busy", &disturbed::note(part));
+    }
     match shared.comparison(run) {
         Ok(gained) => {
             let baseline = shared.baseline().map_or(String::new(), |run| format!(" over run {}", run.id));
