@@ -2,7 +2,6 @@
 //!
 //! Never needs a busy machine: it brings its own programs, which go with the test.
 
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,8 @@ impl Others {
     fn start(count: usize) -> Others {
         let other = |_| {
             let mut command = Command::new("setsid");
-            command.args(["sh", "-c", "while :; do :; done"]).process_group(0).stdin(Stdio::null());
+            // Not the leader of a group, or setsid forks and the loop outlives its parent's `kill`.
+            command.args(["sh", "-c", "while :; do :; done"]).stdin(Stdio::null());
             command.spawn().unwrap()
         };
         Others((0..count).map(other).collect())
