@@ -10,6 +10,8 @@ use etcetera::{BaseStrategy, HomeDirError};
 pub mod cpu;
 pub mod load;
 pub mod process;
+pub mod read;
+pub mod signals;
 pub mod starved;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.

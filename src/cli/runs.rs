@@ -122,6 +122,9 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
         for note in disturbed::notes(runs.iter().copied()) {
             super::output::print(&format!("{note}\n"))?;
         }
+        for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {
+            super::output::print(&format!("run {run}: {damaged}\n"))?;
+        }
     }
     Ok(())
 }

@@ -23,6 +23,7 @@ use super::prepare::{self, Images};
 use super::silence::PATIENCE;
 use super::verdict::Verdict;
 use super::{CommandLine, Flavour, Setup, command_line};
+use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
 use crate::host;
@@ -192,7 +193,8 @@ impl Supervisor {
         if !new(&self.record.versions).is_empty() || end.others_cpu.is_some() {
             // Good to know, but no reason for a run to fail.
             let _ = self.folder.change_record(|record| {
-                record.versions.extend(new(&record.versions));
+                let room = MAX_VERSIONS.saturating_sub(record.versions.len());
+                record.versions.extend(new(&record.versions).into_iter().take(room));
                 if let Some(attempt) = record.attempts.last_mut() {
                     // Further digits say nothing.
                     attempt.others_cpu = end.others_cpu.map(|part| (part * 1000.0).round() / 1000.0);

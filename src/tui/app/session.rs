@@ -9,10 +9,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::job::TrainingJob;
+use crate::host::read;
 use crate::runs::RunId;
 use crate::tui::app::features::State;
 use crate::tui::app::layout::Shares;
 use crate::tui::widgets::looks::Look;
+
+/// A larger file is none that a screen left.
+const MOST_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -40,7 +44,7 @@ pub fn path(home: &Path) -> PathBuf {
 
 impl Session {
     pub fn read(path: &Path) -> Session {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = read::small_text(path, MOST_BYTES).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
