@@ -277,7 +277,7 @@ mod tests {
         let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), 0.9, 0.0);
         let (so_far, report) = (|epoch| ResumeState { epoch, ..ResumeState::default() }, Reporter::new(0, false));
         for epoch in [1, 2] {
-            let statistics = vec![model.buffers().to_vec(); 2];
+            let statistics = OfRanks { rows: vec![model.buffers().to_vec(); 2], ..OfRanks::default() };
             save(&config, ResumeState { statistics, ..so_far(epoch) }, &*model, &mut *optimizer).unwrap();
         }
         let (whole, _) = checkpoint::load(&checkpoint::path(folder.path(), 2)).unwrap();
@@ -311,10 +311,10 @@ mod tests {
             let said = refused[0].to_string();
             assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
             let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-            assert_eq!((state.epoch, state.statistics.len()), (1, 2), "the one before is taken");
+            assert_eq!((state.epoch, state.statistics.rows.len()), (1, 2), "the one before is taken");
         }
         checkpoint::save(folder.path(), &whole).unwrap();
         let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-        assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));
+        assert_eq!((state.epoch, state.statistics.rows[1].len()), (2, columns));
     }
 }
