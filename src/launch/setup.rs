@@ -60,11 +60,11 @@ impl Setup {
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
     ///
     /// # Errors
-    /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::NoAnswer`] where it says nothing.
+    /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::BadTrainer`] where it says nothing.
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
         let flags = argv.iter().skip_while(|word| **word != self.hvd_train.display().to_string()).skip(1);
         let answer = ask(Command::new(&self.hvd_train).args(flags).arg("--build-info"), TRAINER_PATIENCE)
-            .map_err(|cause| LaunchError::NoAnswer { path: self.hvd_train.clone(), cause })?;
+            .map_err(|cause| LaunchError::BadTrainer { path: self.hvd_train.clone(), cause })?;
         match answer.status.code() {
             Some(2) => {
                 let line = answer.stderr.lines().next().unwrap_or("hvd-train refuses its flags");

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::runs::{RunId, RunRecord};
+use hvd_lab::runs::{RunId, RunRecord, process};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -71,7 +71,8 @@ fn start_own_program(lab: &Lab) -> (RunId, Child) {
     let id = lab.store().create(record, &status).unwrap().id;
     let mut command = Command::new(program());
     lab.set_environment(&mut command);
-    command.arg("supervise").arg(lab.store().folder(id).path()).env("STAND_IN", "slow");
+    let folder = lab.store().folder(id);
+    command.arg("supervise").arg(folder.path()).env(process::RUN_DIR_VARIABLE, folder.path()).env("STAND_IN", "slow");
     (id, command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
