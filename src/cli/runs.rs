@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::confirm::confirm;
 use super::table::{or_dash, render};
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::host;
 use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, select};
 
@@ -117,7 +117,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
         let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
         super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
         for run in runs.iter().filter(|run| run.record.is_none()) {
-            super::output::print(&format!("run {}: {}\n", run.id, run.status.message))?;
+            super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ pub mod markup;
 pub mod model;
 pub mod phase;
 pub mod run;
+pub mod safe;
 pub mod schedule;
 pub mod settings;
 pub mod speedup;
