@@ -38,7 +38,7 @@ fn is_safe(text: &str) -> bool {
 }
 
 /// Nothing but ASCII that can be seen.
-pub fn is_plain(text: &str) -> bool {
+fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 

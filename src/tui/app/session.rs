@@ -3,7 +3,6 @@
 //! Never in the way: a file that cannot be read or written is as good as none.
 
 use crate::tui::config::{self, Config};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::job::TrainingJob;
+use crate::host::read;
 use crate::runs::{self, RunId};
 use crate::tui::app::features::State;
 use crate::tui::app::layout::Shares;
@@ -20,6 +20,9 @@ use crate::tui::widgets::looks::Look;
 const BETWEEN_WRITES: Duration = Duration::from_millis(250);
 /// The last write gets so long when the screen ends.
 const LAST_WRITE: Duration = Duration::from_secs(2);
+
+/// A larger file is none that a screen left.
+const MOST_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -47,7 +50,7 @@ pub fn path(home: &Path) -> PathBuf {
 
 impl Session {
     pub fn read(path: &Path) -> Session {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = read::small_text(path, MOST_BYTES).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
@@ -218,6 +221,8 @@ pub fn settle(state: &mut State, session: Option<&Path>, tour: bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::tui::app::layout::Split;
     use crate::tui::chart::state as chart_view;
