@@ -16,6 +16,8 @@ mod lab;
 mod launchers;
 #[path = "launch/mutations.rs"]
 mod mutations;
+#[path = "launch/owned.rs"]
+mod owned;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]

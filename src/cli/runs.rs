@@ -116,6 +116,11 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
     } else {
         let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
         super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
+        for run in runs.iter() {
+            if let Some(place) = &run.elsewhere {
+                super::output::print(&format!("run {} is out of reach: it may still be going {place}\n", run.id))?;
+            }
+        }
         for run in runs.iter().filter(|run| run.record.is_none()) {
             super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
         }

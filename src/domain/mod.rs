@@ -11,6 +11,7 @@ pub mod job;
 pub mod markup;
 pub mod model;
 pub mod phase;
+pub mod place;
 pub mod run;
 pub mod safe;
 pub mod schedule;

@@ -32,6 +32,10 @@ pub enum LaunchError {
     NotGoing { id: RunId, state: &'static str },
     #[error("run {id} is still going: stop it first (`hvd-lab stop {id}`), or wait for its end")]
     StillGoing { id: RunId },
+    #[error(
+        "run {id} has been starting for {seconds} s and does not answer: launcher.log in its folder may say why; try again later"
+    )]
+    NoAnswer { id: RunId, seconds: u64 },
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]
@@ -41,6 +45,6 @@ pub enum LaunchError {
 impl LaunchError {
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).
     pub fn is_bad_input(&self) -> bool {
-        !matches!(self, LaunchError::Supervisor { .. })
+        !matches!(self, LaunchError::Supervisor { .. } | LaunchError::NoAnswer { .. })
     }
 }

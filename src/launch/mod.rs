@@ -23,7 +23,7 @@ mod setup;
 pub mod supervisor;
 mod verdict;
 
-pub use control::{StartRequest, continue_run, preview, start, stop};
+pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use flavour::Flavour;
 pub use mpirun::{CommandLine, command_line};

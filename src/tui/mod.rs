@@ -214,7 +214,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 () = sleep_until(next_frame), if changed => continue,
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
-                _ = second.tick(), if state.shared.replay.is_none() && state.shared.going().is_some() => Message::Tick(host::now_s()),
+                _ = second.tick(), if state.shared.shows_time() => Message::Tick(host::now_s()),
             };
             if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {
                 next_frame = Instant::now();

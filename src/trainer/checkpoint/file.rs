@@ -47,7 +47,8 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError
     let path = path(folder, checkpoint.epoch);
     let bytes = checkpoint.tensors.values().map(|(_, values)| values.len() as u64 * 4).sum();
     let fail = |cause| SaveError { path: path.clone(), bytes, cause };
-    std::fs::create_dir_all(folder).map_err(fail)?;
+    // Not the folders above it: where they went, the run was removed while it trained, and must not come back.
+    std::fs::create_dir(folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) }).map_err(fail)?;
     // Two hosts that share the folder may have the same pid; not at the same nanosecond as well.
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let name = format!(".checkpoint-{}.{}-{nanoseconds}.tmp", checkpoint.epoch, std::process::id());

@@ -140,12 +140,27 @@ impl Shared {
         damaged.map(|row| &row.status).or(told).or(row.map(|row| &row.status))
     }
 
-    /// A run that is going: the watched one if it is, else the newest.
+    /// A run that is going and can be stopped from here: the watched one if it is, else the newest.
     pub fn going(&self) -> Option<RunId> {
-        if let Some(watched) = self.watched.as_ref().filter(|watched| watched.is_going()) {
+        let is_here = |watched: &&Watched| watched.is_going() && self.out_of_reach(watched.id).is_none();
+        if let Some(watched) = self.watched.as_ref().filter(is_here) {
             return Some(watched.id);
         }
-        self.runs.iter().rev().find(|run| !self.run_state(run).is_over()).map(|run| run.id)
+        let is_here = |run: &&RunSummary| run.elsewhere.is_none() && !self.run_state(run).is_over();
+        self.runs.iter().rev().find(is_here).map(|run| run.id)
+    }
+
+    /// Something on the screen changes with the time.
+    pub fn shows_time(&self) -> bool {
+        let watched_goes = self.watched.as_ref().is_some_and(Watched::is_going);
+        self.replay.is_none() && (watched_goes || self.going().is_some())
+    }
+
+    /// Why a run that is going can be neither stopped, continued nor deleted from here, and what can be done.
+    pub fn out_of_reach(&self, run: RunId) -> Option<String> {
+        let summary = self.summary(run).filter(|run| !self.run_state(run).is_over())?;
+        let place = summary.elsewhere.as_ref()?;
+        Some(format!("run {run} may still be going {place}: stop it there, or, if that is gone, `hvd-lab stop {run} --gone`"))
     }
 
     /// The state of a run of a series, which may have been started too lately to be in the list.
