@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use super::lessons;
-use super::output::Usage;
+use super::output::{Usage, say};
 use super::table::render;
 use crate::course::{Judged, Outcome, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
@@ -53,9 +53,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             super::output::print(&format!("run {id}: {}\n", disturbed::note(part)))?;
         }
     }
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     for step in new {
-        eprintln!("hvd-lab: step {} is done", step.number());
+        say(&format!("step {} is done", step.number()));
     }
     let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
     let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);

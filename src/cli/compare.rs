@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::output::Usage;
+use super::output::{Usage, print, print_exact, print_json_text};
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
@@ -73,10 +73,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = format.map_or_else(|| for_people(&report), |format| format.text(&report));
     match args.out {
-        None => super::output::print(&text).map(|_| ())?,
+        None => {
+            match format.map(|format| format.name) {
+                None => print(&text)?,
+                Some("json") => print_json_text(&text)?,
+                // Made of cells that are safe; a table for a spreadsheet has line ends of its own.
+                Some(_) => print_exact(&text)?,
+            };
+        }
         Some(file) => {
             std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            super::output::print(&format!("wrote {}\n", file.display()))?;
+            print(&format!("wrote {}\n", file.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

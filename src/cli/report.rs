@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::output::{print, print_json_text, say};
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
@@ -69,7 +70,7 @@ impl Format {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
     let reading = ProgressFile::of(&home).read()?;
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     let runs = RunStore::open(&home)?.list();
     let report = Report::new(Sources {
         learner: args.name.clone().or_else(|| Share::of(&home).map(|share| share.learner)),
@@ -89,9 +90,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match &args.out {
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            eprintln!("hvd-lab: {} says: {}", path.display(), report.summary());
+            say(&format!("{} says: {}", path.display(), report.summary()));
         }
-        None => _ = super::output::print(&text)?,
+        None if format == Format::Json => _ = print_json_text(&text)?,
+        None => _ = print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::confirm::confirm;
 use super::table::{or_dash, render};
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::host;
 use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, disturbed, select};
 
@@ -122,7 +122,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
             }
         }
         for run in runs.iter().filter(|run| run.record.is_none()) {
-            super::output::print(&format!("run {}: {}\n", run.id, run.status.message))?;
+            super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
         }
         for note in disturbed::notes(runs.iter().copied()) {
             super::output::print(&format!("{note}\n"))?;

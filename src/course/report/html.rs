@@ -151,6 +151,6 @@ mod tests {
 
     #[test]
     fn text_cannot_become_markup() {
-        assert_eq!(cell("td class=\"x\"", "<b>'\"&\u{0}"), "<td class=\"x\">&lt;b&gt;&#39;&quot;&amp; </td>");
+        assert_eq!(cell("td class=\"x\"", "<b>'\"&\u{0}"), "<td class=\"x\">&lt;b&gt;&#39;&quot;&amp;</td>");
     }
 }

@@ -76,7 +76,7 @@ fn nothing_to_compare() -> String {
 
 /// Bars of text, one for each number of ranks.
 fn speedup(chart: &Chart) -> String {
-    let mut text = format!("Against run {}: {}.\n\n```text\n", chart.baseline, chart.work.replace('`', "'"));
+    let mut text = format!("Against run {}: {}.\n\n```text\n", chart.baseline, markup::markdown(&chart.work));
     let most = chart.bars.iter().map(|bar| bar.speedup.max(bar.ideal)).fold(1.0, f64::max);
     for bar in &chart.bars {
         let [done, ideal] = [bar.speedup, bar.ideal].map(|times| (times / most * BAR).round() as usize);

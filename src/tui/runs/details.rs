@@ -101,7 +101,7 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
     };
     let mut page = Sheet::new(theme, width, NAME);
     let watched = shared.watched.as_ref().filter(|watched| watched.id == id);
-    let status = watched.and_then(|watched| watched.status.as_ref()).unwrap_or(&run.status);
+    let status = shared.status(id).unwrap_or(&run.status);
     let heading = format!("{} {}  {}", sign(status.state), status.state.name(), status.message);
     page.text(&heading, theme.state(status.state));
     if let Some(process) = status.failed_process {
@@ -143,7 +143,7 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
 
     for (what, text) in [("name", &record.name), ("note", &record.note)] {
         if let Some(text) = text {
-            page.fact(what, &crate::runs::safe(text));
+            page.fact(what, text);
         }
     }
     match record.training() {

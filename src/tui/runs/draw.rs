@@ -18,7 +18,7 @@ use crate::columns::cut;
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::speedup::Comparison;
 use crate::domain::training::TrainingSpec;
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
 use crate::tui::widgets::theme::{Theme, bar, sign};
 
@@ -133,7 +133,7 @@ fn data(record: &RunRecord) -> String {
 
 /// What the user called it, and the note behind.
 fn name(record: &RunRecord) -> String {
-    let said: Vec<String> = record.name.iter().chain(&record.note).map(|text| run_data::safe(text)).collect();
+    let said: Vec<String> = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned()).collect();
     said.join(" · ")
 }
 
