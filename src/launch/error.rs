@@ -26,6 +26,8 @@ pub enum LaunchError {
     NoLauncher,
     #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]
     BadLauncher { path: PathBuf, cause: String },
+    #[error("{} does not work as the trainer: {cause}. See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train", path.display())]
+    BadTrainer { path: PathBuf, cause: String },
     #[error("cannot start the supervisor {}: {source}", path.display())]
     Supervisor { path: PathBuf, source: std::io::Error },
     #[error("run {id} is not going: it has {state}")]
