@@ -11,9 +11,11 @@ use sha2::{Digest, Sha256};
 use crate::domain::place::Place;
 
 pub mod cpu;
+pub mod load;
 pub mod process;
 pub mod read;
 pub mod signals;
+pub mod starved;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.
 pub fn now_s() -> f64 {

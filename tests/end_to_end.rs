@@ -18,6 +18,8 @@ use trainer::{turn, with_trainer};
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
 // Shared with tests/launch.rs, which uses the other half of it.
+#[path = "end_to_end/killed.rs"]
+mod killed;
 #[allow(dead_code)]
 #[path = "launch/lab.rs"]
 mod lab;

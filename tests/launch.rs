@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/busy.rs"]
+mod busy;
 #[path = "launch/hostile.rs"]
 mod hostile;
 #[path = "launch/input.rs"]

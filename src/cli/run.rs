@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use super::follow;
+use super::output::{print, print_json_text, say};
 use super::settings::{self, Settings};
 use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
@@ -85,9 +86,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         let line = launch::preview(&store, &request)?;
         for note in &line.notes {
-            eprintln!("hvd-lab: {note}");
+            say(note);
         }
-        super::output::print(&format!("{}\n", line.to_shell()))?;
+        print(&format!("{}\n", line.to_shell()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let id = launch::start(&store, request)?;
@@ -98,10 +99,8 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
     if args.detach {
         let folder = store.folder(id);
         match args.json {
-            true => super::output::print(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
-            false => {
-                super::output::print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?
-            }
+            true => print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
+            false => print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
         };
         return Ok(ExitCode::SUCCESS);
     }

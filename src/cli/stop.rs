@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::domain::safe;
 use crate::launch;
 use crate::runs::{RunId, RunStore};
 
@@ -40,7 +41,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let status = store.status(args.id)?;
         if status.state.is_over() {
-            super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
+            super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), safe::line(&status.message)))?;
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::ensure!(

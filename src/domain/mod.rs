@@ -13,6 +13,7 @@ pub mod model;
 pub mod phase;
 pub mod place;
 pub mod run;
+pub mod safe;
 pub mod schedule;
 pub mod settings;
 pub mod speedup;

@@ -26,6 +26,8 @@ pub enum LaunchError {
     NoLauncher,
     #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]
     BadLauncher { path: PathBuf, cause: String },
+    #[error("{} does not work as the trainer: {cause}. See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train", path.display())]
+    BadTrainer { path: PathBuf, cause: String },
     #[error("cannot start the supervisor {}: {source}", path.display())]
     Supervisor { path: PathBuf, source: std::io::Error },
     #[error("run {id} is not going: it has {state}")]
@@ -36,6 +38,10 @@ pub enum LaunchError {
         "run {id} has been starting for {seconds} s and does not answer: launcher.log in its folder may say why; try again later"
     )]
     NoAnswer { id: RunId, seconds: u64 },
+    #[error("the run has a supervisor already, and can have only one")]
+    Supervised,
+    #[error("`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`")]
+    Over,
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]

@@ -17,6 +17,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_
 
 use super::journal::{Journal, JournalError};
 use super::output::{Line, Sorter};
+use super::silence::Silence;
 use super::verdict::{Verdict, judge};
 use super::{CommandLine, Flavour};
 use crate::domain::device::{RankPlace, TelemetrySample};
@@ -24,6 +25,7 @@ use crate::domain::event::{Event, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host;
+use crate::host::load::Load;
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
 
@@ -31,9 +33,6 @@ use crate::telemetry::{self, Sampler};
 const GRACE: Duration = Duration::from_secs(5);
 /// For the rest of the job to end after one rank failed or vanished, before it is ended.
 const FAILURE_GRACE: Duration = Duration::from_secs(3);
-/// For any rank of a program that someone is working on to report anything, before it is taken for stuck. More than the
-/// ranks themselves wait for each other, for they can say more.
-pub(super) const PATIENCE: Duration = Duration::from_secs(16);
 /// Between looks at whether the ranks and the run folder are still there.
 pub(super) const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// For output still on its way when the launcher has ended.
@@ -62,11 +61,12 @@ pub(super) struct Job {
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
+    silence: Silence,
+    /// Who used the cores up to the moment in which training began, and what part of them others used since then.
+    began: Option<Load>,
+    others_cpu: Option<f64>,
     /// The lock of the run folder, to see whether that is still there.
     lock: Option<Identity>,
-    /// How long the ranks may be silent, and since when they are.
-    patience: Option<Duration>,
-    quiet_since: Instant,
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
@@ -86,6 +86,8 @@ pub(super) struct End {
     pub exit_code: Option<i32>,
     /// Library versions that the ranks reported.
     pub versions: BTreeSet<String>,
+    /// The part of this host's cores that other programs used during the training, where that can be told.
+    pub others_cpu: Option<f64>,
 }
 
 impl Job {
@@ -133,9 +135,10 @@ impl Job {
             scratch,
             failed_at: None,
             vanished_at: None,
+            silence: Silence::new(None),
+            began: None,
+            others_cpu: None,
             lock: None,
-            patience: None,
-            quiet_since: Instant::now(),
             kill_at: None,
             asked_to_stop: false,
             deadline: None,
@@ -152,7 +155,7 @@ impl Job {
 
     /// Take the ranks for stuck, and end them, when none has reported anything for so long; never without.
     pub fn with_patience(self, patience: Option<Duration>) -> Job {
-        Job { patience, ..self }
+        Job { silence: Silence::new(patience), ..self }
     }
 
     /// Stop it when it has run for so many seconds; never without.
@@ -187,8 +190,9 @@ impl Job {
                 _ = look.tick() => {
                     self.look_for_vanished();
                     self.look_for_folder();
+                    self.silence.look();
                 }
-                () = at(self.patience.map(|patience| self.quiet_since + patience)), if self.kill_at.is_none() => self.give_up(),
+                () = at(self.silence.ends_at()), if self.kill_at.is_none() => self.give_up(),
                 () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
                     (self.asked_to_stop, self.out_of_time) = (true, true);
                     self.begin_end();
@@ -202,6 +206,8 @@ impl Job {
                 }
             }
         };
+        let now = Load::of_session(std::process::id());
+        self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         let written = self.journal.flush();
         self.fail_if_unwritten(written);
@@ -215,7 +221,7 @@ impl Job {
         {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
-        End { verdict, exit_code, versions: evidence.versions() }
+        End { verdict, exit_code, versions: evidence.versions(), others_cpu: self.others_cpu }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
@@ -223,7 +229,7 @@ impl Job {
             Ok(event) => {
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
-                    self.quiet_since = Instant::now();
+                    self.silence.is_broken();
                 }
                 if matches!(event, Some(Event::Fatal { .. })) {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
@@ -247,6 +253,7 @@ impl Job {
         let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
         if evidence.introduced().count() == self.np && self.kill_at.is_none() {
+            self.began = self.began.or_else(|| Load::of_session(std::process::id()));
             tell(RunState::Running, "training");
         }
     }
@@ -261,13 +268,12 @@ impl Job {
 
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
-        let seconds = self.patience.unwrap_or_default().as_secs();
         let place = |process: usize| match self.journal.evidence.step(process) {
             Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
             None => format!("process {process} before its first batch"),
         };
         let places: Vec<String> = (0..self.np.min(4)).map(place).collect();
-        let cause = format!("no rank got on for {seconds} s, so it was ended: a loop that never ends? Last seen: ");
+        let cause = format!("{}, so it was ended: a loop that never ends? Last seen: ", self.silence.in_words());
         self.stuck = Some(cause + &places.join(", "));
         self.begin_end();
     }
@@ -283,9 +289,13 @@ impl Job {
         self.vanished_at = evidence.vanished.and(first_missed);
     }
 
+    fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+    }
+
     /// At once, and by force: a rank that is given time makes its folders again.
     fn look_for_folder(&mut self) {
-        if self.lock.as_ref().is_some_and(|lock| !lock.is_in_place()) {
+        if self.is_lost() {
             self.broken.get_or_insert("the run folder is not there any more".to_owned());
             self.kill_at = Some(Instant::now());
         }
@@ -306,7 +316,9 @@ impl Job {
     /// their own, but share the session; the variable in their environment finds those that left even that.
     fn kill_round(&self) -> bool {
         let in_session = process::signal_own_session(Signal::SIGKILL);
-        process::signal_run(self.folder.path(), Signal::SIGKILL) || in_session
+        // Given up and continued by another lab, the run has other processes by now.
+        let is_anothers = self.is_lost() && self.folder.path().exists();
+        (!is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL)) || in_session
     }
 
     /// End every process that is left, then take the output that is still on its way.

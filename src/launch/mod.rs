@@ -19,7 +19,9 @@ mod mpirun;
 mod output;
 mod prepare;
 mod preset;
+mod question;
 mod setup;
+mod silence;
 pub mod supervisor;
 mod verdict;
 
@@ -28,4 +30,5 @@ pub use error::LaunchError;
 pub use flavour::Flavour;
 pub use mpirun::{CommandLine, command_line};
 pub use preset::{Preset, Ranks, default_preset, presets};
+pub use question::{Answer, LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 pub use setup::{Launcher, Machine, Setup, find_trainer};

@@ -7,7 +7,6 @@
 //! ends, or has to - end every process that is left - judge. Nothing that it started outlives it, unless it is killed
 //! itself; then the next look at the run does the same (`runs::orphans`).
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,8 +18,9 @@ use tokio::sync::mpsc;
 
 use super::job::{self, Job};
 use super::prepare::{self, Images};
+use super::silence::PATIENCE;
 use super::verdict::Verdict;
-use super::{CommandLine, Flavour, Setup, command_line};
+use super::{CommandLine, Flavour, LaunchError, Setup, command_line};
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
@@ -34,9 +34,9 @@ use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, 
 pub fn supervise(path: &Path) -> anyhow::Result<ExitCode> {
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
-    let Some(lock) = RunLock::take_over(folder.path())? else { bail!("the run has a supervisor already") };
+    let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
     if folder.read_status()?.state.is_over() {
-        bail!("`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`");
+        bail!(LaunchError::Over);
     }
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -178,7 +178,7 @@ impl Supervisor {
         let np = self.record.np();
         self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
-        let patience = self.record.program.is_some().then_some(job::PATIENCE);
+        let patience = self.record.program.is_some().then_some(PATIENCE);
         let mut job = Job::start(folder, np, line, flavour)?
             .with_lock(self.lock.clone())
             .with_patience(patience)
@@ -189,17 +189,23 @@ impl Supervisor {
                 let _ = self.set(state, message);
             })
             .await;
-        self.remember_versions(&end.versions);
+        self.remember(&end);
         Ok(end)
     }
 
-    fn remember_versions(&mut self, versions: &BTreeSet<String>) {
-        let new = |known: &[String]| versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
-        if !new(&self.record.versions).is_empty() && self.lock.is_in_place() {
+    /// What the record is to tell of an attempt that has ended.
+    fn remember(&mut self, end: &job::End) {
+        let new = |known: &[String]| end.versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
+        let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some();
+        if is_told && self.lock.is_in_place() {
             // Good to know, but no reason for a run to fail.
             let _ = self.folder.change_record(|record| {
                 let room = MAX_VERSIONS.saturating_sub(record.versions.len());
                 record.versions.extend(new(&record.versions).into_iter().take(room));
+                if let Some(attempt) = record.attempts.last_mut() {
+                    // Further digits say nothing.
+                    attempt.others_cpu = end.others_cpu.map(|part| (part * 1000.0).round() / 1000.0);
+                }
             });
         }
     }

@@ -19,6 +19,7 @@
 
 mod comparable;
 mod compare;
+pub mod disturbed;
 mod error;
 pub mod export;
 mod files;

@@ -7,7 +7,7 @@ use super::pins::{MOST_PINS, Pins};
 use super::watched::Watched;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::job::TrainingJob;
-use crate::domain::run::RunState;
+use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::Comparison;
 use crate::domain::step::Step;
 use crate::launch::Preset;
@@ -127,9 +127,17 @@ impl Shared {
         self.watched_state(run.id).unwrap_or(run.status.state)
     }
 
-    /// What the run itself has told, if it is the one on the screen.
+    /// What the run itself has told, if it is the one on the screen, and if it can be read.
     pub fn watched_state(&self, run: RunId) -> Option<RunState> {
-        self.watched.as_ref().filter(|watched| watched.id == run).and_then(Watched::state)
+        self.status(run).filter(|_| self.watched.as_ref().is_some_and(|watched| watched.id == run)).map(|status| status.state)
+    }
+
+    /// How a run is going, from the newest source. The row of a run that cannot be read says why, whatever else is in its folder.
+    pub fn status(&self, run: RunId) -> Option<&RunStatus> {
+        let row = self.summary(run);
+        let damaged = row.filter(|row| row.record.is_none());
+        let told = self.watched.as_ref().filter(|watched| watched.id == run).and_then(|watched| watched.status.as_ref());
+        damaged.map(|row| &row.status).or(told).or(row.map(|row| &row.status))
     }
 
     /// A run that is going and can be stopped from here: the watched one if it is, else the newest.
