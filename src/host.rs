@@ -1,13 +1,13 @@
-//! This host: its clock, its name, its processor, and where the lab keeps what is the user's.
-//!
-//! Never writes, never waits.
+//! This host: its clock, its name, its processor, where the lab keeps what is the user's, and how it writes files.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etcetera::{BaseStrategy, HomeDirError};
 
+pub mod access;
 pub mod cpu;
+pub mod files;
 pub mod process;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Outcome, Prediction, Share, Verdict};
 use crate::domain::step::{Step, StepSet};
 use crate::domain::units;
-use crate::host;
+use crate::host::{self, access};
 use crate::runs::{self, RunId, StoreError};
 
 /// Raised when an older lab would misread the file.
@@ -228,7 +228,7 @@ impl ProgressFile {
     /// As [`ProgressFile::read`], and a file that cannot be written.
     pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
         let home = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
+        access::make_folder(home).map_err(StoreError::io("cannot make the folder", home))?;
         let _lock = runs::lock(home)?;
         let mut reading = self.read()?;
         let changed = change(&mut reading.progress);

@@ -13,6 +13,7 @@ use super::Lesson;
 use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
+use crate::host::access;
 use crate::runs::{self, RunId, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,7 +158,7 @@ impl SeriesFile {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, series: &Series) -> Result<(), StoreError> {
-        fs::create_dir_all(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
+        access::make_folder(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
         let _lock = runs::lock(&self.home)?;
         runs::write_json(&self.path, series)
     }

@@ -153,6 +153,7 @@ pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<
             training.epochs = epochs_total;
         }
     })?;
+    folder.reserve_status()?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
     spawn_supervisor(&folder)
@@ -186,7 +187,7 @@ fn beginning() -> RunStatus {
 fn spawn_supervisor(folder: &RunFolder) -> Result<(), LaunchError> {
     // Not by its path: a new build may have taken its place while the screen was open.
     let path = PathBuf::from("/proc/self/exe");
-    let failed = |source| LaunchError::Supervisor { path: path.clone(), source };
+    let failed = |cause| LaunchError::Supervisor { path: path.clone(), cause };
     let log = OpenOptions::new().create(true).append(true).open(folder.launcher_log()).map_err(failed)?;
     let mut child = Command::new(&path)
         .arg0("hvd-lab")

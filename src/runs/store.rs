@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
 use crate::domain::run::{RunState, RunStatus};
-use crate::host;
+use crate::host::{self, access};
 
 /// The runs under one home folder.
 #[derive(Clone, Debug)]
@@ -22,11 +22,14 @@ impl RunStore {
     /// Open the store under `home`, making the folders that are missing.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where the folder cannot be made or written to.
+    /// [`StoreError::Io`] where the folder cannot be made or written to, [`StoreError::NotText`] where ranks could not be told of it.
     pub fn open(home: &Path) -> Result<RunStore, StoreError> {
         let root = home.join("runs");
-        fs::create_dir_all(&root).map_err(StoreError::io("cannot make the folder", &root))?;
+        access::make_folder(&root).map_err(StoreError::io("cannot make the folder", &root))?;
         let root = root.canonicalize().map_err(StoreError::io("cannot open the folder", &root))?;
+        if root.to_str().is_none() {
+            return Err(StoreError::NotText { path: home.to_owned() });
+        }
         Ok(RunStore { root, host: host::name() })
     }
 
@@ -84,7 +87,7 @@ impl RunStore {
         let mut number = self.next_id().0;
         let folder = loop {
             let folder = self.folder(RunId(number));
-            match fs::create_dir(folder.path()) {
+            match access::new_folder(folder.path()) {
                 Ok(()) => break folder,
                 // Another lab was faster with this number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
@@ -92,8 +95,9 @@ impl RunStore {
             }
         };
         record.id = RunId(number);
-        let made = fs::create_dir(folder.log_dir())
+        let made = access::new_folder(&folder.log_dir())
             .map_err(StoreError::io("cannot make the folder", &folder.log_dir()))
+            .and_then(|()| folder.reserve_status())
             .and_then(|()| folder.write_record(&record))
             .and_then(|()| folder.write_status(status));
         if made.is_err() {

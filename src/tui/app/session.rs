@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::job::TrainingJob;
+use crate::host::files;
 use crate::runs::RunId;
 use crate::tui::app::features::State;
 use crate::tui::app::layout::Shares;
@@ -44,13 +45,9 @@ impl Session {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Replaces the file as a whole: one that is cut short would be forgotten.
     pub fn write(&self, path: &Path) {
-        let Ok(text) = serde_json::to_string_pretty(self) else { return };
-        let new = path.with_extension(format!("{}.new", std::process::id()));
-        if fs::write(&new, text).and_then(|()| fs::rename(&new, path)).is_err() {
-            let _ = fs::remove_file(&new);
-        }
+        // What it remembers is not worth a word where the disk is full.
+        let _ = serde_json::to_vec_pretty(self).map(|text| files::write(path, &text));
     }
 
     pub fn of(state: &State) -> Session {
