@@ -119,7 +119,7 @@ const MAX_TRAINER_LINES: usize = 250;
 
 type Rule = fn(&Source) -> Vec<String>;
 
-const RULES: [(&str, Rule); 11] = [
+const RULES: [(&str, Rule); 12] = [
     ("floors", floors),
     ("owners", owners),
     ("never", never),
@@ -130,6 +130,7 @@ const RULES: [(&str, Rule); 11] = [
     ("unsafe", unsafe_code),
     ("form", form),
     ("unfinished", unfinished),
+    ("said once", said_once),
     ("the ten steps", ten_steps),
 ];
 
@@ -251,6 +252,13 @@ fn unfinished(source: &Source) -> Vec<String> {
     marks.iter().filter(|mark| source.text.contains(**mark)).map(|mark| format!("says {mark}")).collect()
 }
 
+/// Whoever prints an error adds its sources: one that stands in the text as well would be said twice.
+fn said_once(source: &Source) -> Vec<String> {
+    let twice = |line: &str| line.trim_start().starts_with("#[error(") && line.contains("{source}");
+    let lines = source.text.lines().enumerate().filter(|(_, line)| twice(line));
+    lines.map(|(at, _)| format!("line {} says its source in the text: call the field `cause`", at + 1)).collect()
+}
+
 /// The trainer is read in one sitting, and each step is found by its marker.
 fn ten_steps(source: &Source) -> Vec<String> {
     if source.path != "src/bin/hvd-train.rs" {
@@ -320,7 +328,7 @@ fn the_lab_is_built_without_libtorch_and_mpi() {
 #[test]
 fn every_rule_catches_what_it_forbids() {
     let good = "//! A file.\n";
-    let cases: [(&str, &str, &str); 40] = [
+    let cases: [(&str, &str, &str); 41] = [
         ("src/domain/x.rs", "use crate::comm::Rank;", "[floors]"),
         ("src/domain/x.rs", "fn f() { crate::host::now_s(); }", "names the floor host"),
         ("src/host.rs", "use crate::dataset::idx;", "names the floor dataset"),
@@ -359,6 +367,7 @@ fn every_rule_catches_what_it_forbids() {
         ("src/runs/x.rs", "fn f() { unsafe { g() } }", "[unsafe]"),
         ("src/trainer/device.rs", "fn f() { unsafe { g() } }", "line 2 is unsafe without"),
         ("src/runs/x.rs", concat!("// FIX", "ME later"), "[unfinished]"),
+        ("src/runs/x.rs", "#[error(\"cannot read: {source}\")]", "says its source in the text"),
         ("src/bin/hvd-train.rs", "// Step 1/10: init", "no marker `// Step 2/10:`"),
         ("tests/x.rs", &"\n".repeat(400), "has 401 lines"),
     ];

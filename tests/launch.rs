@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/files.rs"]
+mod files;
 #[path = "launch/input.rs"]
 mod input;
 #[path = "launch/kept.rs"]

@@ -5,8 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
-
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
@@ -40,6 +38,9 @@ pub struct Args {
     /// Write it there [default: standard output].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file if it is there.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Whose report it is [default: the name given to `hvd-lab progress --share`].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -88,7 +89,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     match &args.out {
         Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            super::output::save(path, text.as_bytes(), args.force)?;
             eprintln!("hvd-lab: {} says: {}", path.display(), report.summary());
         }
         None => _ = super::output::print(&text)?,
