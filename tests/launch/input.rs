@@ -61,6 +61,16 @@ fn a_missing_trainer_says_how_to_get_one() {
 }
 
 #[test]
+fn a_missing_cargo_says_how_to_get_one() {
+    let lab = Lab::with_fake_mpirun("4").env("CARGO", "/nowhere/cargo");
+    assert_eq!(lab.run(&["exercise", "start"]).status.code(), Some(0));
+    let output = lab.run(&["exercise", "build"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("/nowhere/cargo") && said.contains("rustup.rs"), "{said}");
+}
+
+#[test]
 fn damaged_images_are_refused_before_anything_starts() {
     let lab = Lab::with_fake_mpirun("4");
     let folder = tempfile::tempdir().unwrap();
