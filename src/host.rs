@@ -9,6 +9,8 @@ pub mod access;
 pub mod cpu;
 pub mod files;
 pub mod process;
+pub mod read;
+pub mod signals;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.
 pub fn now_s() -> f64 {

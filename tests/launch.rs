@@ -6,6 +6,8 @@
 
 #[path = "launch/files.rs"]
 mod files;
+#[path = "launch/hostile.rs"]
+mod hostile;
 #[path = "launch/input.rs"]
 mod input;
 #[path = "launch/kept.rs"]
@@ -14,6 +16,8 @@ mod kept;
 mod lab;
 #[path = "launch/launchers.rs"]
 mod launchers;
+#[path = "launch/mutations.rs"]
+mod mutations;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]

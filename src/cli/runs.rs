@@ -127,6 +127,9 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
         for run in runs.iter().filter(|run| run.record.is_none()) {
             super::output::print(&format!("run {}: {}\n", run.id, run.status.message))?;
         }
+        for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {
+            super::output::print(&format!("run {run}: {damaged}\n"))?;
+        }
     }
     Ok(())
 }

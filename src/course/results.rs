@@ -2,17 +2,20 @@
 //!
 //! Never waits for a run: what is not there yet is left open.
 
-use std::fs;
+use std::io::BufReader;
 
 use serde::Serialize;
 
 use super::{Contrast, Evidence, Outcome, Purpose, Series, Verdict, check, check_all, contrast};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
+use crate::host::read::{self, NextLine, next_line};
 use crate::runs::{RunFolder, RunId, RunStore, StoreError};
 
 /// Lines of a log that stand for it.
 const EXCERPT: usize = 8;
+/// Bytes of a line among them.
+const LONGEST_TOLD: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Results {
@@ -91,9 +94,15 @@ fn excerpt(folder: &RunFolder) -> Vec<String> {
         .rank_logs()
         .into_iter()
         .map(|process| {
-            let log = fs::read(folder.rank_log(process)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&log);
-            text.lines().filter(tells).map(|line| format!("[{process}] {line}")).collect()
+            let (mut log, mut line, mut told) =
+                (read::open(&folder.rank_log(process)).ok().map(BufReader::new), Vec::new(), Vec::new());
+            while let Some(log) = log.as_mut().filter(|_| told.len() < EXCERPT)
+                && let Ok(NextLine::Whole | NextLine::TooLong) = next_line(log, &mut line, LONGEST_TOLD)
+            {
+                let text = String::from_utf8_lossy(&line);
+                told.extend(Some(text.trim_end_matches('\r')).filter(tells).map(|line| format!("[{process}] {line}")));
+            }
+            told
         })
         .collect();
     let longest = logs.iter().map(Vec::len).max().unwrap_or(0);

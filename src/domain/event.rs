@@ -6,8 +6,11 @@
 //! the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
 //! an older lab can follow a newer trainer.
 
+mod limits;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::bounds::Bounded;
 use super::device::{RankPlace, TelemetrySample};
 use super::phase::PhaseSeconds;
 use super::step::StepSet;
@@ -104,6 +107,7 @@ pub struct TopologyReport {
     pub devices_found: Option<usize>,
     pub threads: usize,
     /// libtorch and MPI library versions.
+    #[serde(deserialize_with = "limits::few_versions")]
     pub versions: Vec<String>,
 }
 
@@ -294,9 +298,21 @@ impl EventLine {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// `None` for anything that is no event this version knows.
+    /// `None` for anything that is no event this version knows, or that no run can have sent.
     pub fn parse_line(line: &str) -> Option<EventLine> {
-        serde_json::from_str(line.trim_end()).ok()
+        EventLine::read(line).ok().flatten()
+    }
+
+    /// As [`EventLine::parse_line`].
+    ///
+    /// # Errors
+    /// Why no run can have sent this event, in one sentence.
+    pub fn read(line: &str) -> Result<Option<EventLine>, String> {
+        let event: Option<EventLine> = serde_json::from_str(line.trim_end()).ok();
+        match event.as_ref().and_then(EventLine::out_of_bounds) {
+            Some(problem) => Err(problem),
+            None => Ok(event),
+        }
     }
 }
 

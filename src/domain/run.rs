@@ -4,6 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{Bounded, count, first, moment, process};
+
+/// Last lines that a status may have: the supervisor writes far fewer.
+const MAX_LINES: usize = 10_000;
+
 /// How a run is going; the supervisor rewrites it at every change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStatus {
@@ -43,6 +48,17 @@ impl RunStatus {
             failed_process: None,
             last_lines: Vec::new(),
         }
+    }
+}
+
+impl Bounded for RunStatus {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            moment("start", self.started_s),
+            self.ended_s.and_then(|ended_s| moment("end", ended_s)),
+            self.failed_process.and_then(|failed| process("failed process", failed)),
+            count("number of last lines", self.last_lines.len(), MAX_LINES),
+        ])
     }
 }
 

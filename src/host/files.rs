@@ -10,12 +10,17 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::access;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::{access, read};
 
 const PREFIX: &str = ".hvd-lab-";
 const SUFFIX: &str = ".tmp";
-/// A temporary file of this age was left by a process that was killed.
-const LEFT_OVER: Duration = Duration::from_secs(600);
+/// Whoever writes a temporary file locks it at once: one of this age without a lock was left by a process that was killed.
+const LEFT_OVER: Duration = Duration::from_secs(1);
+/// The same where there are no locks.
+const SURELY_LEFT_OVER: Duration = Duration::from_secs(600);
 /// What [`reserve`] keeps: more than a status of a run takes.
 const RESERVED_BYTES: usize = 16 << 10;
 
@@ -131,8 +136,10 @@ fn put(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> io
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary.0)?;
     // The umask may have taken some away. Some file systems have no permissions, and then there is nothing to change.
     let _ = file.set_permissions(Permissions::from_mode(mode));
+    let being_written = file.try_clone().ok().and_then(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).ok());
     fill(&mut file)?;
     file.sync_all()?;
+    drop(being_written);
     match replace {
         true => fs::rename(&temporary.0, path)?,
         false => name(&temporary.0, path)?,
@@ -167,11 +174,21 @@ fn sweep(folder: &Path) {
     let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)) {
-        let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
-        if age.is_ok_and(|age| age > LEFT_OVER) {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+        if age > LEFT_OVER && is_left_over(&entry.path(), age) {
             // Somebody else may have been faster, or it is somebody else's.
             let _ = fs::remove_file(entry.path());
         }
+    }
+}
+
+fn is_left_over(path: &Path, age: Duration) -> bool {
+    let Ok(file) = read::open(path) else { return false };
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(_) => true,
+        Err((_, Errno::EWOULDBLOCK)) => false,
+        Err(_) => age > SURELY_LEFT_OVER,
     }
 }
 
@@ -227,11 +244,15 @@ mod tests {
     #[test]
     fn what_killed_processes_left_is_swept_and_what_others_write_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let [old, young] = [".hvd-lab-7-1-0.tmp", ".hvd-lab-7-2-0.tmp"].map(|name| folder.path().join(name));
-        let made = [&old, &young].map(|path| File::create(path).unwrap());
-        made[0].set_modified(SystemTime::now() - 2 * LEFT_OVER).unwrap();
+        let [old, slow, young] = ["1", "2", "3"].map(|name| {
+            let file = File::create(folder.path().join(format!(".hvd-lab-7-{name}-0.tmp"))).unwrap();
+            file.set_modified(SystemTime::now() - if name == "3" { Duration::ZERO } else { 2 * LEFT_OVER }).unwrap();
+            file
+        });
+        let _being_written = Flock::lock(slow, FlockArg::LockExclusive).unwrap();
         write(&folder.path().join("status.json"), b"x").unwrap();
-        assert_eq!(names(folder.path()), [".hvd-lab-7-2-0.tmp", "status.json"]);
+        assert_eq!(names(folder.path()), [".hvd-lab-7-2-0.tmp", ".hvd-lab-7-3-0.tmp", "status.json"]);
+        drop((old, young));
     }
 
     #[test]

@@ -23,6 +23,7 @@ use super::job::{self, Job};
 use super::prepare::{self, Images};
 use super::verdict::Verdict;
 use super::{CommandLine, Flavour, Setup, command_line};
+use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
 use crate::host;
@@ -192,7 +193,10 @@ impl Supervisor {
         let new = |known: &[String]| versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
         if !new(&self.record.versions).is_empty() {
             // Good to know, but no reason for a run to fail.
-            let _ = self.folder.change_record(|record| record.versions.extend(new(&record.versions)));
+            let _ = self.folder.change_record(|record| {
+                let room = MAX_VERSIONS.saturating_sub(record.versions.len());
+                record.versions.extend(new(&record.versions).into_iter().take(room));
+            });
         }
     }
 }

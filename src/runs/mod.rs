@@ -26,6 +26,7 @@ mod follower;
 mod logs;
 mod orphans;
 pub mod process;
+mod read;
 mod record;
 pub mod recording;
 mod references;
@@ -45,6 +46,7 @@ pub use follower::{Follower, RunUpdate};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
+pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord};
 pub use references::{Published, Source, references};
 pub use select::{FIELDS, Filter, SortKey, select};

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::read::read_json;
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
@@ -184,11 +185,13 @@ impl RunStore {
             Ok(record) => record,
             Err(error) => return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default() },
         };
-        let status = match folder.read_status() {
-            Ok(status) => orphans::reconcile(&folder, status, self.is_here(&record)),
-            Err(error) => damaged(&error),
+        let (status, unread) = match folder.read_status() {
+            Ok(status) => (orphans::reconcile(&folder, status, self.is_here(&record)), None),
+            Err(error) => (damaged(&error), Some(error.to_string())),
         };
-        let tally = summary::tally(&folder, &record);
+        // Behind the status: all events of a run that is over are there by then.
+        let mut tally = summary::tally(&folder, &record);
+        tally.damaged = unread.or(tally.damaged);
         let row = RunSummary { id, record: Some(record), status, tally };
         if row.status.state.is_over() {
             // Only a cache: where it cannot be written the next look costs more.
@@ -213,7 +216,7 @@ fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     if made <= modified(folder.status_file())? || made <= modified(folder.record_file())? {
         return None;
     }
-    let row: RunSummary = serde_json::from_slice(&fs::read(folder.summary_file()).ok()?).ok()?;
+    let row: RunSummary = read_json(&folder.summary_file()).ok()?;
     (row.id == id && row.status.state.is_over()).then_some(row)
 }
 

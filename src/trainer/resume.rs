@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 
 use tch::Tensor;
 
-use super::checkpoint::{self, Checkpoint};
+use super::checkpoint::{self, Checkpoint, Reason};
 use super::config::Config;
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
 use crate::comm::{CommError, Communicator};
+use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 use crate::domain::topology::{ROOT_RANK, Topology};
 
@@ -90,8 +91,9 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
     for (name, state) in optimizer.state() {
         set(state, &loaded.tensors[&format!("optimizer.{name}")].1);
     }
-    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, shape[0])).unwrap_or_default();
-    let epochs_at_target = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
+    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
+    let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
+    let epochs_at_target = at_target.min(loaded.epoch);
     ResumeState { epoch: loaded.epoch, epochs_at_target, statistics }
 }
 
@@ -151,7 +153,15 @@ pub fn inspect_shared_file(config: &Config, comm: &dyn Communicator, epoch: usiz
 }
 
 /// Why training cannot go on from a whole checkpoint, if so.
-fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), String> {
+fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), Reason> {
+    shapes_fit(loaded, model, optimizer).map_err(Reason::Mismatch)?;
+    match loaded.tensors.iter().find(|(_, (_, values))| !values.iter().all(|value| value.is_finite())) {
+        Some((name, _)) => Err(Reason::NoNumbers(name.clone())),
+        None => Ok(()),
+    }
+}
+
+fn shapes_fit(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), String> {
     let names = [("model", &loaded.model, model.name()), ("optimizer", &loaded.optimizer, optimizer.name().to_owned())];
     for (what, theirs, ours) in names {
         if *theirs != ours {
@@ -170,7 +180,19 @@ fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -
             None => return Err(format!("it has no `{name}`")),
         }
     }
-    Ok(())
+    // One row a rank, of however many; older files may have none.
+    let columns = model.buffers().len();
+    match loaded.tensors.get(STATISTICS) {
+        Some((shape, _)) if !matches!(shape[..], [ranks, found] if ranks <= MAX_RANKS && found == columns) => {
+            Err(format!("`{STATISTICS}` has the shape {shape:?}, not [ranks, {columns}]"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first number of a shape.
+fn rows(shape: &[usize]) -> usize {
+    shape.first().copied().unwrap_or(0)
 }
 
 /// Shape and numbers of all tensors by full name, row-major whatever their order in memory.
@@ -192,4 +214,65 @@ fn bytes(values: &[f32]) -> Vec<u8> {
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Device;
+
+    use super::*;
+    use crate::domain::model::ModelSpec;
+    use crate::trainer::model;
+    use crate::trainer::optimizer::{self, OptimizerKind};
+    use crate::trainer::random::{Purpose, stream};
+
+    #[test]
+    fn a_checkpoint_that_lies_about_its_tensors_is_refused_by_the_name_of_the_tensor() {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = ["hvd-train", "--model", "wrn-10-1", "--use-checkpointing", "--log-dir", folder.path().to_str().unwrap()];
+        let config = Config::from_args(flags).unwrap();
+        let mut model = model::build(ModelSpec::wrn(10, 1), &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu);
+        let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), 0.9, 0.0);
+        let (so_far, report) = (|epoch| ResumeState { epoch, ..ResumeState::default() }, Reporter::new(0, false));
+        for epoch in [1, 2] {
+            let statistics = vec![model.buffers().to_vec(); 2];
+            save(&config, ResumeState { statistics, ..so_far(epoch) }, &*model, &mut *optimizer).unwrap();
+        }
+        let (whole, _) = checkpoint::load(&checkpoint::path(folder.path(), 2)).unwrap();
+        let columns = model.buffers().len();
+        type Damage = fn(&mut Checkpoint);
+        let cases: [(Damage, &str); 9] = [
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![], vec![1.0]))), "`statistics.all_ranks` has the shape []"),
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![3], vec![1.0; 3]))), "has the shape [3], not [ranks, "),
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![1 << 40, 0], vec![]))), "has the shape [1099511627776, 0]"),
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![1, 1, 1], vec![1.0]))), "has the shape [1, 1, 1]"),
+            (|file| drop(file.tensors.remove("model.stem.conv.kernel").unwrap()), "it has no `model.stem.conv.kernel`"),
+            (
+                |file| file.tensors.get_mut("model.stem.conv.kernel").unwrap().0.reverse(),
+                "`model.stem.conv.kernel` has the shape ",
+            ),
+            (
+                |file| file.tensors.get_mut("model.stem.conv.kernel").unwrap().1[3] = f32::NAN,
+                "`model.stem.conv.kernel` holds NaN",
+            ),
+            (
+                |file| file.tensors.get_mut(STATISTICS).unwrap().1[0] = f32::INFINITY,
+                "`statistics.all_ranks` holds NaN or infinity",
+            ),
+            (|file| file.model = "wrn-16-10".into(), "it is of the model wrn-16-10"),
+        ];
+        for (damage, expected) in cases {
+            let mut file = whole.clone();
+            damage(&mut file);
+            checkpoint::save(folder.path(), &file).unwrap();
+            let (_, refused) = checkpoint::latest(folder.path(), 9, |loaded| fits(loaded, &*model, &mut *optimizer));
+            let said = refused[0].to_string();
+            assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
+            let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
+            assert_eq!((state.epoch, state.statistics.len()), (1, 2), "the one before is taken");
+        }
+        checkpoint::save(folder.path(), &whole).unwrap();
+        let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
+        assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));
+    }
 }

@@ -13,6 +13,7 @@ mod process;
 
 use std::collections::BTreeMap;
 
+use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
 use super::event::{EpochReport, Event, EventLine};
 use process::Spent;
 pub use process::{Continuation, Keep, Process, Test, TrainingStep};
@@ -61,7 +62,7 @@ impl Attempt {
 
     fn take(&mut self, line: &EventLine, keep: Keep) {
         match &line.event {
-            Event::Fatal { during, cause } => {
+            Event::Fatal { during, cause } if self.fatal.len() < MAX_RANKS => {
                 self.fatal.push(Fatal { process: line.process, during: during.clone(), cause: cause.clone() });
             }
             Event::Warning { message } if self.warnings.len() < WARNINGS && !self.warnings.contains(message) => {
@@ -80,7 +81,8 @@ impl History {
 
     /// The next event, in order of arrival.
     pub fn take(&mut self, line: &EventLine) {
-        if self.attempts.last().is_none_or(|attempt| attempt.is_over_with(line)) {
+        let is_new = self.attempts.last().is_none_or(|attempt| attempt.is_over_with(line));
+        if is_new && self.attempts.len() < MAX_ATTEMPTS {
             self.attempts.push(Attempt::default());
         }
         if let Some(attempt) = self.attempts.last_mut() {

@@ -101,14 +101,14 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
 
 /// The model of a CPU tells more of a machine than its cores do; the model of a GPU is what one wants to know.
 fn without_model(line: &str) -> String {
-    match serde_json::from_str::<TelemetrySample>(line) {
-        Ok(mut sample) => {
+    match TelemetrySample::parse_line(line) {
+        Some(mut sample) => {
             for device in sample.devices.iter_mut().filter(|device| device.kind == DeviceKind::Cpu) {
                 device.name = "CPU".to_owned();
             }
             serde_json::to_string(&sample).map(|line| line + "\n").unwrap_or_default()
         }
-        Err(_) => String::new(),
+        None => String::new(),
     }
 }
 

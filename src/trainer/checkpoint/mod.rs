@@ -32,7 +32,7 @@ use crate::domain::event::{CheckpointAction, CheckpointReport};
 pub fn latest(
     folder: &Path,
     up_to_epoch: usize,
-    mut fits: impl FnMut(&Checkpoint) -> Result<(), String>,
+    mut fits: impl FnMut(&Checkpoint) -> Result<(), Reason>,
 ) -> (Option<(Checkpoint, Written)>, Vec<Refused>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -48,7 +48,7 @@ pub fn latest(
     for epoch in epochs.into_iter().rev() {
         let path = path(folder, epoch);
         let attempt = load(&path).and_then(|found| match found.0.epoch == epoch {
-            true => fits(&found.0).map(|()| found).map_err(Reason::Mismatch),
+            true => fits(&found.0).map(|()| found),
             false => Err(Reason::Mismatch(format!("it holds epoch {}, not {epoch}", found.0.epoch))),
         });
         match attempt {

@@ -3,17 +3,19 @@
 //! Never in the way: a file that cannot be read or written is as good as none.
 
 use crate::tui::config::{self, Config};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::job::TrainingJob;
-use crate::host::files;
+use crate::host::{files, read};
 use crate::runs::RunId;
 use crate::tui::app::features::State;
 use crate::tui::app::layout::Shares;
 use crate::tui::widgets::looks::Look;
+
+/// A larger file is none that a screen left.
+const MOST_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -41,7 +43,7 @@ pub fn path(home: &Path) -> PathBuf {
 
 impl Session {
     pub fn read(path: &Path) -> Session {
-        let text = fs::read_to_string(path).unwrap_or_default();
+        let text = read::small_text(path, MOST_BYTES).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
@@ -110,6 +112,8 @@ pub fn settle(state: &mut State, session: Option<&Path>, tour: bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::tui::app::layout::Split;
     use crate::tui::chart::state as chart_view;

@@ -23,6 +23,7 @@ use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::Sender;
 
+use crate::runs::recording;
 use crate::tui::config::Config;
 use crate::tui::io::editor;
 use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
@@ -208,6 +209,7 @@ fn restore_on_panic() {
         leave();
         previous(info);
         if std::thread::current().id() != drawing {
+            recording::remove_unpacked();
             std::process::exit(101);
         }
     }));

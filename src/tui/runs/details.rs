@@ -123,6 +123,9 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         settings(&mut page, record);
     }
     results(&mut page, shared, run);
+    if let Some(damaged) = &run.damaged {
+        page.text(&format!("! {damaged}"), theme.warn());
+    }
     if let Some(watched) = watched {
         for warning in watched.warnings() {
             page.text(&format!("! {warning}"), theme.warn());
