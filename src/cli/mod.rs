@@ -2,6 +2,7 @@
 //!
 //! Never draws a screen. Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line says what and what to do).
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -46,7 +47,7 @@ mod table;
 mod turns;
 
 pub use arguments::arguments;
-pub use output::{Usage, screen};
+pub use output::{Usage, say, screen};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -150,20 +151,25 @@ pub fn settle() -> Result<(), String> {
 
 /// Bad input, in one sentence.
 pub fn refuse_start(problem: &str) -> ExitCode {
-    eprintln!("hvd-lab: {problem}");
+    say(problem);
     ExitCode::from(2)
 }
 
 /// Help and version as asked for; anything else that cannot be parsed as one line.
 pub fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // A reader that has gone needs no help any more.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return match error.print() {
+            // A reader that has gone needs no help any more.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                say(&format!("standard output cannot be written: {error}"));
+                ExitCode::FAILURE
+            }
+            _ => ExitCode::SUCCESS,
+        };
     }
     let text = error.to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        eprintln!("hvd-lab: {}", verbs_wanted(&text));
+        say(&verbs_wanted(&text));
         return ExitCode::from(2);
     }
     let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::lessons;
-use super::output::Usage;
+use super::output::{Usage, say};
 use super::table::render;
 use crate::course::{self, Progress, ProgressFile, Share};
 use crate::domain::step::Step;
@@ -58,10 +58,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => file.read()?,
         Some(what) => reset(&file, what)?,
     };
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     match &args.export {
         Some(path) => export(&reading.progress, path, args.force)?,
-        None if args.json => _ = super::output::print(&reading.progress.to_json())?,
+        None if args.json => _ = super::output::print_json_text(&reading.progress.to_json())?,
         None => {
             super::output::print(&render(&["step", "", "title", "done", "run", "evidence"], &rows(&reading.progress)))?;
             super::output::print(&format!("{} of {} steps are done\n", reading.progress.done.len(), Step::ALL.len()))?;

@@ -5,10 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use super::output::{print, print_json_text, say};
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
-use crate::launch::{Launcher, Machine};
+use crate::launch::{LaunchError, Launcher, Machine};
 use crate::runs::{RunStore, RunSummary};
 use crate::telemetry::NvmlProbe;
 
@@ -70,7 +71,7 @@ impl Format {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
     let reading = ProgressFile::of(&home).read()?;
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     let runs = RunStore::open(&home)?.list();
     let report = Report::new(Sources {
         learner: args.name.clone().or_else(|| Share::of(&home).map(|share| share.learner)),
@@ -90,9 +91,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match &args.out {
         Some(path) => {
             super::output::save(path, text.as_bytes(), args.force)?;
-            eprintln!("hvd-lab: {} says: {}", path.display(), report.summary());
+            say(&format!("{} says: {}", path.display(), report.summary()));
         }
-        None => _ = super::output::print(&text)?,
+        None if format == Format::Json => _ = print_json_text(&text)?,
+        None => _ = print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -108,7 +110,14 @@ fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
         Err(reason) => (Vec::new(), Some(format!("none: {reason}")), None),
     };
     let mut versions = vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION"))];
-    let launcher = Launcher::detect().ok().map(|launcher| launcher.version);
+    let launcher = match Launcher::detect() {
+        Ok(launcher) => Some(launcher.version),
+        Err(LaunchError::NoLauncher) => None,
+        Err(error) => {
+            say(&format!("the report does not say which launcher this machine has: {error}"));
+            None
+        }
+    };
     let of_runs = runs.iter().rev().filter_map(|run| run.record.as_ref()).flat_map(|record| record.versions.clone());
     for version in launcher.into_iter().chain(driver).chain(of_runs) {
         // What follows a comma is who built it, where and when.

@@ -134,7 +134,7 @@ fn what_is_shared_or_handed_in_can_be_read_as_the_user_is_used_to() {
 
 #[test]
 fn no_verb_writes_over_a_file_unless_told_so() {
-    let lab = Lab::with_fake_mpirun("5");
+    let lab = Lab::with_fake_mpirun("4");
     super::stored::copy(&super::stored::data().join("runs"), &lab.home().join("runs"));
     let place = tempfile::tempdir().unwrap();
     let verbs: [&[&str]; 4] = [&["compare", "--out"], &["report", "--out"], &["record", "1", "--out"], &["progress", "--export"]];

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::runs::{Published, Row, RunRecord, RunSummary, Source};
 
 const HEADING: [&str; 28] = [
@@ -49,7 +49,7 @@ pub fn write(report: &Report) -> String {
     let lines = std::iter::once(HEADING.map(String::from)).chain(measured).chain(published);
     for line in lines {
         // Into memory, and every line has as many cells as the heading: it cannot fail.
-        let _ = table.write_record(line.iter().map(|cell| as_text(cell).into_owned()).collect::<Vec<_>>());
+        let _ = table.write_record(line.iter().map(|cell| as_text(&safe::line(cell)).into_owned()));
     }
     table.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
