@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/busy.rs"]
+mod busy;
 #[path = "launch/hostile.rs"]
 mod hostile;
 #[path = "launch/input.rs"]
@@ -16,6 +18,8 @@ mod lab;
 mod launchers;
 #[path = "launch/mutations.rs"]
 mod mutations;
+#[path = "launch/owned.rs"]
+mod owned;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Outcome, Prediction, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
-use crate::domain::units;
+use crate::domain::{markup, units};
 use crate::host;
 use crate::runs::{self, RunId, StoreError};
 
@@ -153,7 +153,7 @@ impl Progress {
         text.push_str("| step | done | run | evidence | predictions |\n|---|---|---|---|---|\n");
         for step in Step::ALL {
             let (date, run, evidence) = match self.done.get(&step.number()) {
-                Some(done) => (units::date(done.time_s), done.run.to_string(), done.evidence.replace('|', "\\|")),
+                Some(done) => (units::date(done.time_s), done.run.to_string(), markup::markdown(&done.evidence)),
                 None => (String::new(), String::new(), String::new()),
             };
             let predictions = self.predictions.get(&step.number()).map(|tries| tries_in_words(tries)).unwrap_or_default();

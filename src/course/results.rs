@@ -10,7 +10,7 @@ use super::{Contrast, Evidence, Outcome, Purpose, Series, Verdict, check, check_
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::host::read::{self, NextLine, next_line};
-use crate::runs::{RunFolder, RunId, RunStore, StoreError};
+use crate::runs::{RunFolder, RunId, RunStore, StoreError, disturbed};
 
 /// Lines of a log that stand for it.
 const EXCERPT: usize = 8;
@@ -81,10 +81,14 @@ pub fn side_by_side(store: &RunStore, step: Step, runs: [RunId; 2]) -> Result<Si
         let folder = store.folder(run);
         let evidence = Evidence::of(&folder, &record)?;
         let steps = evidence.spec.workload.steps;
-        Ok((evidence, steps, excerpt(&folder)))
+        Ok((evidence, steps, excerpt(&folder), record.disturbed()))
     });
-    let ((before, without, few), (after, with, many)) = (before?, after?);
-    Ok(SideBySide { step, runs, steps: [without, with], contrast: contrast(step, &before, &after), excerpts: [few, many] })
+    let ((before, without, few, first), (after, with, many, second)) = (before?, after?);
+    let mut contrast = contrast(step, &before, &after);
+    for (run, part) in runs.into_iter().zip([first, second]) {
+        contrast.explained.extend(part.map(|part| format!("Of run {run}: {}.", disturbed::note(part))));
+    }
+    Ok(SideBySide { step, runs, steps: [without, with], contrast, excerpts: [few, many] })
 }
 
 /// The first lines that tell epochs and results, of all processes in turn.

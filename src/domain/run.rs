@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{Bounded, count, first, moment, process};
+use super::place::Place;
 
 /// Last lines that a status may have: the supervisor writes far fewer.
 const MAX_LINES: usize = 10_000;
@@ -20,6 +21,9 @@ pub struct RunStatus {
     pub supervisor_pid: u32,
     #[serde(default)]
     pub supervisor_start_ticks: u64,
+    /// Where that process runs; `None` where an older version of the lab wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor_place: Option<Place>,
     /// Unix time in seconds.
     pub started_s: f64,
     #[serde(default)]
@@ -42,6 +46,7 @@ impl RunStatus {
             message: message.into(),
             supervisor_pid: 0,
             supervisor_start_ticks: 0,
+            supervisor_place: None,
             started_s,
             ended_s: None,
             exit_code: None,

@@ -73,6 +73,10 @@ pub struct Attempt {
     /// Epochs in total that it was asked for.
     #[serde(default)]
     pub epochs: usize,
+    /// The part of the cores of its host, 0 to 1, that other programs used during the training: on a busy machine all takes
+    /// longer. `None` where nobody measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu: Option<f64>,
     /// What another version of the lab wrote beside these, kept as it came.
     #[serde(flatten)]
     pub newer: Map<String, Value>,

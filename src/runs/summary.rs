@@ -27,6 +27,9 @@ pub struct RunSummary {
     pub status: RunStatus,
     #[serde(flatten)]
     pub tally: Tally,
+    /// Where it goes on out of reach, so that it can be followed but neither stopped nor continued here: `on host node3`.
+    #[serde(skip)]
+    pub elsewhere: Option<String>,
 }
 
 /// What the events of a run add up to. Metrics are process 0's; times in seconds, over all attempts.

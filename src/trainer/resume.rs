@@ -15,15 +15,17 @@ use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
-use crate::comm::{CommError, Communicator};
+use crate::comm::{CommError, Communicator, launched_index};
 use crate::domain::bounds::MAX_RANKS;
-use crate::domain::event::{CheckpointAction, CheckpointReport};
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch};
 use crate::domain::topology::{ROOT_RANK, Topology};
 
 /// Batch norm statistics of every rank, one row a rank: the one tensor whose shape depends on the number of ranks.
 const STATISTICS: &str = "statistics.all_ranks";
 /// Metadata: epochs in a row, up to this one, that met the target accuracy.
 const EPOCHS_AT_TARGET: &str = "epochs_at_target";
+/// Metadata: what each rank is going to report of this epoch. Ranks that are killed right after the file is written never do.
+const REPORTS: &str = "reports";
 
 /// How far training has come: what a checkpoint held, or is about to hold.
 #[derive(Default)]
@@ -32,8 +34,32 @@ pub struct ResumeState {
     pub epoch: usize,
     /// Epochs in a row that met the target accuracy so far.
     pub epochs_at_target: usize,
-    /// Batch norm statistics of all ranks, one row a rank.
-    pub statistics: Vec<Vec<f32>>,
+    pub statistics: OfRanks,
+}
+
+/// What a checkpoint holds of each rank.
+#[derive(Default)]
+pub struct OfRanks {
+    /// Batch norm statistics, one row a rank.
+    rows: Vec<Vec<f32>>,
+    /// The epoch that has just ended.
+    reports: Vec<ProcessEpoch>,
+}
+
+impl OfRanks {
+    /// With what every rank is going to report of the epoch that has just ended.
+    ///
+    /// # Collective
+    /// Every rank calls it, before the root alone writes.
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`].
+    pub fn with_report(self, comm: &dyn Communicator, report: &EpochReport) -> Result<OfRanks, CommError> {
+        let own = ProcessEpoch { process: launched_index(), report: report.clone() };
+        // A report is numbers and names: writing it cannot fail.
+        let all = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
+        Ok(OfRanks { reports: all.iter().filter_map(|one| serde_json::from_slice(one).ok()).collect(), ..self })
+    }
 }
 
 impl ResumeState {
@@ -48,25 +74,29 @@ impl ResumeState {
     /// # Errors
     /// As for every collective, see [`Communicator`].
     pub fn broadcast(self, comm: &dyn Communicator) -> Result<ResumeState, CommError> {
-        let numbers = [self.epoch, self.epochs_at_target, self.statistics.len()];
+        let numbers = [self.epoch, self.epochs_at_target, self.statistics.rows.len()];
         let mut message: Vec<u8> = numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
         comm.broadcast_bytes(&mut message, ROOT_RANK)?;
         let numbers: Vec<usize> = message
             .chunks_exact(8)
             .map(|bytes| bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
             .collect();
-        let mut rows = bytes(&self.statistics.concat());
+        let mut rows = bytes(&self.statistics.rows.concat());
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
         Ok(match numbers[..] {
-            [epoch, epochs_at_target, ranks] => ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks) },
+            [epoch, epochs_at_target, ranks] => {
+                let rows = split(&floats(&rows), ranks);
+                ResumeState { epoch, epochs_at_target, statistics: OfRanks { rows, ..self.statistics } }
+            }
             _ => self,
         })
     }
 
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.
     pub fn restore_statistics(&self, topology: &Topology, model: &mut dyn Model) {
-        let same_size = self.statistics.len() == topology.size.0;
-        if let Some(row) = self.statistics.get(topology.rank.0).filter(|row| same_size && row.len() == model.buffers().len()) {
+        let rows = &self.statistics.rows;
+        let same_size = rows.len() == topology.size.0;
+        if let Some(row) = rows.get(topology.rank.0).filter(|row| same_size && row.len() == model.buffers().len()) {
             model.buffers_mut().set(row);
         }
     }
@@ -74,12 +104,19 @@ impl ResumeState {
 
 /// Load the newest usable checkpoint of at most `config.epochs` epochs into model and optimizer.
 ///
-/// Refused files are reported by name, and the one before is taken.
+/// Refused files are reported by name, and the one before is taken. What a killed writer left behind is removed.
 pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> ResumeState {
+    checkpoint::sweep(&config.log_dir);
     let (loaded, refused) = checkpoint::latest(&config.log_dir, config.epochs, |loaded| fits(loaded, model, optimizer));
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
     let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
+    // Older trainers wrote none.
+    let reports: Vec<ProcessEpoch> =
+        loaded.metadata.get(REPORTS).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    if !reports.is_empty() {
+        report.event(Event::Restored { epochs: reports });
+    }
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);
     for (group, flat) in [("model", model.params()), ("buffer", model.buffers())] {
@@ -91,10 +128,10 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
     for (name, state) in optimizer.state() {
         set(state, &loaded.tensors[&format!("optimizer.{name}")].1);
     }
-    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
+    let rows = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
     let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
     let epochs_at_target = at_target.min(loaded.epoch);
-    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics }
+    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics: OfRanks { rows, ..OfRanks::default() } }
 }
 
 /// Every rank's batch norm statistics.
@@ -104,8 +141,9 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
 ///
 /// # Errors
 /// As for every collective, see [`Communicator`].
-pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
-    Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
+pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<OfRanks, CommError> {
+    let rows = comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect();
+    Ok(OfRanks { rows, reports: Vec::new() })
 }
 
 /// Write the checkpoint of `so_far.epoch`: the state at the end of that epoch.
@@ -123,8 +161,12 @@ pub fn save(
     tensors.extend(
         optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), (vec![state.numel()], to_vec(state)))),
     );
-    let shape = vec![so_far.statistics.len(), model.buffers().len()];
-    tensors.insert(STATISTICS.to_owned(), (shape, so_far.statistics.concat()));
+    let OfRanks { rows, reports } = so_far.statistics;
+    tensors.insert(STATISTICS.to_owned(), (vec![rows.len(), model.buffers().len()], rows.concat()));
+    let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]);
+    if !reports.is_empty() {
+        metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports).unwrap_or_default());
+    }
     let written = checkpoint::save(
         &config.log_dir,
         &Checkpoint {
@@ -134,7 +176,7 @@ pub fn save(
             model: model.name(),
             optimizer: optimizer.name().to_owned(),
             tensors,
-            metadata: BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]),
+            metadata,
         },
     )?;
     Ok(written.report(CheckpointAction::Written))
@@ -235,7 +277,7 @@ mod tests {
         let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), 0.9, 0.0);
         let (so_far, report) = (|epoch| ResumeState { epoch, ..ResumeState::default() }, Reporter::new(0, false));
         for epoch in [1, 2] {
-            let statistics = vec![model.buffers().to_vec(); 2];
+            let statistics = OfRanks { rows: vec![model.buffers().to_vec(); 2], ..OfRanks::default() };
             save(&config, ResumeState { statistics, ..so_far(epoch) }, &*model, &mut *optimizer).unwrap();
         }
         let (whole, _) = checkpoint::load(&checkpoint::path(folder.path(), 2)).unwrap();
@@ -269,10 +311,10 @@ mod tests {
             let said = refused[0].to_string();
             assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
             let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-            assert_eq!((state.epoch, state.statistics.len()), (1, 2), "the one before is taken");
+            assert_eq!((state.epoch, state.statistics.rows.len()), (1, 2), "the one before is taken");
         }
         checkpoint::save(folder.path(), &whole).unwrap();
         let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-        assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));
+        assert_eq!((state.epoch, state.statistics.rows[1].len()), (2, columns));
     }
 }

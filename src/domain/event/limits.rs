@@ -20,6 +20,13 @@ impl Bounded for EventLine {
             Event::Topology(report) => report.out_of_bounds(),
             Event::Config(report) => report.out_of_bounds(),
             Event::Epoch(report) => report.out_of_bounds(),
+            Event::Restored { epochs } => match epochs.len() {
+                0..=MAX_RANKS => {
+                    epochs.iter().find_map(|of| process("process", of.process).or_else(|| of.report.out_of_bounds()))
+                }
+                many => count("number of epochs", many, MAX_RANKS),
+            },
+            Event::Progress { done, of, .. } => first([count("images", *done, MAX_COUNT), count("images", *of, MAX_COUNT)]),
             Event::Digest { epoch, .. } | Event::EarlyStop { epoch } => count("epoch", *epoch, MAX_EPOCHS),
             Event::Step { epoch, batch, lr, loss } => first([
                 count("epoch", *epoch, MAX_EPOCHS),

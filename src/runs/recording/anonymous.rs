@@ -26,6 +26,7 @@ pub fn hide(parts: &mut [(String, Vec<u8>)]) {
     for (name, bytes) in parts.iter_mut() {
         let text = names.hidden(&String::from_utf8_lossy(bytes));
         *bytes = match name.as_str() {
+            "status.json" => without_place(text).into_bytes(),
             "telemetry.jsonl" => text.lines().map(without_model).collect::<String>().into_bytes(),
             _ => text.into_bytes(),
         };
@@ -34,6 +35,13 @@ pub fn hide(parts: &mut [(String, Vec<u8>)]) {
     if let Some((_, arrivals)) = parts.iter_mut().find(|(name, _)| name == "arrivals.txt") {
         *arrivals = recount(arrivals, &before, &after);
     }
+}
+
+/// What tells one machine from others.
+fn without_place(status: String) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(&status) else { return status };
+    fields.remove("supervisor_place");
+    Value::Object(fields).to_string()
 }
 
 #[derive(Default)]

@@ -196,6 +196,7 @@ impl Player {
             record: Some(self.recording.record.clone()),
             status: self.status_now(),
             tally: self.tally.tally(),
+            elsewhere: None,
         }
     }
 

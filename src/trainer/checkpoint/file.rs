@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::Deserialize;
 
 use super::contents::{Checkpoint, Reason, Written, path};
+use super::temporary::Temporary;
 use crate::domain::units;
 use crate::host::read;
 use crate::trainer::digest::Digester;
@@ -47,26 +47,14 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError
     let path = path(folder, checkpoint.epoch);
     let bytes = checkpoint.tensors.values().map(|(_, values)| values.len() as u64 * 4).sum();
     let fail = |cause| SaveError { path: path.clone(), bytes, cause };
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    // Two hosts that share the folder may have the same pid; not at the same nanosecond as well.
-    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let name = format!(".checkpoint-{}.{}-{nanoseconds}.tmp", checkpoint.epoch, std::process::id());
-    let temporary = Temporary(folder.join(name));
-    let bytes = write(&temporary.0, checkpoint).map_err(fail)?;
-    std::fs::rename(&temporary.0, &path).map_err(fail)?;
+    // Not the folders above it: where they went, the run was removed while it trained, and must not come back.
+    std::fs::create_dir(folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) }).map_err(fail)?;
+    let temporary = Temporary::create(folder, checkpoint.epoch).map_err(fail)?;
+    let bytes = write(temporary.path(), checkpoint).map_err(fail)?;
+    std::fs::rename(temporary.path(), &path).map_err(fail)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
     let digest = checkpoint.parameters_digest();
     Ok(Written { path, epoch: checkpoint.epoch, bytes, digest })
-}
-
-/// Removes the file unless it was renamed.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename there is nothing to remove, and that is no matter.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 fn write(path: &Path, checkpoint: &Checkpoint) -> io::Result<u64> {

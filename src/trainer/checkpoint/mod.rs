@@ -5,10 +5,11 @@
 //! `LOGDIR/checkpoint-{epoch}.safetensors`, readable by every program that reads safetensors. Weights are named
 //! `model.*`, batch norm statistics `buffer.*`, optimizer state `optimizer.*`; the rest is in the file's metadata, with
 //! a SHA-256 over everything. A file is complete or not there ([`save`]); a file that is not what it should be is
-//! refused with its reason, and the one before it is taken ([`latest`]).
+//! refused with its reason, and the one before it is taken ([`latest`]). What a killed writer left goes with [`sweep`].
 
 mod contents;
 mod file;
+mod temporary;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use std::path::Path;
 use contents::epoch_of;
 pub use contents::{Checkpoint, Reason, Refused, Written, path};
 pub use file::{SaveError, load, save};
+pub use temporary::sweep;
 
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 

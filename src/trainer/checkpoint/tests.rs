@@ -47,7 +47,7 @@ fn what_is_saved_is_loaded_bit_for_bit() {
     let folder = folder();
     let mut original = checkpoint(3);
     original.tensors.get_mut("model.dense.bias").unwrap().1[1] = -0.0;
-    let logs = folder.path().join("not/there/yet");
+    let logs = folder.path().join("not-there-yet");
     let written = save(&logs, &original).unwrap();
     assert_eq!(names(&logs), ["checkpoint-3.safetensors"]);
     assert_eq!(written.path, path(&logs, 3));
@@ -264,4 +264,12 @@ fn many_writers_of_one_file_leave_it_whole_and_one_of_theirs() {
     assert_eq!(names(folder.path()), ["checkpoint-1.safetensors", "checkpoint-2.safetensors"]);
     assert_eq!(load(&path(folder.path(), 1)).unwrap().0, checkpoint(1), "the one before is untouched");
     assert!(inspect(folder.path(), 3).note.unwrap().contains("unreadable"));
+}
+
+#[test]
+fn a_run_that_was_removed_is_not_made_again() {
+    let home = tempfile::tempdir().unwrap();
+    let logs = home.path().join("0001/logs");
+    let error = save(&logs, &checkpoint(1)).unwrap_err().to_string();
+    assert!(error.contains("No such file") && !home.path().join("0001").exists(), "{error}");
 }
