@@ -289,9 +289,13 @@ impl Job {
         self.vanished_at = evidence.vanished.and(first_missed);
     }
 
+    fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+    }
+
     /// At once, and by force: a rank that is given time makes its folders again.
     fn look_for_folder(&mut self) {
-        if self.lock.as_ref().is_some_and(|lock| !lock.is_in_place()) {
+        if self.is_lost() {
             self.broken.get_or_insert("the run folder is not there any more".to_owned());
             self.kill_at = Some(Instant::now());
         }
@@ -312,7 +316,9 @@ impl Job {
     /// their own, but share the session; the variable in their environment finds those that left even that.
     fn kill_round(&self) -> bool {
         let in_session = process::signal_own_session(Signal::SIGKILL);
-        process::signal_run(self.folder.path(), Signal::SIGKILL) || in_session
+        // Given up and continued by another lab, the run has other processes by now.
+        let is_anothers = self.is_lost() && self.folder.path().exists();
+        (!is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL)) || in_session
     }
 
     /// End every process that is left, then take the output that is still on its way.
