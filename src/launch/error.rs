@@ -42,6 +42,10 @@ pub enum LaunchError {
         "run {id} has been starting for {seconds} s and does not answer: launcher.log in its folder may say why; try again later"
     )]
     NoAnswer { id: RunId, seconds: u64 },
+    #[error("the run has a supervisor already, and can have only one")]
+    Supervised,
+    #[error("`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`")]
+    Over,
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]

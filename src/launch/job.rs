@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
 use tokio::sync::mpsc;
@@ -17,7 +16,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_
 
 use super::journal::Journal;
 use super::line_file::JournalError;
-use super::output::{Line, Sorter};
+use super::output::Line;
+use super::pipe::read;
 use super::silence::Silence;
 use super::verdict::{Verdict, judge};
 use super::{CommandLine, Flavour};
@@ -290,9 +290,13 @@ impl Job {
         self.vanished_at = evidence.vanished.and(first_missed);
     }
 
+    fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+    }
+
     /// At once, and by force: a rank that is given time makes its folders again.
     fn look_for_folder(&mut self) {
-        if self.lock.as_ref().is_some_and(|lock| !lock.is_in_place()) {
+        if self.is_lost() {
             self.broken.get_or_insert("the run folder is not there any more".to_owned());
             self.kill_at = Some(Instant::now());
         }
@@ -313,7 +317,9 @@ impl Job {
     /// their own, but share the session; the variable in their environment finds those that left even that.
     fn kill_round(&self) -> bool {
         let in_session = process::signal_own_session(Signal::SIGKILL);
-        process::signal_run(self.folder.path(), Signal::SIGKILL) || in_session
+        // Given up and continued by another lab, the run has other processes by now.
+        let is_anothers = self.is_lost() && self.folder.path().exists();
+        (!is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL)) || in_session
     }
 
     /// End every process that is left, then take the output that is still on its way.
@@ -346,28 +352,5 @@ async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Sort the lines of one pipe into the channel.
-async fn read(pipe: impl AsyncRead + Unpin, flavour: Flavour, lines: mpsc::Sender<Line>) {
-    let mut reader = BufReader::with_capacity(1 << 16, pipe);
-    let mut sorter = Sorter::new(flavour);
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let ended = !matches!(reader.read_until(b'\n', &mut bytes).await, Ok(1..));
-        if bytes.ends_with(b"\n") {
-            bytes.pop();
-        }
-        let sorted = if ended { sorter.finish() } else { sorter.take(&bytes) };
-        for line in sorted {
-            if lines.send(line).await.is_err() {
-                return;
-            }
-        }
-        if ended {
-            return;
-        }
     }
 }

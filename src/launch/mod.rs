@@ -18,6 +18,7 @@ mod journal;
 mod line_file;
 mod mpirun;
 mod output;
+mod pipe;
 mod prepare;
 mod preset;
 mod question;

@@ -20,7 +20,7 @@ use super::job::{self, Job};
 use super::prepare::{self, Images};
 use super::silence::PATIENCE;
 use super::verdict::Verdict;
-use super::{CommandLine, Flavour, Setup, command_line};
+use super::{CommandLine, Flavour, LaunchError, Setup, command_line};
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
@@ -34,9 +34,9 @@ use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, 
 pub fn supervise(path: &Path) -> anyhow::Result<ExitCode> {
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
-    let Some(lock) = RunLock::take_over(folder.path())? else { bail!("the run has a supervisor already") };
+    let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
     if folder.read_status()?.state.is_over() {
-        bail!("`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`");
+        bail!(LaunchError::Over);
     }
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

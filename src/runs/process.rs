@@ -83,7 +83,7 @@ pub fn prove(pid: u32, start_ticks: u64, folder: &Path) -> Proof {
 /// Whether a process was started for the run in this folder; `None` where its environment may not be read.
 fn is_of_run(pid: u32, folder: &Path) -> Option<bool> {
     match has_variable(pid, RUN_DIR_VARIABLE, folder) {
-        Ok(has_mark) => Some((has_mark || is_older_supervisor(pid, folder)) && sees_folder(pid, folder)),
+        Ok(has_mark) => Some((has_mark || is_supervisor(pid, folder)) && sees_folder(pid, folder)),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
         Err(_) => Some(false),
     }
@@ -95,8 +95,8 @@ fn has_variable(pid: u32, name: &str, value: &Path) -> io::Result<bool> {
     Ok(environment.split(|byte| *byte == 0).any(|entry| entry == wanted))
 }
 
-/// A supervisor of an older version has no mark, but its folder is on its command line.
-fn is_older_supervisor(pid: u32, folder: &Path) -> bool {
+/// By its command line, which is all that a supervisor of an older version has.
+fn is_supervisor(pid: u32, folder: &Path) -> bool {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = words.split(|byte| *byte == 0).skip(1);
     words.next() == Some(b"supervise".as_slice()) && words.next() == Some(folder.as_os_str().as_bytes())
@@ -122,10 +122,11 @@ pub fn of_session(session: u32) -> Vec<u32> {
     all().into_iter().filter(|process| process.session == session && process.pid != session).map(|process| process.pid).collect()
 }
 
-/// Processes that are proven to have been started for a run, other than the caller.
+/// Processes that are proven to have been started for a run by a supervisor, other than the caller.
 pub fn of_run(folder: &Path) -> Vec<u32> {
-    let is_of_run = |pid: &u32| *pid != std::process::id() && is_of_run(*pid, folder) == Some(true);
-    all().into_iter().map(|process| process.pid).filter(is_of_run).collect()
+    let is_started =
+        |pid: &u32| *pid != std::process::id() && is_of_run(*pid, folder) == Some(true) && !is_supervisor(*pid, folder);
+    all().into_iter().map(|process| process.pid).filter(is_started).collect()
 }
 
 /// Processes whose environment has this variable with this path, as far as it may be read.
@@ -133,7 +134,7 @@ pub fn with_variable(name: &str, path: &Path) -> Vec<u32> {
     all().into_iter().map(|process| process.pid).filter(|pid| has_variable(*pid, name, path).is_ok_and(|has_it| has_it)).collect()
 }
 
-/// Send a signal to every process that is proven to be the run's; whether there was any.
+/// Send a signal to every process that is proven to be the run's, other than a supervisor; whether there was any.
 pub fn signal_run(folder: &Path, signal: Signal) -> bool {
     let found = of_run(folder);
     found.iter().for_each(|pid| {

@@ -171,13 +171,13 @@ fn a_second_supervisor_and_one_of_a_run_that_is_over_say_so_and_change_nothing()
         finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     };
     let output = second();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("the run has a supervisor already"), "{}", stderr(&output));
     assert_eq!(fs::read(lab.folder(1).status_file()).unwrap(), before);
     lab.run(&["stop", "1"]);
     finish(child);
     let output = second();
-    assert!(output.status.code() == Some(1) && stderr(&output).contains("this run is over"), "{}", stderr(&output));
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("this run is over"), "{}", stderr(&output));
     assert_eq!(lab.status(1).state, RunState::Stopped);
     lab.assert_nothing_left(1);
 }

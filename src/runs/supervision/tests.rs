@@ -155,6 +155,7 @@ fn supervisors_of_older_versions_are_known_by_their_command_line() {
     let status = RunStatus { supervisor_place: None, ..older.status() };
     store.create(record(1), &status).unwrap();
     assert!(matches!(now(&store), Supervision::Here { pid, .. } if pid == older.pid()));
+    assert_eq!(process::of_run(folder.path()), [0; 0], "it is not what is left of a run");
     let elsewhere = RunRecord { host: "another-host".into(), ..record(1) };
     let seen = supervision(&folder, Some(&elsewhere), &status, &host::place());
     assert_eq!(seen, Supervision::Elsewhere("on host `another-host`".into()));
