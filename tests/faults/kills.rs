@@ -184,7 +184,8 @@ pub fn compare(folder: &RunFolder, told: &Told) -> Result<(), String> {
             return Err(format!("process {process} has records of epochs {:?}", epochs(now)));
         }
         if let Some((now, _)) = now.epochs.iter().zip(&before.epochs).find(|(now, before)| now != before) {
-            return Err(format!("process {process} trained another epoch {}", now.0));
+            let before = before.epochs.iter().find(|(epoch, ..)| *epoch == now.0);
+            return Err(format!("process {process} has another record of an epoch: {now:?} instead of {before:?}"));
         }
         if now.test != before.test {
             return Err(format!("process {process} tests otherwise"));
@@ -272,6 +273,7 @@ fn case(number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
 
 #[test]
 fn a_run_that_is_hit_goes_on_to_the_same_end() {
+    // With the campaign that is asked for: some cases fail still (RELIABILITY.md names them).
     if std::env::var_os("HVD_LAB_FAULTS").is_some() && with_trainer().is_some() {
         try_all("kills", CASES, case);
     }
