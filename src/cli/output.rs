@@ -1,6 +1,4 @@
 //! What all verbs share: their standard output, the screen, and the word for bad input.
-//!
-//! Never decides what is printed.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,6 +1,4 @@
 //! Small files that are either the old or the new version, never half of one.
-//!
-//! Never knows what is written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
