@@ -10,7 +10,7 @@ use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
 use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
 use hvd_lab::domain::{phase::Phase, step::StepSet};
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
-use hvd_lab::trainer::evaluate::{MetricSums, evaluate, metric_average};
+use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test, metric_average};
 use hvd_lab::trainer::model::{self, Dropout, Mode};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
@@ -184,15 +184,6 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         let stops = stop.agreed(comm, averaged.map_or(validated.metrics().accuracy, |mean| mean.accuracy))?;
 
         // Step 7/10 again: all ranks gather, because root-only code must not contain a collective. Then the root writes.
-        let mut files = Vec::new();
-        if config.use_checkpointing {
-            let statistics = resume::gather_statistics(comm, &*model)?;
-            let so_far = ResumeState { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
-            if keeps_checkpoints {
-                files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
-            }
-        }
-        clock.lap(Phase::Checkpoint);
         let ended = EpochReport {
             epoch: last_epoch,
             train: trained.metrics(),
@@ -203,8 +194,17 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
             images: trained.images,
             images_per_sec: (trained.images * size) as f64 / seconds,
             cumulative_seconds: began.elapsed().as_secs_f64(),
-            phases: clock.take_phases(),
+            phases: clock.phases(),
         };
+        let mut files = Vec::new();
+        if config.use_checkpointing {
+            let statistics = resume::gather_statistics(comm, &*model)?.with_report(comm, &ended)?;
+            let so_far = ResumeState { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
+            if keeps_checkpoints {
+                files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
+            }
+        }
+        let ended = clock.close(ended, began);
         report.evidence(|| startup::parameters_digest(DigestMoment::EpochParameters, last_epoch, &*model));
         board.iter_mut().try_for_each(|board| board.epoch(&ended))?;
         timeline.epoch(comm, report, &ended)?;
@@ -223,7 +223,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     report.training_end(training_seconds);
     clock.begin_section();
     // Step 6/10 again: every rank tests its share, and all sum up. Without: every rank tests all images alone.
-    let tested = evaluate(&*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?;
+    let tested = final_test(report, &*model, test, &test.share_in_order(64, &topology)).over_ranks(comm)?;
     let Metrics { loss, accuracy } = tested.metrics();
     report.test(loss, accuracy, tested.images, clock.end_section("test"));
     timeline.end(comm, report)?;

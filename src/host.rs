@@ -6,9 +6,16 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etcetera::{BaseStrategy, HomeDirError};
+use sha2::{Digest, Sha256};
+
+use crate::domain::place::Place;
 
 pub mod cpu;
+pub mod load;
 pub mod process;
+pub mod read;
+pub mod signals;
+pub mod starved;
 
 /// Unix time in seconds; 0 on a clock that stands before 1970.
 pub fn now_s() -> f64 {
@@ -18,6 +25,24 @@ pub fn now_s() -> f64 {
 /// The name by which ranks and runs of this host know each other, `localhost` where it has none.
 pub fn name() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Where this process runs.
+pub fn place() -> Place {
+    let line = |path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
+    Place {
+        host: name(),
+        machine: line("/etc/machine-id").map(|id| pseudonym(&id)),
+        boot: line("/proc/sys/kernel/random/boot_id"),
+        pid_namespace: namespace.map(|link| link.to_string_lossy().into_owned()),
+    }
+}
+
+/// machine-id(5) asks that the id itself is not passed on: run folders may be.
+fn pseudonym(machine_id: &str) -> String {
+    let digest = Sha256::digest(format!("hvd-lab {machine_id}"));
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The configuration of the screen: HVD_LAB_CONFIG, else in HVD_LAB_HOME where that is set, else in the user's

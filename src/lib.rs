@@ -13,7 +13,7 @@
 //! [`domain::event`]. `tests/architecture.rs` holds the rules:
 //!
 //! - `domain`: std and serde only; no I/O, no clock. `host`: clock, name and processor of the host, for all but `domain`.
-//! - `columns`: how wide a text is on a terminal, and nothing else.
+//! - `columns`: how wide a text is on a terminal, and nothing else. Names only `domain`.
 //! - `dataset`: files and network, no tensor, no screen.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.
 //! - The lab's floors never link libtorch or MPI. Only `tui` names ratatui and crossterm; only `telemetry/nvml.rs` NVML.

@@ -245,7 +245,8 @@ fn limits() -> StallLimits {
     let text = std::env::var(LIMITS).unwrap_or_default();
     match text.split_once(',').map(|(warning, shutdown)| [warning, shutdown].map(|limit| limit.parse().unwrap())) {
         Some([warning, shutdown]) => {
-            StallLimits { warning: Duration::from_millis(warning), shutdown: Duration::from_millis(shutdown) }
+            let (warning, shutdown) = (Duration::from_millis(warning), Duration::from_millis(shutdown));
+            StallLimits { warning, shutdown, ..StallLimits::default() }
         }
         None => StallLimits::default(),
     }

@@ -125,6 +125,37 @@ fn every_fault_of_an_image_file_is_named() {
     }
 }
 
+/// A plain file that is as long as its header says, and needs no room on the disk.
+fn sparse(folder: &Path, name: &str, header: &[u32], bytes: u64) {
+    let _ = std::fs::remove_file(folder.join(format!("{name}.gz")));
+    std::fs::write(folder.join(name), words(header)).unwrap();
+    std::fs::File::options().write(true).open(folder.join(name)).unwrap().set_len(bytes).unwrap();
+}
+
+#[test]
+fn of_a_file_that_announces_millions_nothing_is_read_that_is_not_asked_for() {
+    let folder = folder();
+    let (count, began) = (13_700_000u32, std::time::Instant::now());
+    sparse(folder.path(), "train-images-idx3-ubyte", &[0x803, count, 28, 28], 16 + u64::from(count) * 784);
+    let message = load(folder.path(), None).unwrap_err();
+    assert!(message.contains("13700000 labels") && message.contains("found 20 labels"), "{message}");
+    assert!(dataset::locate(DataSource::Auto, Some(folder.path()), true).unwrap_err().to_string().contains("found 20 labels"));
+
+    sparse(folder.path(), "train-labels-idx1-ubyte", &[0x801, count], 8 + u64::from(count));
+    let message = load(folder.path(), None).unwrap_err();
+    assert!(message.contains("at most 1048576 images, or a limit") && message.contains("found 13700000"), "{message}");
+    assert_eq!(load(folder.path(), Some(7)).unwrap().len(), 7);
+    assert_eq!(dataset::locate(DataSource::Auto, Some(folder.path()), true).unwrap().label, "custom images");
+
+    // A small gzip of zeros without end: no more is unpacked than the header announces.
+    let packed = gzip(&[words(&[0x803, 20, 28, 28]), vec![0; 50 << 20]].concat());
+    std::fs::write(folder.path().join("train-images-idx3-ubyte.gz"), packed).unwrap();
+    std::fs::write(folder.path().join("train-labels-idx1-ubyte.gz"), gzip(&labels(20))).unwrap();
+    let message = load(folder.path(), None).unwrap_err();
+    assert!(message.contains("15680 bytes in all") && message.contains("more bytes"), "{message}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+}
+
 #[test]
 fn labels_beyond_nine_and_missing_things_are_named() {
     let folder = folder();

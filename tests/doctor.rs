@@ -152,6 +152,35 @@ fn a_launcher_that_starts_nothing_is_told() {
 }
 
 #[test]
+fn a_machine_that_others_keep_busy_is_told() {
+    let machine = Machine::new();
+    let looping = || std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let mut others: Vec<_> = (0..std::thread::available_parallelism().map_or(1, usize::from)).map(|_| looping()).collect();
+    let (code, report) = examine(&mut machine.lab(&[]));
+    for other in &mut others {
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+    let (state, found, remedy) = check(&report, "load");
+    assert_eq!((code, state.as_str()), (0, "warn"), "it is no reason not to start a run: {report}");
+    assert!(found.starts_with("this machine is busy now: other programs used ") && remedy.contains("compare"), "{report}");
+}
+
+#[test]
+fn a_launcher_or_a_trainer_that_never_ends_is_told() {
+    let machine = Machine::new();
+    machine.script("mpirun", "[ \"$1\" = --version ] && sleep 300");
+    fails(&examine(&mut machine.lab(&[])), "mpirun", "`mpirun --version` did not answer within 10 s", "HVD_LAB_MPIRUN");
+    machine.script("mpirun", "exec yes");
+    fails(&examine(&mut machine.lab(&[])), "mpirun", "`mpirun --version` printed more than 64 KiB", "HVD_LAB_MPIRUN");
+    machine.script("mpirun", "[ \"$1\" = --version ] && { echo 'mpirun (Open MPI) 5.0.11'; exit; }\nexec yes >&2");
+    fails(&examine(&mut machine.lab(&[])), "start", "printed more than 64 KiB", "/dev/shm");
+    machine.script("hvd-train", "exec yes");
+    let report = examine(&mut machine.lab(&[]));
+    assert!(check(&report.1, "hvd-train").1.contains("`hvd-train --build-info` printed more than 64 KiB"), "{}", report.1);
+}
+
+#[test]
 fn damaged_data_and_an_unwritable_home_are_told() {
     let machine = Machine::new();
     let report = examine(machine.lab(&[]).env("HVD_LAB_DATA", "/nowhere/at/all"));

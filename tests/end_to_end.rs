@@ -18,6 +18,8 @@ use trainer::{turn, with_trainer};
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
 // Shared with tests/launch.rs, which uses the other half of it.
+#[path = "end_to_end/killed.rs"]
+mod killed;
 #[allow(dead_code)]
 #[path = "launch/lab.rs"]
 mod lab;
@@ -97,6 +99,32 @@ fn killing_a_rank_fails_the_run_by_name() {
     let status = lab.status(1);
     assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(1)), "{status:?}");
     lab.assert_nothing_left(1);
+}
+
+/// Files of shared memory that a process has open.
+fn segments(pid: u32) -> Vec<String> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let paths = maps.lines().filter_map(|line| line.find("/dev/shm/").map(|at| line[at..].to_owned()));
+    paths.filter(|path| Path::new(path).exists()).collect()
+}
+
+#[test]
+fn when_all_of_a_run_is_killed_the_next_look_removes_its_shared_memory() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let mut going = lab.spawn(&[["run"].as_slice(), &SMALL, &["--np", "2", "--epochs", "1000", "--data", "generated"]].concat());
+    let trains = || events_so_far(&lab).iter().any(|line| line.process == 1 && matches!(line.event, Event::Step { .. }));
+    wait_for("the second rank to train", || trains().then_some(()));
+    let segments: Vec<String> = lab.pids(1).into_iter().flat_map(segments).collect();
+    going.kill().unwrap();
+    going.wait().unwrap();
+    // The supervisor first: it would clean up.
+    let supervisor = lab.status(1).supervisor_pid;
+    let all = lab.processes(1);
+    std::iter::once(supervisor).chain(all).for_each(|pid| process::signal(pid, Signal::SIGKILL));
+    wait_for("the end of them all", || lab.processes(1).is_empty().then_some(()));
+    eprintln!("{} files of shared memory", segments.len());
+    assert!(stdout(&lab.run(&["runs"])).contains("failed"));
+    assert!(segments.iter().all(|path| !Path::new(path).exists()), "{segments:?}");
 }
 
 fn events_so_far(lab: &Lab) -> Vec<EventLine> {

@@ -4,6 +4,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/busy.rs"]
+mod busy;
+#[path = "launch/hostile.rs"]
+mod hostile;
 #[path = "launch/input.rs"]
 mod input;
 #[path = "launch/kept.rs"]
@@ -12,6 +16,10 @@ mod kept;
 mod lab;
 #[path = "launch/launchers.rs"]
 mod launchers;
+#[path = "launch/mutations.rs"]
+mod mutations;
+#[path = "launch/owned.rs"]
+mod owned;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]

@@ -34,7 +34,7 @@ fn rank_process() {
     if task == "phases" {
         return phases();
     }
-    let limits = StallLimits { warning: Duration::ZERO, shutdown: Duration::from_secs(5) };
+    let limits = StallLimits { warning: Duration::ZERO, shutdown: Duration::from_secs(5), ..StallLimits::default() };
     let comm = MpiComm::connect(limits, |_| {}).unwrap();
     let rank = comm.topology().rank.0;
     let uuid = if task == "share" { "GPU-0".to_owned() } else { format!("GPU-{rank}") };

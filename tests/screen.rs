@@ -4,12 +4,18 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "screen/closed.rs"]
+mod closed;
 #[path = "screen/editor.rs"]
 mod editor;
 #[path = "screen/habits.rs"]
 mod habits;
+#[path = "screen/hostile.rs"]
+mod hostile;
 #[path = "screen/leaving.rs"]
 mod leaving;
+#[path = "screen/paste.rs"]
+mod paste;
 #[path = "screen/pictures.rs"]
 mod pictures;
 #[path = "screen/pty.rs"]
@@ -18,6 +24,8 @@ mod pty;
 mod replay;
 #[path = "screen/resize.rs"]
 mod resize;
+#[path = "screen/session.rs"]
+mod session;
 #[path = "screen/verbs.rs"]
 mod verbs;
 

@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         Err(error) => return cli::refuse(&error),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("hvd-lab: {error:#}");
+        cli::say(&format!("{error:#}"));
         cli::exit_code(&error)
     })
 }

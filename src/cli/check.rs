@@ -5,11 +5,11 @@
 use std::process::ExitCode;
 
 use super::lessons;
-use super::output::Usage;
+use super::output::{Usage, say};
 use super::table::render;
 use crate::course::{Judged, Outcome, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
-use crate::runs::{RunId, RunStore};
+use crate::runs::{RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,10 +49,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
         super::output::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
+        if let Some(part) = record.disturbed() {
+            super::output::print(&format!("run {id}: {}\n", disturbed::note(part)))?;
+        }
     }
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     for step in new {
-        eprintln!("hvd-lab: step {} is done", step.number());
+        say(&format!("step {} is done", step.number()));
     }
     let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
     let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);

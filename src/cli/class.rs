@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::output::Usage;
+use super::output::{Usage, print, print_json_text};
 use super::table::{or_dash, render};
 use crate::course::{Class, Standing, State};
 use crate::domain::step::Step;
@@ -55,7 +55,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let class = Class::read(&args.folder, host::now_s())
             .map_err(|error| Usage(format!("cannot read the class's folder {}: {error}", args.folder.display())))?;
         let text = if args.json { json(&class)? } else { describe(&class, &args.folder) };
-        if text != shown && !super::output::print(&format!("{}{text}", if shown.is_empty() { "" } else { "\n" }))? {
+        let print = if args.json { print_json_text } else { print };
+        if text != shown && !print(&format!("{}{text}", if shown.is_empty() { "" } else { "\n" }))? {
             return Ok(ExitCode::SUCCESS);
         }
         if !args.watch {

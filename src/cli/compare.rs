@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::output::Usage;
+use super::output::{Usage, print, print_exact, print_json_text};
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
-use crate::runs::{Published, Report, Row, RunId, RunStore, RunSummary, references};
+use crate::runs::{Published, Report, Row, RunId, RunStore, RunSummary, disturbed, references};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,10 +71,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = format.map_or_else(|| for_people(&report), |format| format.text(&report));
     match args.out {
-        None => super::output::print(&text).map(|_| ())?,
+        None => {
+            match format.map(|format| format.name) {
+                None => print(&text)?,
+                Some("json") => print_json_text(&text)?,
+                // Made of cells that are safe; a table for a spreadsheet has line ends of its own.
+                Some(_) => print_exact(&text)?,
+            };
+        }
         Some(file) => {
             std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-            super::output::print(&format!("wrote {}\n", file.display()))?;
+            print(&format!("wrote {}\n", file.display()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -85,6 +92,7 @@ fn for_people(report: &Report) -> String {
         ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
     let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
     let mut text = render(&heading, &cells);
+    text.extend(disturbed::notes(report.runs.iter().map(|(_, run)| *run)).iter().map(|note| format!("{note}\n")));
     for source in report.published {
         text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
         let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];
@@ -103,7 +111,7 @@ fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
     vec![
         run.id.to_string(),
         run.figures.np.to_string(),
-        or_dash(run.figures.images_per_sec.map(units::rate)),
+        or_dash(run.shown_rate()),
         or_dash(row.comparison.speedup.map(times)),
         or_dash(row.comparison.scaling_efficiency.map(units::percent)),
         or_dash(run.exposed_communication.map(|part| format!("{:.1} %", part * 100.0))),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::output::{Usage, print};
+use super::output::{Usage, print, say};
 use crate::tui::config::{self, Config};
 
 /// The configuration of the screen: a file in TOML, none needed
@@ -42,7 +42,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Action::Show => {
             let path = usual()?;
             let (config, problems) = read(&path)?;
-            problems.iter().for_each(|problem| eprintln!("hvd-lab: {}, {problem}", path.display()));
+            problems.iter().for_each(|problem| say(&format!("{}, {problem}", path.display())));
             print(&config.to_toml())?
         }
         Action::Write => {
@@ -68,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 None => usual()?,
             };
             let (_, problems) = read(&path)?;
-            problems.iter().for_each(|problem| eprintln!("hvd-lab: {}, {problem}", path.display()));
+            problems.iter().for_each(|problem| say(&format!("{}, {problem}", path.display())));
             if !problems.is_empty() {
                 return Ok(ExitCode::from(2));
             }

@@ -2,9 +2,9 @@
 //!
 //! Never takes silence for yes.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
-use super::output::Usage;
+use super::output::{Usage, ask, say};
 
 /// Asks on standard error, where no pipe is in the way; whether the answer is yes. Any other is said to have changed nothing.
 ///
@@ -14,13 +14,12 @@ pub fn confirm(question: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
         return Err(Usage(format!("nobody can answer \"{question}\" here: add --yes if that is meant")).into());
     }
-    eprint!("{question} [y/N] ");
-    io::stderr().flush()?;
+    ask(&format!("{question} [y/N] "));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     let yes = is_yes(&answer);
     if !yes {
-        eprintln!("hvd-lab: nothing was changed");
+        say("nothing was changed");
     }
     Ok(yes)
 }

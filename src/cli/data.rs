@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::output::print;
+use super::output::{print, say, say_bare};
 use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
 use crate::domain::training::DataSource;
-use crate::domain::units;
+use crate::domain::{safe, units};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,7 +109,7 @@ fn fetch(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
     match outcome {
         // The network is at fault, not the input.
         Err(error @ DatasetError::Download { .. }) => {
-            eprintln!("hvd-lab: {error}");
+            say(&error.to_string());
             return Ok(ExitCode::FAILURE);
         }
         other => other?,
@@ -146,7 +146,7 @@ impl Teller {
                 self.bar.set_position(done);
                 if self.bar.is_hidden() && self.last_line.is_none_or(|at| at.elapsed() >= LINE_EVERY) {
                     self.last_line = Some(Instant::now());
-                    eprintln!("{} of {}", units::bytes(done), units::bytes(total));
+                    say_bare(&format!("{} of {}", units::bytes(done), units::bytes(total)));
                 }
             }
             Progress::Setback { message } => self.line(format!("{message}; trying further")),
@@ -156,8 +156,8 @@ impl Teller {
     /// A line of its own, above the bar where there is one.
     fn line(&mut self, text: String) {
         match self.bar.is_hidden() {
-            true => eprintln!("{text}"),
-            false => self.bar.println(text),
+            true => say_bare(&text),
+            false => self.bar.println(safe::line(&text)),
         }
     }
 }

@@ -3,14 +3,15 @@
 //! Never draws a screen, and never leaves a figure out: what a device does not give is N/A with its reason.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use super::output::print_exact;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::host;
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
@@ -50,12 +51,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut painter = Painter { redraw: args.watch && !args.json && std::io::stdout().is_terminal(), started: false };
     loop {
         let sample = next(&samples)?;
-        let text = if args.json { format!("{}\n", serde_json::to_string(&sample)?) } else { describe(&sample) };
-        match painter.print(&text, args.watch && !args.json) {
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
-            other => other?,
-        }
-        if !args.watch {
+        let text = match args.json {
+            true => safe::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned(),
+            false => safe::lines(&describe(&sample)).into_owned(),
+        };
+        let is_read = painter.print(&text, args.watch && !args.json)?;
+        if !(args.watch && is_read) {
             return Ok(ExitCode::SUCCESS);
         }
         sampler.watch(ranks.look());
@@ -112,19 +113,16 @@ struct Painter {
 }
 
 impl Painter {
-    fn print(&mut self, text: &str, blocks: bool) -> std::io::Result<()> {
-        let mut out = std::io::stdout().lock();
-        match self.redraw {
-            true => {
-                // Clear once; then home, each line cleared behind its end, and what is left below: so nothing flickers.
-                let start = if self.started { "\x1b[H" } else { "\x1b[2J\x1b[H" };
-                write!(out, "{start}{}\x1b[J", text.replace('\n', "\x1b[K\n"))?;
-            }
-            false if blocks => writeln!(out, "{text}")?,
-            false => out.write_all(text.as_bytes())?,
-        }
+    /// `text` is safe already.
+    fn print(&mut self, text: &str, blocks: bool) -> std::io::Result<bool> {
+        // Clear once; then home, each line cleared behind its end, and what is left below: so nothing flickers.
+        let start = if self.started { "\x1b[H" } else { "\x1b[2J\x1b[H" };
         self.started = true;
-        out.flush()
+        match self.redraw {
+            true => print_exact(&format!("{start}{}\x1b[J", text.replace('\n', "\x1b[K\n"))),
+            false if blocks => print_exact(&format!("{text}\n")),
+            false => print_exact(text),
+        }
     }
 }
 

@@ -44,11 +44,13 @@ struct Report {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut checks = Vec::new();
+    let load = machine::LoadNow::begin();
     let gpus = machine::gpus();
     let trainer = trainer::examine(gpus.count, &mut checks);
     launcher::examine(trainer.as_ref(), &mut checks);
     checks.push(gpus.check);
     checks.push(machine::cores());
+    checks.push(load.check());
     checks.push(machine::memory());
     checks.push(machine::data(args.offline));
     checks.extend(machine::home());

@@ -8,8 +8,10 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::confirm::confirm;
+use super::output::{print, print_exact, say};
 use super::{follow, lessons};
 use crate::course::judge;
+use crate::domain::safe;
 use crate::domain::step::Step;
 use crate::exercise::{self, Built, Diff, Folder, Role, Row, Watch, attempt, editor, part_named, places};
 use crate::launch;
@@ -79,12 +81,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Start => {
             let what = if folder.start()? { "made" } else { "there already" };
-            super::output::print(&format!("{}\n", folder.program().display()))?;
-            eprintln!("hvd-lab: {what}; {}", next_in_words(&folder.read()?));
+            print(&format!("{}\n", folder.program().display()))?;
+            say(&format!("{what}; {}", next_in_words(&folder.read()?)));
             Ok(ExitCode::SUCCESS)
         }
         What::Path => {
-            super::output::print(&format!("{}\n", folder.program().display()))?;
+            print(&format!("{}\n", folder.program().display()))?;
             Ok(ExitCode::SUCCESS)
         }
         What::Edit => edit(&folder),
@@ -101,7 +103,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                     Diff::to_solution(&text, places::reached(&text))
                 }
             };
-            super::output::print(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
+            print_exact(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -125,11 +127,11 @@ fn edit(folder: &Folder) -> anyhow::Result<ExitCode> {
 
 /// The program, if it builds; else the errors are told.
 fn build(folder: &Folder) -> anyhow::Result<Option<std::path::PathBuf>> {
-    eprintln!("hvd-lab: building {} (the first time takes longer) ...", folder.program().display());
+    say(&format!("building {} (the first time takes longer) ...", folder.program().display()));
     match exercise::build(folder)? {
         Built::Program(program) => Ok(Some(program)),
         Built::Errors { errors, said } => {
-            super::output::print(&attempt::errors_in_words(&errors, &said))?;
+            print(&attempt::errors_in_words(&errors, &said))?;
             Ok(None)
         }
     }
@@ -142,9 +144,9 @@ fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     let run = launch::start(&store, attempt::request(program, &source))?;
     follow::follow(&store, run, Follower::new(store.folder(run)), false)?;
     let judged = judge(&store, home, run, None)?;
-    super::output::print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
-    judged.reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
-    judged.new.iter().for_each(|step| eprintln!("hvd-lab: step {} is done: {}", step.number(), step.title()));
+    print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
+    judged.reading.note.iter().for_each(|note| say(note));
+    judged.new.iter().for_each(|step| say(&format!("step {} is done: {}", step.number(), step.title())));
     let has_passed = attempt::has_passed(&judged.verdicts, places::done(&source));
     Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -155,9 +157,9 @@ fn watch(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("{} cannot be watched: run `hvd-lab exercise run` after each save", folder.path().display()))?;
     loop {
         if let Err(error) = attempt(home, folder) {
-            eprintln!("hvd-lab: {error:#}");
+            say(&format!("{error:#}"));
         }
-        eprintln!("hvd-lab: waiting for the next save of {} (Ctrl-C leaves)", folder.program().display());
+        say(&format!("waiting for the next save of {} (Ctrl-C leaves)", folder.program().display()));
         while !watch.next(Duration::from_secs(3600)) {}
     }
 }
@@ -168,7 +170,7 @@ fn reset(folder: &Folder, step: Option<Step>, yes: bool) -> anyhow::Result<ExitC
         return Ok(ExitCode::FAILURE);
     }
     let backup = folder.reset(step)?;
-    eprintln!("hvd-lab: {what} is as it was; what you had is in {}", backup.display());
+    say(&format!("{what} is as it was; what you had is in {}", backup.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -184,8 +186,8 @@ fn columns() -> usize {
 fn text(rows: &[Row]) -> String {
     let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let piece = |piece: &exercise::Piece| match (coloured, code(piece.role)) {
-        (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", piece.text),
-        _ => piece.text.clone(),
+        (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", safe::line(&piece.text)),
+        _ => safe::line(&piece.text).into_owned(),
     };
     rows.iter().map(|row| row.iter().map(piece).collect::<String>().trim_end().to_owned() + "\n").collect()
 }

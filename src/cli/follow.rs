@@ -11,8 +11,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::SIGINT;
 
+use super::output::{print, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::safe;
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::launch;
@@ -48,7 +50,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, json: 
                 RunUpdate::Status(status) if status.state.is_over() => ended = Some(status),
                 update => {
                     if !view.show(update)? {
-                        eprintln!("hvd-lab: nobody reads on; run {id} goes on, `hvd-lab stop {id}` stops it");
+                        say(&format!("nobody reads on; run {id} goes on, `hvd-lab stop {id}` stops it"));
                         return Ok(ExitCode::FAILURE);
                     }
                 }
@@ -96,15 +98,15 @@ impl View {
     /// Words of the lab's own, apart from what the trainer prints.
     fn note(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("hvd-lab: {text}")),
-            None => eprintln!("hvd-lab: {text}"),
+            Some(bar) => bar.suspend(|| say(text)),
+            None => say(text),
         }
     }
 
     /// False when nobody reads any more.
     fn show(&mut self, update: RunUpdate) -> io::Result<bool> {
         match update {
-            RunUpdate::Event(line) if self.json => self.print(&line.to_line()),
+            RunUpdate::Event(line) if self.json => print_json_text(&format!("{}\n", line.to_line())),
             RunUpdate::Event(line) => {
                 self.advance(&line);
                 Ok(true)
@@ -125,17 +127,17 @@ impl View {
     fn print(&self, line: &str) -> io::Result<bool> {
         let text = format!("{line}\n");
         match &self.bar {
-            Some(bar) => bar.suspend(|| super::output::print(&text)),
-            None => super::output::print(&text),
+            Some(bar) => bar.suspend(|| print(&text)),
+            None => print(&text),
         }
     }
 
     fn announce(&self, status: &RunStatus) {
         match &self.bar {
-            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(status.message.clone()),
+            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(safe::line(&status.message).into_owned()),
             Some(_) => {}
             None if status.state == RunState::Preparing => {}
-            None => eprintln!("hvd-lab: {}", status.message),
+            None => say(&status.message),
         }
     }
 
@@ -158,6 +160,7 @@ impl View {
                 self.images_per_sec = Some(report.images_per_sec);
                 self.place(report.epoch, 0);
             }
+            Event::Progress { what, done, of } => bar.set_message(format!("{what}: image {done} of {of}")),
             _ => {}
         }
     }
@@ -179,21 +182,21 @@ impl View {
         }
         let summary = store.summary(id)?;
         if self.json {
-            super::output::print(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
+            print_json_text(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
         }
         if status.state == RunState::Finished {
             let rate = summary.figures.images_per_sec.map(|rate| format!(", {} images/s of all ranks", units::rate(rate)));
             let time = summary.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
-            eprintln!("hvd-lab: run {id} finished: {}{}{}", status.message, time.unwrap_or_default(), rate.unwrap_or_default());
+            say(&format!("run {id} finished: {}{}{}", status.message, time.unwrap_or_default(), rate.unwrap_or_default()));
             return Ok(ExitCode::SUCCESS);
         }
-        eprintln!("hvd-lab: run {id} {}: {}", status.state.name(), status.message);
+        say(&format!("run {id} {}: {}", status.state.name(), status.message));
         if !status.last_lines.is_empty() {
             let whose = status.failed_process.map_or("mpirun's last lines:".to_owned(), |process| {
                 format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display())
             });
-            eprintln!("hvd-lab: {whose}");
-            status.last_lines.iter().for_each(|line| eprintln!("    {line}"));
+            say(&whose);
+            status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));
         }
         // What the trainer calls bad input (damaged images, a full disk), it leaves with 2, and so does this.
         Ok(if status.exit_code == Some(2) { ExitCode::from(2) } else { ExitCode::FAILURE })

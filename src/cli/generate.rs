@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Command;
 use clap_complete::Shell;
 
-use super::output::print;
+use super::output::print_exact;
 
 /// Print what a shell completes: `hvd-lab completions bash > ~/.local/share/bash-completion/completions/hvd-lab`
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub fn completions(args: Args, all: &Command) -> anyhow::Result<ExitCode> {
     };
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut shown(all), "hvd-lab", &mut text);
-    print(&String::from_utf8_lossy(&text))?;
+    print_exact(&String::from_utf8_lossy(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,7 +95,7 @@ pub fn man(all: &Command) -> anyhow::Result<ExitCode> {
         chapter(&mut page, verb, "hvd-lab")?;
     }
     page.extend_from_slice(ENVIRONMENT.as_bytes());
-    print(&String::from_utf8_lossy(&page))?;
+    print_exact(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::Usage;
+use super::output::{Usage, say};
 use super::table::render;
 use crate::course::{Answer, Catalog, Lesson, Piece, ProgressFile, Role, lay_out, proofread};
 use crate::domain::step::Step;
@@ -73,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 super::output::print(&format!("{problem}\n"))?;
             }
             let problems = proof.problems.len() + programs.len();
-            eprintln!("hvd-lab: {} lessons, the exercise and its solutions, {problems} to mend", proof.lessons);
+            say(&format!("{} lessons, the exercise and its solutions, {problems} to mend", proof.lessons));
             Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
@@ -81,7 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn list(catalog: &Catalog) -> anyhow::Result<ExitCode> {
     let reading = ProgressFile::of(&RunStore::default_home()?).read()?;
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     let mark = |step: Step| if reading.progress.is_done(step) { "[x]" } else { "[ ]" };
     let row = |lesson: &Lesson| {
         let mark = lesson.step.map_or("", mark);

@@ -2,6 +2,7 @@
 //!
 //! Never draws a screen. Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line says what and what to do).
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ pub mod stop;
 mod table;
 mod turns;
 
-pub use output::{Usage, screen};
+pub use output::{Usage, say, screen};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -139,18 +140,23 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
 /// Help and version as asked for; anything else that cannot be parsed as one line.
 pub fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // A reader that has gone needs no help any more.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return match error.print() {
+            // A reader that has gone needs no help any more.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                say(&format!("standard output cannot be written: {error}"));
+                ExitCode::FAILURE
+            }
+            _ => ExitCode::SUCCESS,
+        };
     }
     let text = error.to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        eprintln!("hvd-lab: {}", verbs_wanted(&text));
+        say(&verbs_wanted(&text));
         return ExitCode::from(2);
     }
     let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
-    eprintln!("hvd-lab: {} (`--help` shows the flags)", said.join(" ").trim_start_matches("error: "));
+    say(&format!("{} (`--help` shows the flags)", said.join(" ").trim_start_matches("error: ")));
     ExitCode::from(2)
 }
 

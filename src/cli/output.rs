@@ -1,8 +1,12 @@
-//! What all verbs share: their standard output, the screen, and the word for bad input.
+//! What all verbs share: standard output and standard error, the screen, and the word for bad input.
+//!
+//! Never decides what is printed, and never lets through what could do anything but be read. No other file of the verbs writes to
+//! the terminal, so that none can forget that.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use crate::domain::safe;
 use crate::tui;
 
 /// Input that makes no sense, in one line that says what to do.
@@ -21,14 +25,47 @@ pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
 
 /// Write a text to standard output; false when nobody reads it any more.
 pub(super) fn print(text: &str) -> io::Result<bool> {
+    print_exact(&safe::lines(text))
+}
+
+/// Write a text as it is: a script, a file's content, or colours around parts that are safe.
+pub(super) fn print_exact(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        done => done.map(|()| true),
+        Err(error) => Err(io::Error::new(error.kind(), format!("standard output cannot be written: {error}"))),
+        Ok(()) => Ok(true),
     }
 }
 
 /// A value as JSON for programs, with lines that people can read too.
 pub(super) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<bool> {
-    Ok(print(&format!("{}\n", serde_json::to_string_pretty(value)?))?)
+    Ok(print_json_text(&format!("{}\n", serde_json::to_string_pretty(value)?))?)
+}
+
+/// JSON that is text already.
+pub(super) fn print_json_text(text: &str) -> io::Result<bool> {
+    print_exact(&safe::json(text))
+}
+
+/// A message on standard error, in the lab's name. Whether anybody can read it changes nothing: standard error may be closed, or
+/// be a terminal that is gone.
+pub fn say(text: &str) {
+    // Only what the lab says itself begins at the left.
+    say_bare(&format!("hvd-lab: {}", text.trim_end().replace('\n', "\n    ")));
+}
+
+/// A line on standard error as it is, apart from what is not safe.
+pub(super) fn say_bare(text: &str) {
+    write_error(&format!("{}\n", safe::lines(text)));
+}
+
+/// What the user is asked, on standard error; the answer is typed behind it.
+pub(super) fn ask(question: &str) {
+    write_error(&safe::line(question));
+}
+
+fn write_error(text: &str) {
+    let mut out = io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

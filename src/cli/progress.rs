@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::lessons;
-use super::output::Usage;
+use super::output::{Usage, say};
 use super::table::render;
 use crate::course::{self, Progress, ProgressFile, Share};
 use crate::domain::step::Step;
@@ -53,7 +53,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => file.read()?,
         Some(what) => reset(&file, what)?,
     };
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     match &args.export {
         Some(path) => export(&reading.progress, path)?,
         None => {

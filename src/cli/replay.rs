@@ -40,8 +40,7 @@ pub(super) fn speed(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let recordings = args.what.iter().map(|what| open(what)).collect::<anyhow::Result<Vec<Recording>>>()?;
-    let replay = tui::Replay { recordings, speed: args.speed };
+    let replay = tui::Replay::open(|| args.what.iter().map(|what| open(what)).collect::<anyhow::Result<_>>(), args.speed)?;
     super::output::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
 }
 

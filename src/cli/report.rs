@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::output::{print, print_json_text, say};
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
-use crate::launch::{Launcher, Machine};
+use crate::launch::{LaunchError, Launcher, Machine};
 use crate::runs::{RunStore, RunSummary};
 use crate::telemetry::NvmlProbe;
 
@@ -69,7 +70,7 @@ impl Format {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
     let reading = ProgressFile::of(&home).read()?;
-    reading.note.iter().for_each(|note| eprintln!("hvd-lab: {note}"));
+    reading.note.iter().for_each(|note| say(note));
     let runs = RunStore::open(&home)?.list();
     let report = Report::new(Sources {
         learner: args.name.clone().or_else(|| Share::of(&home).map(|share| share.learner)),
@@ -89,9 +90,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match &args.out {
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            eprintln!("hvd-lab: {} says: {}", path.display(), report.summary());
+            say(&format!("{} says: {}", path.display(), report.summary()));
         }
-        None => _ = super::output::print(&text)?,
+        None if format == Format::Json => _ = print_json_text(&text)?,
+        None => _ = print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -107,7 +109,14 @@ fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
         Err(reason) => (Vec::new(), Some(format!("none: {reason}")), None),
     };
     let mut versions = vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION"))];
-    let launcher = Launcher::detect().ok().map(|launcher| launcher.version);
+    let launcher = match Launcher::detect() {
+        Ok(launcher) => Some(launcher.version),
+        Err(LaunchError::NoLauncher) => None,
+        Err(error) => {
+            eprintln!("hvd-lab: the report does not say which launcher this machine has: {error}");
+            None
+        }
+    };
     let of_runs = runs.iter().rev().filter_map(|run| run.record.as_ref()).flat_map(|record| record.versions.clone());
     for version in launcher.into_iter().chain(driver).chain(of_runs) {
         // What follows a comma is who built it, where and when.

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use super::follow;
+use super::output::{print, print_json_text, say};
 use super::settings::{self, Settings};
 use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
-use crate::launch::{self, StartRequest};
+use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunId, RunStore};
 
 const EXAMPLES: &str = "\
@@ -69,22 +70,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             None => store.summary(id)?.last_epoch + 3,
         };
         let follower = Follower::from_here(store.folder(id));
-        let is_over = store.status(id)?.state.is_over();
-        if let (Some(mut job), true) = (store.record(id)?.training_job(), is_over && args.settings.has(Key::TimeLimit)) {
-            args.settings.set(&mut job, &[Key::TimeLimit])?;
-            let time_limit_s = job.resources.time_limit_s;
-            store.folder(id).change_record(|record| record.spec.resources.time_limit_s = time_limit_s)?;
-        }
-        launch::continue_run(&store, id, epochs)?;
+        let time_limit_s = match store.record(id)?.training_job() {
+            Some(mut job) if args.settings.has(Key::TimeLimit) => {
+                args.settings.set(&mut job, &[Key::TimeLimit])?;
+                Some(job.resources.time_limit_s)
+            }
+            _ => None,
+        };
+        launch::continue_run(&store, id, MoreWork { epochs, time_limit_s })?;
         return follow_or_leave(&store, id, follower, &args);
     }
     let request = request(&args)?;
     if args.dry_run {
         let line = launch::preview(&store, &request)?;
         for note in &line.notes {
-            eprintln!("hvd-lab: {note}");
+            say(note);
         }
-        super::output::print(&format!("{}\n", line.to_shell()))?;
+        print(&format!("{}\n", line.to_shell()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let id = launch::start(&store, request)?;
@@ -95,10 +97,8 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
     if args.detach {
         let folder = store.folder(id);
         match args.json {
-            true => super::output::print(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
-            false => {
-                super::output::print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?
-            }
+            true => print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
+            false => print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
         };
         return Ok(ExitCode::SUCCESS);
     }

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use super::confirm::confirm;
 use super::table::{or_dash, render};
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::host;
-use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, select};
+use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, disturbed, select};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -116,8 +116,19 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
     } else {
         let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
         super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
+        for run in runs.iter() {
+            if let Some(place) = &run.elsewhere {
+                super::output::print(&format!("run {} is out of reach: it may still be going {place}\n", run.id))?;
+            }
+        }
         for run in runs.iter().filter(|run| run.record.is_none()) {
-            super::output::print(&format!("run {}: {}\n", run.id, run.status.message))?;
+            super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
+        }
+        for note in disturbed::notes(runs.iter().copied()) {
+            super::output::print(&format!("{note}\n"))?;
+        }
+        for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {
+            super::output::print(&format!("run {run}: {damaged}\n"))?;
         }
     }
     Ok(())
@@ -135,7 +146,7 @@ fn cells(run: &RunSummary) -> Vec<String> {
         or_dash(training.map(|training| format!("{}/{}", run.last_epoch, training.epochs))),
         or_dash(record.map(|record| record.spec.workload.title())),
         or_dash(record.map(|record| record.data_label.clone())),
-        or_dash(run.figures.images_per_sec.map(units::rate)),
+        or_dash(run.shown_rate()),
         or_dash(accuracy),
         or_dash(run.training_seconds.map(units::seconds)),
         record.and_then(|record| record.name.clone()).unwrap_or_default(),

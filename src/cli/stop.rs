@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::domain::safe;
 use crate::launch;
 use crate::runs::{RunId, RunStore};
 
@@ -12,6 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab stop 7
+  hvd-lab stop 7 --gone                    it ran on a host that will never come back: mark it as failed
   hvd-lab run --continue 7 --epochs 6      go on from its last checkpoint";
 
 /// Stop a run that is going; what it has learnt stays in its checkpoints.
@@ -20,16 +22,24 @@ Examples:
 pub struct Args {
     /// Number of the run, as `hvd-lab runs` shows it.
     id: RunId,
+    /// The host that it runs on, or the container, is gone for good: mark it as failed. Refused while the run is heard of.
+    #[arg(long)]
+    gone: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
+    if args.gone {
+        let status = store.give_up(args.id)?;
+        super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     launch::stop(&store, args.id)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         let status = store.status(args.id)?;
         if status.state.is_over() {
-            super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
+            super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), safe::line(&status.message)))?;
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::ensure!(

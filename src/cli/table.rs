@@ -2,11 +2,18 @@
 //!
 //! Never cuts a cell: a narrow terminal wraps.
 
+use std::borrow::Cow;
+
+use crate::columns;
+use crate::domain::safe;
+
 /// Rows under a heading, columns as wide as their widest cell; numbers to the right.
 pub(super) fn render(heading: &[&str], rows: &[Vec<String>]) -> String {
+    // Before they are measured; a name with a line break must not look like a row of its own.
+    let rows: Vec<Vec<Cow<str>>> = rows.iter().map(|row| row.iter().map(|cell| safe::line(cell)).collect()).collect();
     let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.chain([heading[column].chars().count()]).max().unwrap_or(0)
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| columns::width(cell));
+        cells.chain([columns::width(heading[column])]).max().unwrap_or(0)
     };
     let is_number = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).all(|cell| cell == "-" || cell.starts_with(|c: char| c.is_ascii_digit()))
@@ -14,14 +21,14 @@ pub(super) fn render(heading: &[&str], rows: &[Vec<String>]) -> String {
     let columns: Vec<(usize, bool)> = (0..heading.len()).map(|column| (width(column), is_number(column))).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
         let padded = cells.zip(&columns).map(|(cell, (width, right))| match right {
-            true => format!("{cell:>width$}"),
-            false => format!("{cell:<width$}"),
+            true => columns::right(cell, *width),
+            false => columns::left(cell, *width),
         });
         format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
     };
     let mut text = line(&mut heading.iter().copied());
-    for row in rows {
-        text.push_str(&line(&mut row.iter().map(String::as_str)));
+    for row in &rows {
+        text.push_str(&line(&mut row.iter().map(Cow::as_ref)));
     }
     text
 }
@@ -34,6 +41,12 @@ pub(super) fn or_dash(value: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_is_one_line_and_as_wide_as_it_looks() {
+        let rows = [["日本", "x"], ["a\n2  \x1b[2Jfinished", "y"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(render(&["name", "of"], &rows), "name           of\n日本           x\na 2  finished  y\n");
+    }
 
     #[test]
     fn columns_line_up() {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use signal_hook::consts::SIGINT;
 
+use super::output::say;
 use super::settings::Settings;
 use crate::course::{Next, Series};
 use crate::domain::units;
@@ -28,7 +29,7 @@ pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> 
         let name = series.name_of(turn);
         let request = StartRequest { spec: turn.spec.clone().into(), name: Some(name.clone()), ..base.clone() };
         let run = launch::start(store, request)?;
-        eprintln!("hvd-lab: {} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.workload.steps);
+        say(&format!("{} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.workload.steps));
         series.turns[index].run = Some(run);
         wait(store, run, &interrupted)?;
         series.is_cancelled = interrupted.load(Ordering::Relaxed);
@@ -42,12 +43,12 @@ fn wait(store: &RunStore, run: RunId, interrupted: &AtomicBool) -> anyhow::Resul
         let status = store.status(run)?;
         if status.state.is_over() {
             let took = store.summary(run)?.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
-            eprintln!("hvd-lab: run {run} {}: {}{}", status.state.name(), status.message, took.unwrap_or_default());
+            say(&format!("run {run} {}: {}{}", status.state.name(), status.message, took.unwrap_or_default()));
             return Ok(());
         }
         if interrupted.load(Ordering::Relaxed) && !is_stopping {
             is_stopping = true;
-            eprintln!("hvd-lab: stopping run {run}; Ctrl-C again leaves at once");
+            say(&format!("stopping run {run}; Ctrl-C again leaves at once"));
             // It may be ending by itself at this moment.
             let _ = launch::stop(store, run);
         }

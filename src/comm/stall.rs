@@ -9,18 +9,47 @@ use crate::domain::topology::Rank;
 ///
 /// # Horovod
 /// `HOROVOD_STALL_CHECK_TIME_SECONDS` and `HOROVOD_STALL_SHUTDOWN_TIME_SECONDS`.
+///
+/// On a machine that other programs keep busy a rank may be late because it gets no core: that time does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallLimits {
     /// Wait before the first warning about the missing ranks. It is repeated after twice the time, and so on.
     pub warning: Duration,
     /// Wait before the collective fails with [`CommError::Stalled`](super::CommError::Stalled).
     pub shutdown: Duration,
+    pub starved: Starved,
+}
+
+/// Asks for how long processes of this host, which one may be waiting for, wanted a core and got none. It only grows.
+#[derive(Clone, Copy)]
+pub struct Starved(pub fn() -> Duration);
+
+impl Default for Starved {
+    /// Every wait counts whole.
+    fn default() -> Starved {
+        Starved(|| Duration::ZERO)
+    }
+}
+
+impl PartialEq for Starved {
+    /// Limits are compared by their times.
+    fn eq(&self, _: &Starved) -> bool {
+        true
+    }
+}
+
+impl Eq for Starved {}
+
+impl fmt::Debug for Starved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Starved")
+    }
 }
 
 impl Default for StallLimits {
     /// A warning after 10 s, and no shutdown.
     fn default() -> StallLimits {
-        StallLimits { warning: Duration::from_secs(10), shutdown: Duration::ZERO }
+        StallLimits { warning: Duration::from_secs(10), shutdown: Duration::ZERO, starved: Starved::default() }
     }
 }
 

@@ -10,9 +10,12 @@ use std::{fs, io};
 
 use super::lesson::{Lesson, LessonError, number_and_slug};
 use crate::domain::step::Step;
+use crate::host::read;
 
 /// Names the folder where no flag does.
 pub const LESSONS_VARIABLE: &str = "HVD_LAB_LESSONS";
+/// Of one lesson: a book is no lesson.
+const MOST_BYTES: u64 = 4 << 20;
 
 /// Name and text of every lesson file, written by build.rs out of `lessons/`.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
@@ -82,8 +85,8 @@ impl Catalog {
             return Err(CatalogError::Empty { path: folder.to_owned() });
         }
         paths.sort();
-        let read = |path: PathBuf| Ok((path.display().to_string(), fs::read_to_string(&path).map_err(failed(&path))?));
-        paths.into_iter().map(read).collect()
+        let text = |path: PathBuf| Ok((path.display().to_string(), read::small_text(&path, MOST_BYTES).map_err(failed(&path))?));
+        paths.into_iter().map(text).collect()
     }
 
     /// Name and text of the program's own lesson files, by name.

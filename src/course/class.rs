@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Progress, Report};
+use crate::domain::bounds::Bounded;
 use crate::domain::step::Step;
+use crate::host::read;
 
 /// Without a new step for so long, a learner whose checks fail is stuck.
 pub const STUCK_S: f64 = 20.0 * 60.0;
@@ -143,21 +145,25 @@ fn learner(path: &Path) -> Result<(Option<String>, Progress), String> {
     if size.len() > MOST_BYTES {
         return Err("is too large for a progress file".into());
     }
-    let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let text = read::small_file(path, MOST_BYTES).map_err(|error| format!("cannot be read: {error}"))?;
     let value: Value = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {}", printable(&error.to_string())))?;
     let newer = |version: &Value| version.as_u64().is_some_and(|version| version > 1);
     let foreign =
         |error: serde_json::Error| format!("is neither a progress file nor a report: {}", printable(&error.to_string()));
-    match (value.get("report"), value.get("version"), value.get("done")) {
+    let (name, progress) = match (value.get("report"), value.get("version"), value.get("done")) {
         (Some(version), ..) | (None, Some(version), Some(_)) if newer(version) => {
-            Err("is of a newer hvd-lab: read it with that one".into())
+            return Err("is of a newer hvd-lab: read it with that one".into());
         }
         (Some(_), ..) => {
             let report: Report = serde_json::from_value(value).map_err(foreign)?;
-            Ok((report.learner.clone(), report.progress()))
+            (report.learner.clone(), report.progress())
         }
-        (None, Some(_), Some(_)) => Ok((None, serde_json::from_value(value).map_err(foreign)?)),
-        _ => Err("is neither a progress file nor a report".into()),
+        (None, Some(_), Some(_)) => (None, serde_json::from_value(value).map_err(foreign)?),
+        _ => return Err("is neither a progress file nor a report".into()),
+    };
+    match progress.out_of_bounds() {
+        Some(problem) => Err(format!("is damaged: {problem}")),
+        None => Ok((name, progress)),
     }
 }
 

@@ -3,13 +3,14 @@
 //! Never judges. It takes what the screen gets anyway (events and log lines), or reads a run folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::ops::{Deref, DerefMut};
 
+use crate::domain::bounds::MAX_EPOCHS;
 use crate::domain::event::EventLine;
 use crate::domain::history::{History, Keep};
 use crate::domain::job::TrainingJob;
+use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
 /// All evidence of one run: its history, with what was asked for and what was printed.
@@ -58,10 +59,12 @@ impl Evidence {
             evidence.printed = Some(BTreeMap::new());
         }
         for process in folder.rank_logs() {
-            if let Ok(log) = File::open(folder.rank_log(process)) {
+            if let Ok(log) = read::open(&folder.rank_log(process)) {
                 // Line by line: a log may be larger than all that the screen needs otherwise.
-                let lines = BufReader::new(log).split(b'\n').map_while(Result::ok);
-                lines.for_each(|line| evidence.take_line(process, &String::from_utf8_lossy(&line)));
+                let (mut log, mut line) = (BufReader::new(log), Vec::new());
+                while let Ok(NextLine::Whole | NextLine::TooLong) = next_line(&mut log, &mut line, LONGEST_LINE) {
+                    evidence.take_line(process, &String::from_utf8_lossy(&line));
+                }
             }
         }
         Ok(evidence)
@@ -90,7 +93,8 @@ impl Evidence {
 fn epoch_heading(line: &str) -> Option<usize> {
     let (epoch, epochs) = line.trim_end().strip_prefix("Epoch ")?.split_once('/')?;
     epochs.parse::<usize>().ok()?;
-    epoch.parse().ok()
+    // Anything may be printed: a number that no training has is no heading.
+    epoch.parse().ok().filter(|epoch| *epoch <= MAX_EPOCHS)
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Prediction, Share, Verdict};
+use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
-use crate::domain::units;
+use crate::domain::{markup, units};
 use crate::host;
 use crate::runs::{self, RunId, StoreError};
 
@@ -62,6 +63,21 @@ pub struct Answered {
     pub is_right: bool,
     /// Unix time in seconds.
     pub time_s: f64,
+}
+
+impl Bounded for Progress {
+    fn out_of_bounds(&self) -> Option<String> {
+        let tried = |tried: &Tried| first([count("failed runs", tried.runs, MAX_COUNT), moment("time", tried.first_s)]);
+        first([
+            self.times().find_map(|time_s| moment("time", time_s)),
+            self.tried.values().find_map(tried),
+            self.done
+                .keys()
+                .chain(self.tried.keys())
+                .chain(self.predictions.keys())
+                .find_map(|step| count("step", *step, MAX_EPOCHS)),
+        ])
+    }
 }
 
 impl Default for Progress {
@@ -137,7 +153,7 @@ impl Progress {
         text.push_str("| step | done | run | evidence | predictions |\n|---|---|---|---|---|\n");
         for step in Step::ALL {
             let (date, run, evidence) = match self.done.get(&step.number()) {
-                Some(done) => (units::date(done.time_s), done.run.to_string(), done.evidence.replace('|', "\\|")),
+                Some(done) => (units::date(done.time_s), done.run.to_string(), markup::markdown(&done.evidence)),
                 None => (String::new(), String::new(), String::new()),
             };
             let predictions = self.predictions.get(&step.number()).map(|tries| tries_in_words(tries)).unwrap_or_default();
@@ -192,6 +208,12 @@ struct Header {
     version: u32,
 }
 
+impl Bounded for Header {
+    fn out_of_bounds(&self) -> Option<String> {
+        None
+    }
+}
+
 impl ProgressFile {
     pub fn of(home: &Path) -> ProgressFile {
         ProgressFile { path: home.join("progress.json") }
@@ -206,19 +228,15 @@ impl ProgressFile {
     /// # Errors
     /// A file that cannot be read or set aside, or is of a newer lab.
     pub fn read(&self) -> Result<Reading, ProgressError> {
-        let text = match fs::read(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reading::default()),
-            Err(error) => return Err(StoreError::io("cannot read", &self.path)(error).into()),
-        };
-        if let Ok(Header { version }) = serde_json::from_slice(&text)
-            && version > VERSION
-        {
+        let newer = runs::read_json::<Header>(&self.path).ok().filter(|header| header.version > VERSION);
+        if let Some(Header { version }) = newer {
             return Err(ProgressError::Newer { path: self.path.clone(), version });
         }
-        match serde_json::from_slice(&text) {
+        match runs::read_json(&self.path) {
             Ok(progress) => Ok(Reading { progress, note: None }),
-            Err(cause) => Ok(Reading { note: Some(self.set_aside(&cause)?), ..Reading::default() }),
+            Err(StoreError::Damaged { cause, .. }) => Ok(Reading { note: Some(self.set_aside(&cause)?), ..Reading::default() }),
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Reading::default()),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -239,7 +257,7 @@ impl ProgressFile {
         Ok((changed, reading))
     }
 
-    fn set_aside(&self, cause: &serde_json::Error) -> Result<String, StoreError> {
+    fn set_aside(&self, cause: &str) -> Result<String, StoreError> {
         let name = |number: usize| self.path.with_file_name(format!("progress.damaged-{number}.json"));
         let free = (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0));
         fs::rename(&self.path, &free).map_err(StoreError::io("cannot set aside", &self.path))?;

@@ -2,17 +2,20 @@
 //!
 //! Never waits for a run: what is not there yet is left open.
 
-use std::fs;
+use std::io::BufReader;
 
 use serde::Serialize;
 
 use super::{Contrast, Evidence, Outcome, Purpose, Series, Verdict, check, check_all, contrast};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
-use crate::runs::{RunFolder, RunId, RunStore, StoreError};
+use crate::host::read::{self, NextLine, next_line};
+use crate::runs::{RunFolder, RunId, RunStore, StoreError, disturbed};
 
 /// Lines of a log that stand for it.
 const EXCERPT: usize = 8;
+/// Bytes of a line among them.
+const LONGEST_TOLD: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Results {
@@ -78,10 +81,14 @@ pub fn side_by_side(store: &RunStore, step: Step, runs: [RunId; 2]) -> Result<Si
         let folder = store.folder(run);
         let evidence = Evidence::of(&folder, &record)?;
         let steps = evidence.spec.workload.steps;
-        Ok((evidence, steps, excerpt(&folder)))
+        Ok((evidence, steps, excerpt(&folder), record.disturbed()))
     });
-    let ((before, without, few), (after, with, many)) = (before?, after?);
-    Ok(SideBySide { step, runs, steps: [without, with], contrast: contrast(step, &before, &after), excerpts: [few, many] })
+    let ((before, without, few, first), (after, with, many, second)) = (before?, after?);
+    let mut contrast = contrast(step, &before, &after);
+    for (run, part) in runs.into_iter().zip([first, second]) {
+        contrast.explained.extend(part.map(|part| format!("Of run {run}: {}.", disturbed::note(part))));
+    }
+    Ok(SideBySide { step, runs, steps: [without, with], contrast, excerpts: [few, many] })
 }
 
 /// The first lines that tell epochs and results, of all processes in turn.
@@ -91,9 +98,15 @@ fn excerpt(folder: &RunFolder) -> Vec<String> {
         .rank_logs()
         .into_iter()
         .map(|process| {
-            let log = fs::read(folder.rank_log(process)).unwrap_or_default();
-            let text = String::from_utf8_lossy(&log);
-            text.lines().filter(tells).map(|line| format!("[{process}] {line}")).collect()
+            let (mut log, mut line, mut told) =
+                (read::open(&folder.rank_log(process)).ok().map(BufReader::new), Vec::new(), Vec::new());
+            while let Some(log) = log.as_mut().filter(|_| told.len() < EXCERPT)
+                && let Ok(NextLine::Whole | NextLine::TooLong) = next_line(log, &mut line, LONGEST_TOLD)
+            {
+                let text = String::from_utf8_lossy(&line);
+                told.extend(Some(text.trim_end_matches('\r')).filter(tells).map(|line| format!("[{process}] {line}")));
+            }
+            told
         })
         .collect();
     let longest = logs.iter().map(Vec::len).max().unwrap_or(0);

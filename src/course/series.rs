@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Lesson;
+use crate::domain::bounds::{Bounded, count};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
@@ -53,6 +54,20 @@ pub enum Next {
     /// This run is going.
     Wait(RunId),
     Over,
+}
+
+/// Turns of a series: of any kind there are fewer.
+const MAX_TURNS: usize = 1_000;
+
+impl Bounded for Series {
+    fn out_of_bounds(&self) -> Option<String> {
+        let step = match self.purpose {
+            Purpose::Guided(step) => count("step", step, Step::ALL.len()),
+            Purpose::Ablation => None,
+        };
+        let turns = || self.turns.iter().find_map(|turn| turn.spec.out_of_bounds());
+        step.or_else(|| count("number of turns", self.turns.len(), MAX_TURNS)).or_else(turns)
+    }
 }
 
 impl Series {
@@ -142,13 +157,10 @@ impl SeriesFile {
     /// # Errors
     /// A file that cannot be read or is none of ours.
     pub fn read(&self) -> Result<Option<Series>, StoreError> {
-        match fs::read(&self.path) {
-            Ok(text) => match serde_json::from_slice(&text) {
-                Ok(series) => Ok(Some(series)),
-                Err(cause) => Err(StoreError::Damaged { path: self.path.clone(), cause: cause.to_string() }),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StoreError::io("cannot read", &self.path)(error)),
+        match runs::read_json(&self.path) {
+            Ok(series) => Ok(Some(series)),
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

@@ -9,6 +9,7 @@ use std::{fs, thread};
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::bounds::Bounded;
 use crate::runs::{self, StoreError};
 
 /// Names the folder of the class where no `--share` did, and wins over it.
@@ -23,10 +24,18 @@ pub struct Share {
     pub learner: String,
 }
 
+/// The learner is part of a path, which stays in the folder of the class.
+impl Bounded for Share {
+    fn out_of_bounds(&self) -> Option<String> {
+        let is_name = file_name(&self.learner).is_some_and(|name| name == self.learner);
+        (!is_name).then(|| format!("`{}` is no name for a file", self.learner.escape_debug()))
+    }
+}
+
 impl Share {
     /// What HVD_LAB_CLASS names, else what was kept with [`Share::keep`].
     pub fn of(home: &Path) -> Option<Share> {
-        let kept: Option<Share> = fs::read(Share::file(home)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let kept: Option<Share> = runs::read_json(&Share::file(home)).ok();
         match std::env::var_os(CLASS_VARIABLE).filter(|folder| !folder.is_empty()) {
             None => kept,
             Some(folder) => {
@@ -120,6 +129,12 @@ mod tests {
         ];
         for (name, expected) in cases {
             assert_eq!(file_name(name).as_deref(), expected, "{name:?}");
+        }
+        let home = tempfile::tempdir().unwrap();
+        for (learner, is_taken) in [("ada", true), ("../../elsewhere/ada", false), ("/etc/ada", false), ("", false)] {
+            let share = Share { folder: home.path().to_owned(), learner: learner.to_owned() };
+            fs::write(Share::file(home.path()), serde_json::to_string(&share).unwrap()).unwrap();
+            assert_eq!(Share::of(home.path()).is_some(), is_taken, "{learner}");
         }
     }
 }

@@ -116,7 +116,7 @@ fn official_in(from: &Path, file: &OfficialFile) -> Result<PathBuf, DatasetError
     }
     // A damaged file deserves its own message; only a sound one is "not official".
     let which = if file.name.starts_with("train") { SplitKind::Train } else { SplitKind::Test };
-    idx::read_split(from, which, None)?;
+    idx::check_split(from, which)?;
     let found = sha256_of(&path).map_err(|cause| DatasetError::unreadable(&path, &cause))?;
     Err(DatasetError::NotOfficial {
         file: path.display().to_string(),

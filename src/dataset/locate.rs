@@ -53,9 +53,9 @@ fn locate_folder(folder: &Path, choice: &DataSource) -> Result<Located, DatasetE
         official &= file.is_at(&error::find_file(folder, file.plain_name())?)?;
     }
     if !official {
-        // Read whole now: a fault shows before ranks are started, not after.
-        idx::read_split(folder, SplitKind::Train, None)?;
-        idx::read_split(folder, SplitKind::Test, None)?;
+        // Looked at now: a fault shows before ranks are started, not after.
+        idx::check_split(folder, SplitKind::Train)?;
+        idx::check_split(folder, SplitKind::Test)?;
         if *choice == DataSource::FashionMnist {
             return Err(DatasetError::NotFashionMnist { folder: folder.display().to_string() });
         }

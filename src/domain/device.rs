@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{Bounded, MAX_COUNT, count, first, moment, number, process};
 use super::units;
 
 /// A measured figure, or why there is none. Shown as the figure or `N/A`, never as 0.
@@ -182,6 +183,63 @@ impl DeviceSample {
             ("NVLink", traffic(&self.nvlink_bytes_per_sec)),
             ("bus", self.bus_id.clone()),
         ]
+    }
+}
+
+/// Devices, cores and processes of the largest host.
+const MAX_DEVICES: usize = 4_096;
+const MAX_CORES: usize = 65_536;
+const MAX_PROCESSES: usize = 1 << 20;
+/// No sensor shows more, in any unit.
+const MAX_FIGURE: f64 = 1e9;
+
+impl TelemetrySample {
+    /// `None` for anything that is no sample, or that no device can have shown.
+    pub fn parse_line(line: &str) -> Option<TelemetrySample> {
+        serde_json::from_str(line.trim_end()).ok().filter(|sample: &TelemetrySample| sample.out_of_bounds().is_none())
+    }
+}
+
+impl Bounded for TelemetrySample {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([moment("time", self.time_s), count("number of devices", self.devices.len(), MAX_DEVICES)])
+            .or_else(|| self.devices.iter().find_map(DeviceSample::out_of_bounds))
+    }
+}
+
+impl Bounded for DeviceSample {
+    fn out_of_bounds(&self) -> Option<String> {
+        fn shown(what: &str, reading: &Reading<f64>) -> Option<String> {
+            number(what, *reading.value()?, MAX_FIGURE)
+        }
+        fn counted(what: &str, reading: &Reading<u64>) -> Option<String> {
+            count(what, usize::try_from(*reading.value()?).unwrap_or(usize::MAX), MAX_COUNT)
+        }
+        first([
+            count("device", self.index, MAX_DEVICES),
+            count("number of cores", self.core_percent.len(), MAX_CORES),
+            count("number of processes", self.processes.len(), MAX_PROCESSES),
+            self.core_percent.iter().find_map(|percent| number("core", *percent, MAX_FIGURE)),
+            shown("utilization", &self.utilization_percent),
+            counted("memory used", &self.memory_used_bytes),
+            counted("memory", &self.memory_total_bytes),
+            shown("temperature", &self.temperature_celsius),
+            shown("power", &self.power_watts),
+            shown("power limit", &self.power_limit_watts),
+            shown("fan", &self.fan_percent),
+            counted("SM clock", &self.sm_clock_mhz),
+            counted("memory clock", &self.memory_clock_mhz),
+            counted("PCIe out", &self.pcie_tx_bytes_per_sec),
+            counted("PCIe in", &self.pcie_rx_bytes_per_sec),
+            counted("NVLink", &self.nvlink_bytes_per_sec),
+            self.processes.iter().find_map(|of| {
+                first([
+                    of.rank.and_then(|rank| process("rank", rank)),
+                    counted("memory of a process", &of.memory_bytes),
+                    shown("utilization of a process", &of.utilization_percent),
+                ])
+            }),
+        ])
     }
 }
 

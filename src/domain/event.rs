@@ -4,8 +4,11 @@
 //! the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
 //! an older lab can follow a newer trainer.
 
+mod limits;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::bounds::Bounded;
 use super::device::{RankPlace, TelemetrySample};
 use super::phase::PhaseSeconds;
 use super::step::StepSet;
@@ -55,8 +58,14 @@ pub enum Event {
     Epoch(EpochReport),
     /// A checkpoint was written, read, refused or checked.
     Checkpoint(CheckpointReport),
+    /// The epoch at whose end the checkpoint was written that training goes on from, as each process had seen it. Ranks that
+    /// are killed after they wrote a checkpoint may not have come to report its epoch.
+    Restored { epochs: Vec<ProcessEpoch> },
     /// Training stops early after this epoch (counted from 1).
     EarlyStop { epoch: usize },
+    /// How far something is that takes long and tells nothing else meanwhile, such as the test at the end: so many images of
+    /// so many.
+    Progress { what: String, done: usize, of: usize },
     /// Result on the test set.
     Test {
         #[serde(deserialize_with = "number")]
@@ -102,6 +111,7 @@ pub struct TopologyReport {
     pub devices_found: Option<usize>,
     pub threads: usize,
     /// libtorch and MPI library versions.
+    #[serde(deserialize_with = "limits::few_versions")]
     pub versions: Vec<String>,
 }
 
@@ -242,6 +252,15 @@ impl EpochReport {
     }
 }
 
+/// The end of an epoch as one process saw it, in the words of another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessEpoch {
+    /// Index as it was launched.
+    pub process: usize,
+    #[serde(flatten)]
+    pub report: EpochReport,
+}
+
 #[cfg(test)]
 impl EpochReport {
     /// A first epoch whose numbers are all different, for tests of any floor.
@@ -292,9 +311,21 @@ impl EventLine {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// `None` for anything that is no event this version knows.
+    /// `None` for anything that is no event this version knows, or that no run can have sent.
     pub fn parse_line(line: &str) -> Option<EventLine> {
-        serde_json::from_str(line.trim_end()).ok()
+        EventLine::read(line).ok().flatten()
+    }
+
+    /// As [`EventLine::parse_line`].
+    ///
+    /// # Errors
+    /// Why no run can have sent this event, in one sentence.
+    pub fn read(line: &str) -> Result<Option<EventLine>, String> {
+        let event: Option<EventLine> = serde_json::from_str(line.trim_end()).ok();
+        match event.as_ref().and_then(EventLine::out_of_bounds) {
+            Some(problem) => Err(problem),
+            None => Ok(event),
+        }
     }
 }
 
@@ -311,6 +342,7 @@ mod tests {
             Event::Epoch(EpochReport { averaged: None, ..EpochReport::sample() }),
             Event::Finished { epochs: 2, training_seconds: 1.5, total_seconds: 2.5, peak_rss_bytes: Some(1 << 40) },
             Event::Epoch(EpochReport::sample()),
+            Event::Restored { epochs: vec![ProcessEpoch { process: 3, report: EpochReport::sample() }] },
             Event::Devices {
                 sample: TelemetrySample {
                     time_s: 1.5,
@@ -325,6 +357,16 @@ mod tests {
             let text = line.to_line();
             assert!(!text.contains('\n'));
             assert_eq!(EventLine::parse_line(&text), Some(line));
+        }
+    }
+
+    #[test]
+    fn times_and_losses_survive_the_line_to_the_last_bit() {
+        // Steps that meet no round number.
+        for step in 0..20_000 {
+            let time_s = 1.763e9 + f64::from(step) * 0.123_456_789_1;
+            let line = EventLine { time_s, process: 0, event: Event::Step { epoch: 0, batch: 0, lr: 1.0 / time_s, loss: 2.3 } };
+            assert_eq!(EventLine::parse_line(&line.to_line()), Some(line));
         }
     }
 

@@ -8,6 +8,8 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub use super::bounds::MAX_RANKS;
+use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
 use super::step::Step;
 use super::training::TrainingSpec;
 
@@ -26,9 +28,6 @@ pub type RunSpec = Job<Workload>;
 
 /// A run that trains: what the ten steps, the presets and the settings on the screen are about.
 pub type TrainingJob = Job<TrainingSpec>;
-
-/// Most ranks that a run may ask for. A record may name any number: nothing that is done for each rank goes beyond this.
-pub const MAX_RANKS: usize = 4096;
 
 /// What the launcher is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,6 +167,26 @@ impl TrainingJob {
     pub fn global_batch_size(&self) -> usize {
         let size = if self.workload.steps.contains(Step::InitAndPin) { self.resources.np } else { 1 };
         self.workload.batch_size * size
+    }
+}
+
+/// Of what is stored: wider than [`Resources::problem`], which may come to refuse what older labs ran.
+impl Bounded for Resources {
+    fn out_of_bounds(&self) -> Option<String> {
+        let limit = self.time_limit_s.and_then(|limit| number("time limit", limit, MAX_SECONDS));
+        at_least_one("np", self.np, MAX_RANKS).or(limit)
+    }
+}
+
+impl Bounded for TrainingJob {
+    fn out_of_bounds(&self) -> Option<String> {
+        self.resources.out_of_bounds().or_else(|| self.workload.out_of_bounds())
+    }
+}
+
+impl Bounded for RunSpec {
+    fn out_of_bounds(&self) -> Option<String> {
+        self.resources.out_of_bounds().or_else(|| self.training()?.out_of_bounds())
     }
 }
 

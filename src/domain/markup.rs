@@ -1,14 +1,15 @@
 //! Text that means itself inside of markup: names and notes that people type end up in reports.
 //!
-//! Never lets a line break or a control character through.
+//! Never lets a line break through, nor what `safe` takes out.
+
+use super::safe;
 
 /// For a Markdown table or paragraph: no markup, no cell border, no second line.
 pub fn markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in safe::line(text).chars() {
         match c {
             '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '&' | '#' | '~' => escaped.extend(['\\', c]),
-            c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
     }
@@ -25,14 +26,13 @@ pub fn table(heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Strin
 /// For HTML and SVG, in text and in attributes.
 pub fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in safe::line(text).chars() {
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
-            c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
     }
@@ -47,6 +47,6 @@ mod tests {
     fn text_means_itself() {
         assert_eq!(markdown("a|b\n<script>*x*"), "a\\|b \\<script\\>\\*x\\*");
         assert_eq!(markdown("400 / 32 = 13 (0.5)"), "400 / 32 = 13 (0.5)");
-        assert_eq!(xml("<b>'\"&\u{0}"), "&lt;b&gt;&#39;&quot;&amp; ");
+        assert_eq!(xml("<b>'\"&\u{0}"), "&lt;b&gt;&#39;&quot;&amp;");
     }
 }

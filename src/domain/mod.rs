@@ -2,6 +2,7 @@
 //!
 //! Never performs I/O, reads a clock, or names a tensor, a screen or a process: std and serde only.
 
+pub mod bounds;
 pub mod device;
 pub mod event;
 pub mod history;
@@ -10,7 +11,9 @@ pub mod job;
 pub mod markup;
 pub mod model;
 pub mod phase;
+pub mod place;
 pub mod run;
+pub mod safe;
 pub mod schedule;
 pub mod settings;
 pub mod speedup;

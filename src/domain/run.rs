@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::{Bounded, count, first, moment, process};
+use super::place::Place;
+
+/// Last lines that a status may have: the supervisor writes far fewer.
+const MAX_LINES: usize = 10_000;
+
 /// How a run is going; the supervisor rewrites it at every change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStatus {
@@ -13,6 +19,9 @@ pub struct RunStatus {
     pub supervisor_pid: u32,
     #[serde(default)]
     pub supervisor_start_ticks: u64,
+    /// Where that process runs; `None` where an older version of the lab wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervisor_place: Option<Place>,
     /// Unix time in seconds.
     pub started_s: f64,
     #[serde(default)]
@@ -35,12 +44,24 @@ impl RunStatus {
             message: message.into(),
             supervisor_pid: 0,
             supervisor_start_ticks: 0,
+            supervisor_place: None,
             started_s,
             ended_s: None,
             exit_code: None,
             failed_process: None,
             last_lines: Vec::new(),
         }
+    }
+}
+
+impl Bounded for RunStatus {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            moment("start", self.started_s),
+            self.ended_s.and_then(|ended_s| moment("end", ended_s)),
+            self.failed_process.and_then(|failed| process("failed process", failed)),
+            count("number of last lines", self.last_lines.len(), MAX_LINES),
+        ])
     }
 }
 

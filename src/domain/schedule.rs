@@ -28,7 +28,7 @@ impl LearningRateSchedule {
     pub fn lr(&self, epoch: usize, batch: usize) -> f64 {
         if (epoch as f64) < self.warmup_epochs && self.size > 1 {
             // Past the end of a fractional warmup the ramp stays where it ends.
-            let e = (epoch as f64 + (batch + 1) as f64 / self.steps_per_epoch.max(1) as f64).min(self.warmup_epochs);
+            let e = (epoch as f64 + batch.saturating_add(1) as f64 / self.steps_per_epoch.max(1) as f64).min(self.warmup_epochs);
             return self.initial_lr / self.size as f64 * (e * (self.size as f64 - 1.0) / self.warmup_epochs + 1.0);
         }
         self.initial_lr * decay(epoch)
@@ -52,13 +52,18 @@ pub fn decay(epoch: usize) -> f64 {
 
 /// Batches of one rank in one epoch: `ceil(images / batch)`, divided by `size` with step 5 (rounded down, at least 1).
 pub fn steps_per_epoch(images: usize, batch_size: usize, divide_by: usize) -> usize {
-    (images.div_ceil(batch_size) / divide_by).max(1)
+    (batches(images, batch_size) / divide_by.max(1)).max(1)
 }
 
 /// Validation batches of one rank: `3 * ceil(images / batch) / size` with step 5, the whole set once without.
 pub fn validation_steps(images: usize, batch_size: usize, divide_by: Option<usize>) -> usize {
-    let batches = images.div_ceil(batch_size);
-    divide_by.map_or(batches, |size| 3 * batches / size).max(1)
+    let batches = batches(images, batch_size);
+    divide_by.map_or(batches, |size| batches.saturating_mul(3) / size.max(1)).max(1)
+}
+
+/// The numbers may be another program's: no batch of 0 images ends the lab.
+fn batches(images: usize, batch_size: usize) -> usize {
+    images.div_ceil(batch_size.max(1))
 }
 
 #[cfg(test)]
@@ -97,5 +102,14 @@ mod tests {
         assert_eq!(validation_steps(10_000, 512, Some(4)), 15);
         assert_eq!(validation_steps(10_000, 512, None), 20);
         assert_eq!(steps_per_epoch(10, 64, 8), 1);
+    }
+
+    #[test]
+    fn numbers_that_no_run_has_do_no_harm() {
+        assert_eq!((steps_per_epoch(10, 0, 0), validation_steps(10, 0, Some(0))), (10, 30));
+        assert_eq!(validation_steps(usize::MAX, 1, Some(1)), usize::MAX);
+        let none = LearningRateSchedule { size: 0, steps_per_epoch: 0, ..LAB };
+        assert!(none.lr(usize::MAX, usize::MAX) > 0.0);
+        assert!(LAB.lr(0, usize::MAX) > 0.0, "past the end of the ramp");
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::bounds::{Bounded, MAX_BATCH_SIZE, MAX_EPOCHS, at_least_one, figure, first};
 use super::model::ModelSpec;
 use super::step::StepSet;
 
@@ -72,6 +73,21 @@ impl TrainingSpec {
             "seed",
         ];
         ALWAYS.iter().all(|name| stored.contains_key(*name))
+    }
+}
+
+impl Bounded for TrainingSpec {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            at_least_one("epochs", self.epochs, MAX_EPOCHS),
+            at_least_one("batch size", self.batch_size, MAX_BATCH_SIZE),
+            at_least_one("patience", self.patience, MAX_EPOCHS),
+            figure("base LR", self.base_lr),
+            figure("momentum", self.momentum),
+            figure("weight decay", self.wd),
+            figure("target accuracy", self.target_accuracy),
+            figure("warmup epochs", self.warmup_epochs),
+        ])
     }
 }
 

@@ -64,21 +64,16 @@ pub fn percent(fraction: f64) -> String {
 /// `2026-11-21 20:58 UTC` for a Unix time in seconds.
 pub fn date(unix_s: f64) -> String {
     let whole = if unix_s.is_finite() { unix_s.max(0.0) as u64 } else { 0 };
-    let (mut day, minutes) = (whole / 86_400, whole / 60 % 1440);
-    let is_leap = |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
-    let mut year = 1970;
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let mut month = 0;
-    for days in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        month += 1;
-        if day < days {
-            break;
-        }
-        day -= days;
-    }
+    let (days, minutes) = (whole / 86_400, whole / 60 % 1440);
+    // Eras of 400 years have 146,097 days each; a year that begins with March has its leap day last.
+    let day = days + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = 400 * era + year_of_era + u64::from(month <= 2);
     format!("{year}-{month:02}-{:02} {:02}:{:02} UTC", day + 1, minutes / 60, minutes % 60)
 }
 
@@ -110,5 +105,20 @@ mod tests {
         assert_eq!(date(951_782_399.9), "2000-02-28 23:59 UTC");
         assert_eq!(date(951_868_799.0), "2000-02-29 23:59 UTC");
         assert_eq!(date(1_798_761_600.0), "2027-01-01 00:00 UTC");
+        assert_eq!(date(1_772_323_199.0), "2026-02-28 23:59 UTC");
+        assert_eq!(date(1_772_323_200.0), "2026-03-01 00:00 UTC");
+        assert_eq!(date(4_107_542_400.0), "2100-03-01 00:00 UTC");
+        assert_eq!(date(253_402_300_799.0), "9999-12-31 23:59 UTC");
+    }
+
+    /// A loop over the years would go on for hours.
+    #[test]
+    fn a_date_beyond_all_calendars_is_written_at_once() {
+        for seconds in [1e300, f64::MAX, u64::MAX as f64] {
+            assert!(date(seconds).ends_with(" UTC"), "{}", date(seconds));
+        }
+        for seconds in [f64::NAN, f64::INFINITY, -1e300] {
+            assert_eq!(date(seconds), "1970-01-01 00:00 UTC");
+        }
     }
 }

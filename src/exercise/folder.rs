@@ -8,6 +8,10 @@ use std::{fs, io};
 use super::places;
 use super::programs::EXERCISE;
 use crate::domain::step::Step;
+use crate::host::read;
+
+/// No program that somebody wrote is longer.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// The folder of the exercise in a home folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +85,7 @@ impl Folder {
     /// A program that is not there or cannot be read.
     pub fn read(&self) -> Result<String, ExerciseError> {
         let program = self.program();
-        match fs::read_to_string(&program) {
+        match read::small_text(&program, MOST_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ExerciseError::NotStarted { path: program }),
             read => read.map_err(ExerciseError::io("read", &program)),
         }

@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -17,7 +17,10 @@ use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
 use crate::host;
-use crate::runs::{RunFolder, RunId, RunRecord, RunStore, process};
+use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, process};
+
+/// For a supervisor to come up.
+const START_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,29 +115,52 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         attempts: Vec::new(),
         newer: Default::default(),
     };
-    let record = store.create(record, &beginning())?;
-    spawn_supervisor(&store.folder(record.id))?;
+    let (record, lock) = store.create_claimed(record, &beginning())?;
+    let folder = store.folder(record.id);
+    spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))?;
     Ok(record.id)
+}
+
+/// What a run is given that goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoreWork {
+    /// In total.
+    pub epochs: usize,
+    /// Another time limit in seconds, or none from now on; left out, it stays as it is.
+    pub time_limit_s: Option<Option<f64>>,
+}
+
+impl MoreWork {
+    pub fn epochs(epochs: usize) -> MoreWork {
+        MoreWork { epochs, time_limit_s: None }
+    }
 }
 
 /// Give a run that is over more epochs, from its last checkpoint; returns at once.
 ///
+/// Of several that try at once one succeeds: the lock of the run is taken before anything is looked at, and handed to the
+/// supervisor.
+///
 /// # Errors
-/// [`LaunchError::StillGoing`], [`LaunchError::NoCheckpoints`], [`LaunchError::NothingToContinue`], and as [`start`].
-pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<(), LaunchError> {
+/// [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`LaunchError::NoCheckpoints`],
+/// [`LaunchError::NothingToContinue`], and as [`start`].
+pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), LaunchError> {
+    let lock = store.claim(id).map_err(|error| match error {
+        StoreError::StillGoing { id } => LaunchError::StillGoing { id },
+        error => error.into(),
+    })?;
     let mut record = store.record(id)?;
-    if !store.status(id)?.state.is_over() {
-        return Err(LaunchError::StillGoing { id });
-    }
+    let resources = &mut record.spec.resources;
+    resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
     let Some(training) = record.spec.workload.training_mut() else {
         return Err(LaunchError::Spec(record.spec.problem().unwrap_or_default()));
     };
     if !training.checkpointing {
         return Err(LaunchError::NoCheckpoints { id });
     }
-    training.epochs = epochs_total;
+    training.epochs = more.epochs;
     let summary = store.summary(id)?;
-    if epochs_total <= summary.last_epoch {
+    if more.epochs <= summary.last_epoch {
         return Err(LaunchError::NothingToContinue { id, done: summary.last_epoch });
     }
     let folder = store.folder(id);
@@ -150,40 +176,61 @@ pub fn continue_run(store: &RunStore, id: RunId, epochs_total: usize) -> Result<
     plan(again, &folder)?;
     folder.change_record(|record| {
         if let Some(training) = record.spec.workload.training_mut() {
-            training.epochs = epochs_total;
+            training.epochs = more.epochs;
         }
+        let resources = &mut record.spec.resources;
+        resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
     })?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
-    spawn_supervisor(&folder)
+    spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
 }
 
 /// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.
 ///
 /// # Errors
-/// [`LaunchError::NotGoing`] where it is over already.
+/// [`LaunchError::NotGoing`] where it is over already, [`StoreError::Elsewhere`] where nothing can be sent to it from here,
+/// [`LaunchError::NoAnswer`] where no supervisor comes up.
 pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
+    let begin = Instant::now();
     loop {
-        let status = store.status(id)?;
-        if status.state.is_over() {
-            return Err(LaunchError::NotGoing { id, state: status.state.name() });
+        let (status, supervision) = store.supervision(id)?;
+        match supervision {
+            Supervision::Over => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
+            Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
+            Supervision::Here { pid, start_ticks } => {
+                if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) {
+                    return Ok(());
+                }
+            }
+            // A supervisor that has just been started needs a moment to say its number.
+            Supervision::Beginning | Supervision::Nobody => {}
         }
-        if status.supervisor_pid != 0 {
-            process::signal(status.supervisor_pid, Signal::SIGTERM);
-            return Ok(());
+        if begin.elapsed() > START_PATIENCE {
+            return Err(LaunchError::NoAnswer { id, seconds: START_PATIENCE.as_secs() });
         }
-        // A supervisor that has just been started needs a moment to say its number; one that does not come up is
-        // marked as failed by the store.
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 fn beginning() -> RunStatus {
-    RunStatus::new(RunState::Preparing, "starting the supervisor", host::now_s())
+    let place = Some(host::place());
+    RunStatus { supervisor_place: place, ..RunStatus::new(RunState::Preparing, "starting the supervisor", host::now_s()) }
 }
 
-/// Start this program again as the supervisor of a folder.
-fn spawn_supervisor(folder: &RunFolder) -> Result<(), LaunchError> {
+/// Nobody will come who could say it.
+fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
+    // Where it cannot be written, the next look finds a run without a supervisor.
+    let _ = folder.write_status(&RunStatus {
+        state: RunState::Failed,
+        message: error.to_string(),
+        ended_s: Some(status.started_s),
+        ..status
+    });
+}
+
+/// Start this program again as the supervisor of a folder, which gets its lock.
+fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
     // Not by its path: a new build may have taken its place while the screen was open.
     let path = PathBuf::from("/proc/self/exe");
     let failed = |source| LaunchError::Supervisor { path: path.clone(), source };
@@ -192,7 +239,8 @@ fn spawn_supervisor(folder: &RunFolder) -> Result<(), LaunchError> {
         .arg0("hvd-lab")
         .arg("supervise")
         .arg(folder.path())
-        .stdin(Stdio::null())
+        .env(process::RUN_DIR_VARIABLE, folder.path())
+        .stdin(lock.hand_over())
         .stdout(Stdio::null())
         .stderr(log)
         .spawn()

@@ -24,12 +24,22 @@ pub enum LaunchError {
     NoLauncher,
     #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]
     BadLauncher { path: PathBuf, cause: String },
+    #[error("{} does not work as the trainer: {cause}. See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train", path.display())]
+    BadTrainer { path: PathBuf, cause: String },
     #[error("cannot start the supervisor {}: {source}", path.display())]
     Supervisor { path: PathBuf, source: std::io::Error },
     #[error("run {id} is not going: it has {state}")]
     NotGoing { id: RunId, state: &'static str },
     #[error("run {id} is still going: stop it first (`hvd-lab stop {id}`), or wait for its end")]
     StillGoing { id: RunId },
+    #[error(
+        "run {id} has been starting for {seconds} s and does not answer: launcher.log in its folder may say why; try again later"
+    )]
+    NoAnswer { id: RunId, seconds: u64 },
+    #[error("the run has a supervisor already, and can have only one")]
+    Supervised,
+    #[error("`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`")]
+    Over,
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]
@@ -39,6 +49,6 @@ pub enum LaunchError {
 impl LaunchError {
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).
     pub fn is_bad_input(&self) -> bool {
-        !matches!(self, LaunchError::Supervisor { .. })
+        !matches!(self, LaunchError::Supervisor { .. } | LaunchError::NoAnswer { .. })
     }
 }

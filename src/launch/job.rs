@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
@@ -18,6 +17,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_
 
 use super::journal::{Journal, JournalError};
 use super::output::{Line, Sorter};
+use super::silence::Silence;
 use super::verdict::{Verdict, judge};
 use super::{CommandLine, Flavour};
 use crate::domain::device::{RankPlace, TelemetrySample};
@@ -25,18 +25,16 @@ use crate::domain::event::{Event, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host;
-use crate::runs::{RunFolder, process};
+use crate::host::load::Load;
+use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 /// For the rest of the job to end after one rank failed or vanished, before it is ended.
 const FAILURE_GRACE: Duration = Duration::from_secs(3);
-/// For any rank of a program that someone is working on to report anything, before it is taken for stuck. More than the
-/// ranks themselves wait for each other, for they can say more.
-pub(super) const PATIENCE: Duration = Duration::from_secs(16);
-/// Between looks at whether the ranks are still there.
-const LOOK_FOR_VANISHED_EVERY: Duration = Duration::from_secs(1);
+/// Between looks at whether the ranks and the run folder are still there.
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// For output still on its way when the launcher has ended.
 const DRAIN: Duration = Duration::from_secs(1);
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
@@ -54,20 +52,21 @@ pub(super) struct Job {
     np: usize,
     journal: Journal,
     child: Child,
-    /// Pid of the launcher.
-    launcher: u32,
     lines: mpsc::Receiver<Line>,
     readers: Vec<JoinHandle<()>>,
     samples: mpsc::UnboundedReceiver<TelemetrySample>,
     sampler: Sampler,
     /// The launcher's session files; goes with the job.
-    _scratch: TempDir,
+    scratch: Scratch,
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
-    /// How long the ranks may be silent, and since when they are.
-    patience: Option<Duration>,
-    quiet_since: Instant,
+    silence: Silence,
+    /// Who used the cores up to the moment in which training began, and what part of them others used since then.
+    began: Option<Load>,
+    others_cpu: Option<f64>,
+    /// The lock of the run folder, to see whether that is still there.
+    lock: Option<Identity>,
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
@@ -87,6 +86,8 @@ pub(super) struct End {
     pub exit_code: Option<i32>,
     /// Library versions that the ranks reported.
     pub versions: BTreeSet<String>,
+    /// The part of this host's cores that other programs used during the training, where that can be told.
+    pub others_cpu: Option<f64>,
 }
 
 impl Job {
@@ -100,7 +101,8 @@ impl Job {
         }
         // Open MPI names its session folder by pid alone, and refuses to start on the leftovers of a killed one with the
         // same pid: so each launch gets a folder of its own.
-        let scratch = tempfile::Builder::new().prefix("hvd-lab-").tempdir().context("cannot make a temporary folder")?;
+        runs::sweep();
+        let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
         let mut child = Command::new(&line.argv[0])
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
@@ -121,7 +123,6 @@ impl Job {
             let _ = sample_sender.send(sample);
         });
         Ok(Job {
-            launcher: child.id().unwrap_or(0),
             folder,
             host: host::name(),
             np,
@@ -131,11 +132,13 @@ impl Job {
             readers: out.into_iter().chain(err).collect(),
             samples,
             sampler,
-            _scratch: scratch,
+            scratch,
             failed_at: None,
             vanished_at: None,
-            patience: None,
-            quiet_since: Instant::now(),
+            silence: Silence::new(None),
+            began: None,
+            others_cpu: None,
+            lock: None,
             kill_at: None,
             asked_to_stop: false,
             deadline: None,
@@ -145,9 +148,14 @@ impl Job {
         })
     }
 
+    /// End the ranks when the run folder is not there any more.
+    pub fn with_lock(self, lock: Identity) -> Job {
+        Job { lock: Some(lock), ..self }
+    }
+
     /// Take the ranks for stuck, and end them, when none has reported anything for so long; never without.
     pub fn with_patience(self, patience: Option<Duration>) -> Job {
-        Job { patience, ..self }
+        Job { silence: Silence::new(patience), ..self }
     }
 
     /// Stop it when it has run for so many seconds; never without.
@@ -159,11 +167,11 @@ impl Job {
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
     pub async fn follow(&mut self, stop: &mut Signals, tell: &mut dyn FnMut(RunState, &str)) -> End {
-        let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_FOR_VANISHED_EVERY));
+        let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_EVERY));
         let exit = loop {
             tokio::select! {
-                Some(line) = self.lines.recv() => if let Some(Event::Topology(_)) = self.take(line) {
-                    self.rank_reported(tell);
+                Some(line) = self.lines.recv() => if let Some(Event::Topology(report)) = self.take(line) {
+                    self.rank_reported(&report, tell);
                 },
                 Some(sample) = self.samples.recv() => {
                     let written = self.journal.telemetry(&sample);
@@ -179,8 +187,12 @@ impl Job {
                     let written = self.journal.flush();
                     self.fail_if_unwritten(written);
                 }
-                _ = look.tick() => self.look_for_vanished(),
-                () = at(self.patience.map(|patience| self.quiet_since + patience)), if self.kill_at.is_none() => self.give_up(),
+                _ = look.tick() => {
+                    self.look_for_vanished();
+                    self.look_for_folder();
+                    self.silence.look();
+                }
+                () = at(self.silence.ends_at()), if self.kill_at.is_none() => self.give_up(),
                 () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
                     (self.asked_to_stop, self.out_of_time) = (true, true);
                     self.begin_end();
@@ -194,6 +206,8 @@ impl Job {
                 }
             }
         };
+        let now = Load::of_session(std::process::id());
+        self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         let written = self.journal.flush();
         self.fail_if_unwritten(written);
@@ -207,7 +221,7 @@ impl Job {
         {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
-        End { verdict, exit_code, versions: evidence.versions() }
+        End { verdict, exit_code, versions: evidence.versions(), others_cpu: self.others_cpu }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
@@ -215,7 +229,7 @@ impl Job {
             Ok(event) => {
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
-                    self.quiet_since = Instant::now();
+                    self.silence.is_broken();
                 }
                 if matches!(event, Some(Event::Fatal { .. })) {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
@@ -230,11 +244,16 @@ impl Job {
     }
 
     /// A rank has reported: look for its process on the devices, and say so when all are there.
-    fn rank_reported(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
+    fn rank_reported(&mut self, report: &TopologyReport, tell: &mut dyn FnMut(RunState, &str)) {
+        // Its number is what a program printed: only one of this session is a rank.
+        if process::look_up(report.pid).is_some_and(|found| found.session == std::process::id()) {
+            self.scratch.adopt_shared_memory(report.pid);
+        }
         let evidence = &self.journal.evidence;
         let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
         if evidence.introduced().count() == self.np && self.kill_at.is_none() {
+            self.began = self.began.or_else(|| Load::of_session(std::process::id()));
             tell(RunState::Running, "training");
         }
     }
@@ -249,13 +268,12 @@ impl Job {
 
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
-        let seconds = self.patience.unwrap_or_default().as_secs();
         let place = |process: usize| match self.journal.evidence.step(process) {
             Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
             None => format!("process {process} before its first batch"),
         };
         let places: Vec<String> = (0..self.np.min(4)).map(place).collect();
-        let cause = format!("no rank got on for {seconds} s, so it was ended: a loop that never ends? Last seen: ");
+        let cause = format!("{}, so it was ended: a loop that never ends? Last seen: ", self.silence.in_words());
         self.stuck = Some(cause + &places.join(", "));
         self.begin_end();
     }
@@ -271,10 +289,25 @@ impl Job {
         self.vanished_at = evidence.vanished.and(first_missed);
     }
 
+    fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+    }
+
+    /// At once, and by force: a rank that is given time makes its folders again.
+    fn look_for_folder(&mut self) {
+        if self.is_lost() {
+            self.broken.get_or_insert("the run folder is not there any more".to_owned());
+            self.kill_at = Some(Instant::now());
+        }
+    }
+
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     fn begin_end(&mut self) {
         if self.kill_at.is_none() {
-            process::signal(self.launcher, Signal::SIGTERM);
+            // None once it has ended: its number may be another process's then.
+            if let Some(launcher) = self.child.id() {
+                process::signal(launcher, Signal::SIGTERM);
+            }
             self.kill_at = Some(Instant::now() + GRACE);
         }
     }
@@ -282,10 +315,10 @@ impl Job {
     /// SIGKILL to every process that was started for this run; whether there was any. Ranks have process groups of
     /// their own, but share the session; the variable in their environment finds those that left even that.
     fn kill_round(&self) -> bool {
-        let mut left = process::of_session(std::process::id());
-        left.extend(process::of_run(self.folder.path()));
-        left.iter().for_each(|pid| process::signal(*pid, Signal::SIGKILL));
-        !left.is_empty()
+        let in_session = process::signal_own_session(Signal::SIGKILL);
+        // Given up and continued by another lab, the run has other processes by now.
+        let is_anothers = self.is_lost() && self.folder.path().exists();
+        (!is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL)) || in_session
     }
 
     /// End every process that is left, then take the output that is still on its way.

@@ -8,10 +8,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use super::output::Line;
+use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::{Event, EventLine, MARKER, TopologyReport};
 use crate::domain::history::{Fatal, History, Keep, TrainingStep};
 use crate::host;
+use crate::host::read::LONGEST_LINE;
 use crate::runs::{Arrival, Arrivals, LogSource, RunFolder};
 
 /// Last lines of each process that are kept for a verdict.
@@ -80,9 +82,10 @@ impl Evidence {
         self.history.attempt()?.fatal.first()
     }
 
-    /// Library versions that ranks reported.
+    /// Library versions that ranks reported, each once: a bounded number, whatever a program of the learner's says.
     pub fn versions(&self) -> BTreeSet<String> {
-        self.introduced().flat_map(|(_, report)| &report.versions).cloned().collect()
+        let all: BTreeSet<&String> = self.introduced().flat_map(|(_, report)| &report.versions).collect();
+        all.into_iter().take(MAX_VERSIONS).cloned().collect()
     }
 
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
@@ -203,7 +206,8 @@ impl Journal {
             Line::Launcher(text) => self.say(&text).map(|()| None),
             Line::Rank { process, text } => match text.strip_prefix(MARKER) {
                 // Events of a newer trainer are kept, though this lab may not know them.
-                Some(json) if serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => {
+                // One that is longer than any is text that a program printed: nobody would read it as an event.
+                Some(json) if json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => {
                     self.events.line(json)?;
                     let event = EventLine::parse_line(json);
                     if let Some(event) = &event {

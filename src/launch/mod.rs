@@ -19,13 +19,16 @@ mod mpirun;
 mod output;
 mod prepare;
 mod preset;
+mod question;
 mod setup;
+mod silence;
 pub mod supervisor;
 mod verdict;
 
-pub use control::{StartRequest, continue_run, preview, start, stop};
+pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use flavour::Flavour;
 pub use mpirun::{CommandLine, command_line};
 pub use preset::{Preset, Ranks, default_preset, presets};
+pub use question::{Answer, LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 pub use setup::{Launcher, Machine, Setup, find_trainer};

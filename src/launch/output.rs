@@ -99,10 +99,16 @@ fn next_tag(text: &str, from: usize) -> Option<usize> {
     text[from..].match_indices('[').map(|(index, _)| from + index).find(|index| open_mpi_tag(&text[*index..]).is_some())
 }
 
+/// Bytes of a tag up to its `]`: a host's name has at most 255. A line of many `[` is not searched to its end for each.
+const LONGEST_TAG: usize = 512;
+
 /// `[job,rank]<stream>:`, the job perhaps with the launcher's name before it.
 fn open_mpi_tag(text: &str) -> Option<Tag> {
     let inside = text.strip_prefix('[')?;
-    let close = inside.find(']')?;
+    let close = inside.bytes().take(LONGEST_TAG).position(|byte| matches!(byte, b']' | b'['))?;
+    if inside.as_bytes()[close] == b'[' {
+        return None;
+    }
     let (job, rank) = inside[..close].rsplit_once(',')?;
     let number = job.rsplit_once('@').map_or(job, |(_, number)| number);
     number.parse::<u64>().ok()?;
@@ -186,6 +192,17 @@ mod tests {
     fn the_launchers_own_words_before_a_tag_stay_its_own() {
         let text = "prterun: warning [1,0]<stdout>: text";
         assert_eq!(sort(Flavour::OpenMpi5, text), [launcher("prterun: warning "), rank(0, "text")]);
+    }
+
+    #[test]
+    fn a_line_of_a_megabyte_of_brackets_is_sorted_at_once() {
+        let began = std::time::Instant::now();
+        for brackets in ["[", "[,", "[1,0]<", "]["] {
+            let text = brackets.repeat((1 << 20) / brackets.len());
+            assert_eq!(sort(Flavour::OpenMpi5, &text), [launcher(&text)]);
+            assert_eq!(sort(Flavour::OpenMpi5, &format!("[1,0]<stdout>: {text}")), [rank(0, &text)]);
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
     }
 
     #[test]

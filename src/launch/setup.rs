@@ -1,15 +1,17 @@
 //! What a run starts from on this machine: the launcher, the trainer, cores and GPUs.
 //!
-//! Never starts a run; it asks `mpirun` for its version and reads /proc and /sys.
+//! Never starts a run; it asks `mpirun` for its version and `hvd-train` whether it knows its flags, and reads /proc and /sys.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::flavour::{Flavour, version_line};
+use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
+use crate::host::load::allowed_cores;
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
 const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
@@ -58,14 +60,15 @@ impl Setup {
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
     ///
     /// # Errors
-    /// [`LaunchError::Spec`] with the trainer's own line.
+    /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::BadTrainer`] where it says nothing.
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
         let flags = argv.iter().skip_while(|word| **word != self.hvd_train.display().to_string()).skip(1);
-        let answer = Command::new(&self.hvd_train).args(flags).arg("--build-info").stdin(Stdio::null()).output();
-        match answer {
-            Ok(answer) if answer.status.code() == Some(2) => {
-                let said = String::from_utf8_lossy(&answer.stderr).into_owned();
-                Err(LaunchError::Spec(said.lines().next().unwrap_or("hvd-train refuses its flags").to_owned()))
+        let answer = ask(Command::new(&self.hvd_train).args(flags).arg("--build-info"), TRAINER_PATIENCE)
+            .map_err(|cause| LaunchError::BadTrainer { path: self.hvd_train.clone(), cause })?;
+        match answer.status.code() {
+            Some(2) => {
+                let line = answer.stderr.lines().next().unwrap_or("hvd-train refuses its flags");
+                Err(LaunchError::Spec(line.to_owned()))
             }
             // Whatever else is wrong with it shows when the ranks start.
             _ => Ok(()),
@@ -161,38 +164,19 @@ fn is_program(path: &Path) -> bool {
 
 fn version_text(mpirun: &Path) -> Result<String, LaunchError> {
     let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.to_owned(), cause };
-    let output = Command::new(mpirun)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| bad(format!("it cannot be started ({error})")))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    match output.status.success() {
-        true => Ok(text),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(bad(format!("`--version` ended with {}: {}", output.status, version_line(&said))))
-        }
+    let answer = ask(Command::new(mpirun).arg("--version"), LAUNCHER_PATIENCE).map_err(bad)?;
+    match answer.status.success() {
+        true => Ok(answer.stdout),
+        false => Err(bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)))),
     }
 }
 
 /// Distinct cores behind the logical ones that this process may use: a launcher counts no others.
 fn physical_cores() -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
     let siblings = |cpu| fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).ok();
-    let cores: BTreeSet<String> = cpu_list(allowed)?.into_iter().filter_map(siblings).collect();
+    let cores: BTreeSet<String> = allowed_cores(&status)?.into_iter().filter_map(siblings).collect();
     (!cores.is_empty()).then_some(cores.len())
-}
-
-/// The kernel's way of writing sets of cores: `0-3,8`.
-fn cpu_list(text: &str) -> Option<Vec<usize>> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
-    }
-    Some(cpus)
 }
 
 /// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them: enough to choose a
@@ -227,13 +211,6 @@ mod tests {
     fn only_what_ranks_need_is_forwarded() {
         let names = ["NCCL_DEBUG", "HOME", "LD_LIBRARY_PATH", "AWS_SECRET_ACCESS_KEY", "NCCL_ALGO"];
         assert_eq!(forwarded(names.map(String::from).into_iter()), ["LD_LIBRARY_PATH", "NCCL_ALGO", "NCCL_DEBUG"]);
-    }
-
-    #[test]
-    fn sets_of_cores_are_read_as_the_kernel_writes_them() {
-        assert_eq!(cpu_list("\t0-2,5\n"), Some(vec![0, 1, 2, 5]));
-        assert_eq!(cpu_list("7"), Some(vec![7]));
-        assert_eq!(cpu_list(""), None);
     }
 
     #[test]

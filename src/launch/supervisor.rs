@@ -3,17 +3,14 @@
 //! Never draws, never prints: its words go to `launcher.log` and `status.json`. It leads a session of its own, so that
 //! closing the terminal, losing ssh or a crash of the screen does not reach it.
 //!
-//! In order: lead a session - take the folder's lock - fetch the images - start the launcher - sort its lines until it
+//! In order: lead a session - take over the folder's lock from whoever started it - fetch the images - start the launcher - sort its lines until it
 //! ends, or has to - end every process that is left - judge. Nothing that it started outlives it, unless it is killed
 //! itself; then the next look at the run does the same (`runs::orphans`).
 
-use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 use nix::unistd::{getpid, getsid, setsid};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
@@ -21,12 +18,14 @@ use tokio::sync::mpsc;
 
 use super::job::{self, Job};
 use super::prepare::{self, Images};
+use super::silence::PATIENCE;
 use super::verdict::Verdict;
-use super::{CommandLine, Flavour, Setup, command_line};
+use super::{CommandLine, Flavour, LaunchError, Setup, command_line};
+use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
 use crate::host;
-use crate::runs::{Attempt, RunFolder, RunRecord, StoreError, process};
+use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, process};
 
 /// Supervise the run of this folder to its end.
 ///
@@ -35,10 +34,13 @@ use crate::runs::{Attempt, RunFolder, RunRecord, StoreError, process};
 pub fn supervise(path: &Path) -> anyhow::Result<ExitCode> {
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
-    let _lock = lock(&folder)?;
+    let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
+    if folder.read_status()?.state.is_over() {
+        bail!(LaunchError::Over);
+    }
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(Supervisor::new(folder, record).run());
+    let result = runtime.block_on(Supervisor::new(folder, record, lock.identity()?).run());
     // A download that goes on in the background must not hold the end up.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)
@@ -52,36 +54,38 @@ fn lead_session() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn lock(folder: &RunFolder) -> anyhow::Result<Flock<File>> {
-    let file = OpenOptions::new().read(true).open(folder.record_file())?;
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| anyhow::anyhow!("the run has a supervisor already"))
-}
-
 struct Supervisor {
     folder: RunFolder,
     record: RunRecord,
     status: RunStatus,
+    lock: Identity,
 }
 
 impl Supervisor {
-    fn new(folder: RunFolder, record: RunRecord) -> Supervisor {
+    fn new(folder: RunFolder, record: RunRecord, lock: Identity) -> Supervisor {
         let me = process::look_up(std::process::id());
         let status = RunStatus {
             supervisor_pid: std::process::id(),
             supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
+            supervisor_place: Some(host::place()),
             ..RunStatus::new(RunState::Preparing, "looking for the images", host::now_s())
         };
-        Supervisor { folder, record, status }
+        Supervisor { folder, record, status, lock }
     }
 
     fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {
         self.status.state = state;
         self.status.message = message.into();
-        self.folder.write_status(&self.status)
+        // What is at its path now is another run's folder, or the run was given up: neither is ours to write to.
+        match self.lock.is_in_place() {
+            true => self.folder.write_status(&self.status),
+            false => Ok(()),
+        }
     }
 
     fn end(&mut self, verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {
-        self.status.ended_s = Some(host::now_s());
+        // The clock may have been set back meanwhile.
+        self.status.ended_s = Some(host::now_s().max(self.status.started_s));
         self.status.exit_code = exit_code;
         self.status.failed_process = verdict.failed_process;
         self.status.last_lines = verdict.last_lines;
@@ -99,8 +103,10 @@ impl Supervisor {
         let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), file_size_signal()].map(signal);
         let mut terminate = signal(SignalKind::terminate())?;
         self.set(RunState::Preparing, "looking for the images")?;
+        let lock = self.lock.clone();
         let images = tokio::select! {
             images = self.prepare() => images,
+            () = gone(lock) => return Ok(()),
             _ = terminate.recv() => {
                 let message = "stopped before training began".into();
                 return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![] }, None);
@@ -172,8 +178,9 @@ impl Supervisor {
         let np = self.record.np();
         self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
-        let patience = self.record.program.is_some().then_some(job::PATIENCE);
+        let patience = self.record.program.is_some().then_some(PATIENCE);
         let mut job = Job::start(folder, np, line, flavour)?
+            .with_lock(self.lock.clone())
             .with_patience(patience)
             .with_time_limit(self.record.spec.resources.time_limit_s);
         let end = job
@@ -182,16 +189,32 @@ impl Supervisor {
                 let _ = self.set(state, message);
             })
             .await;
-        self.remember_versions(&end.versions);
+        self.remember(&end);
         Ok(end)
     }
 
-    fn remember_versions(&mut self, versions: &BTreeSet<String>) {
-        let new = |known: &[String]| versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
-        if !new(&self.record.versions).is_empty() {
+    /// What the record is to tell of an attempt that has ended.
+    fn remember(&mut self, end: &job::End) {
+        let new = |known: &[String]| end.versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
+        let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some();
+        if is_told && self.lock.is_in_place() {
             // Good to know, but no reason for a run to fail.
-            let _ = self.folder.change_record(|record| record.versions.extend(new(&record.versions)));
+            let _ = self.folder.change_record(|record| {
+                let room = MAX_VERSIONS.saturating_sub(record.versions.len());
+                record.versions.extend(new(&record.versions).into_iter().take(room));
+                if let Some(attempt) = record.attempts.last_mut() {
+                    // Further digits say nothing.
+                    attempt.others_cpu = end.others_cpu.map(|part| (part * 1000.0).round() / 1000.0);
+                }
+            });
         }
+    }
+}
+
+/// Until the folder is not ours any more: removed, moved, or given up by another host.
+async fn gone(lock: Identity) {
+    while lock.is_in_place() {
+        tokio::time::sleep(job::LOOK_EVERY).await;
     }
 }
 

@@ -141,6 +141,7 @@ mod tests {
             id: RunId(id),
             record: Some(RunRecord { id: RunId(id), ..record(np) }),
             status: status(RunState::Finished),
+            elsewhere: None,
             tally: Tally { figures, ..Tally::default() },
         }
     }

@@ -11,6 +11,12 @@ pub enum StoreError {
     NoHome,
     #[error("{what} {}: {source}{}", path.display(), remedy(source))]
     Io { what: &'static str, path: PathBuf, source: io::Error },
+    #[error(
+        "cannot lock {}: {source}. Without locks two supervisors could train one run at once: set HVD_LAB_HOME to a folder on a \
+         file system that has them (an NFS mount needs its lock service)",
+        path.display()
+    )]
+    NoLocks { path: PathBuf, source: io::Error },
     #[error("{} is damaged: {cause}", path.display())]
     Damaged { path: PathBuf, cause: String },
     #[error("there is no run {id}: `hvd-lab runs` lists them")]
@@ -19,6 +25,19 @@ pub enum StoreError {
     NoTraining { id: RunId, workload: String },
     #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]
     StillGoing { id: RunId },
+    #[error(
+        "run {id} may still be going {place}: run `hvd-lab stop {id}` there. If that will never come back, \
+         `hvd-lab stop {id} --gone` marks the run as failed here"
+    )]
+    Elsewhere { id: RunId, place: String },
+    #[error("run {id} is alive {place}: something was written to its folder {ago_s:.0} s ago. Run `hvd-lab stop {id}` there")]
+    AliveElsewhere { id: RunId, place: String, ago_s: f64 },
+    #[error(
+        "run {id} is not out of reach: it is {state} as far as can be told here, and `--gone` is for runs on hosts that are gone"
+    )]
+    NotElsewhere { id: RunId, state: &'static str },
+    #[error("no number is left for another run: move {} to another place", path.display())]
+    NoNumberLeft { path: PathBuf },
     #[error("run {id} is not in the trash: `hvd-lab runs trash` lists what is")]
     NotDeleted { id: RunId },
     #[error("{} is there already: give another name", path.display())]

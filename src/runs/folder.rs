@@ -1,13 +1,11 @@
 //! The paths inside one run folder, reading and writing its two small files, and reading its events.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
-
+use super::read::{Events, read_json};
 use super::{RunRecord, StoreError, files};
-use crate::domain::event::EventLine;
+use crate::domain::job::MAX_RANKS;
 use crate::domain::run::RunStatus;
 
 /// One run's folder.
@@ -54,7 +52,8 @@ impl RunFolder {
     pub fn rank_logs(&self) -> Vec<usize> {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let number = |name: &str| name.strip_prefix("rank-")?.strip_suffix(".log")?.parse().ok();
-        let mut processes: Vec<usize> = entries.filter_map(|entry| number(entry.file_name().to_str()?)).collect();
+        let process = |name: &str| number(name).filter(|process: &usize| *process < MAX_RANKS);
+        let mut processes: Vec<usize> = entries.filter_map(|entry| process(entry.file_name().to_str()?)).collect();
         processes.sort_unstable();
         processes
     }
@@ -74,10 +73,8 @@ impl RunFolder {
     }
 
     /// All events so far, in order of arrival; none without a file. Lines that cannot be read are skipped.
-    pub fn events(&self) -> impl Iterator<Item = EventLine> + use<> {
-        let file = File::open(self.events_file()).ok().map(|file| BufReader::with_capacity(1 << 16, file));
-        let lines = file.into_iter().flat_map(|file| file.split(b'\n').map_while(Result::ok));
-        lines.filter_map(|line| EventLine::parse_line(std::str::from_utf8(&line).ok()?))
+    pub fn events(&self) -> Events {
+        Events::of(&self.events_file())
     }
 
     /// # Errors
@@ -118,9 +115,4 @@ impl RunFolder {
     pub fn write_status(&self, status: &RunStatus) -> Result<(), StoreError> {
         files::write_json(&self.status_file(), status)
     }
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = fs::read(path).map_err(StoreError::io("cannot read", path))?;
-    serde_json::from_slice(&text).map_err(|error| StoreError::Damaged { path: path.to_owned(), cause: error.to_string() })
 }

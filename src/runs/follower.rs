@@ -7,10 +7,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::RunFolder;
+use super::{RunFolder, StoreError};
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::EventLine;
 use crate::domain::run::RunStatus;
+use crate::host::read::{self, LONGEST_LINE};
 
 /// One thing that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +31,7 @@ pub enum RunUpdate {
 }
 
 /// Most bytes taken from one file in one poll: a long log is read in pieces, so the caller stays responsive.
-const MAX_POLL_BYTES: u64 = 1 << 20;
+const MAX_POLL_BYTES: u64 = LONGEST_LINE as u64 + 1;
 
 /// Remembers how far each file of a run was read.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ impl Follower {
             }
         }
         more |= self.telemetry.read(&mut |line| {
-            updates.extend(serde_json::from_str(line).ok().map(RunUpdate::Telemetry));
+            updates.extend(TelemetrySample::parse_line(line).map(RunUpdate::Telemetry));
         });
         if !more {
             updates.extend(self.ended.take().map(RunUpdate::Status));
@@ -119,9 +120,12 @@ impl Follower {
         if seen == self.seen_status {
             return None;
         }
-        let status = self.folder.read_status().ok()?;
-        self.seen_status = seen;
-        Some(status)
+        let status = self.folder.read_status();
+        // A damaged one is not read again at every look, only once it is another.
+        if matches!(status, Ok(_) | Err(StoreError::Damaged { .. })) {
+            self.seen_status = seen;
+        }
+        status.ok()
     }
 }
 
@@ -132,12 +136,14 @@ struct Tail {
     file: Option<File>,
     /// Bytes of whole lines read so far.
     offset: u64,
+    /// These were the start of a line that is longer than any of ours: the rest of it is none either.
+    skips_rest: bool,
     buffer: Vec<u8>,
 }
 
 impl Tail {
     fn new(path: PathBuf) -> Tail {
-        Tail { path, file: None, offset: 0, buffer: Vec::new() }
+        Tail { path, file: None, offset: 0, skips_rest: false, buffer: Vec::new() }
     }
 
     fn skip(&mut self) {
@@ -147,13 +153,13 @@ impl Tail {
     /// Hand on each new whole line; whether there is more to read right away.
     fn read(&mut self, line: &mut dyn FnMut(&str)) -> bool {
         if self.file.is_none() {
-            self.file = File::open(&self.path).ok();
+            self.file = read::open(&self.path).ok();
         }
         let Some(file) = &mut self.file else { return false };
         let length = file.metadata().map_or(0, |metadata| metadata.len());
         if length < self.offset {
             // Cut by someone else: what it holds now is new.
-            self.offset = 0;
+            (self.offset, self.skips_rest) = (0, false);
         }
         if length == self.offset {
             return false;
@@ -167,11 +173,13 @@ impl Tail {
             // A line longer than a poll is no line of ours: skip it.
             if wanted == MAX_POLL_BYTES {
                 self.offset += wanted;
+                self.skips_rest = true;
             }
             return wanted == MAX_POLL_BYTES;
         };
         self.offset += end as u64 + 1;
-        for text in self.buffer[..end].split(|byte| *byte == b'\n') {
+        let skipped = usize::from(std::mem::take(&mut self.skips_rest));
+        for text in self.buffer[..end].split(|byte| *byte == b'\n').skip(skipped) {
             line(&String::from_utf8_lossy(text));
         }
         wanted == MAX_POLL_BYTES

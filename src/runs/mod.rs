@@ -12,27 +12,33 @@
 //!   launcher.log     what mpirun and the supervisor said themselves
 //!   arrivals.txt     when the lines of these logs came, and in which order
 //!   summary.json     RunSummary of a run that is over: a cache, made again when it is missing
+//!   lock             held by the supervisor for as long as it lives
 //!   logs/            checkpoints and TensorBoard files of the trainer
 //! HVD_LAB_HOME/trash/0007-1700000000123/    a run that was deleted, as it was
 //! ```
 
 mod comparable;
 mod compare;
+pub mod disturbed;
 mod error;
 pub mod export;
 mod files;
 mod folder;
 mod follower;
+mod lock;
 mod logs;
 mod orphans;
 pub mod process;
+mod read;
 mod record;
 pub mod recording;
 mod references;
 pub mod scaling;
+mod scratch;
 mod select;
 mod store;
 mod summary;
+mod supervision;
 mod trash;
 
 pub use comparable::{Work, gained, work};
@@ -42,14 +48,18 @@ pub use export::Report;
 pub use files::{lock, write_json};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
+pub use lock::{Identity, RunLock};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
+pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord};
 pub use references::{Published, Source, references};
+pub use scratch::{Scratch, sweep};
 pub use select::{FIELDS, Filter, SortKey, select};
 pub use store::RunStore;
 pub use summary::{Accountant, Devices, RunSummary, Tally};
+pub use supervision::Supervision;
 pub use trash::Deleted;
 
 #[cfg(test)]

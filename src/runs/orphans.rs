@@ -1,63 +1,95 @@
 //! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended.
 //!
-//! Never touches a process that was not started for the run in question.
+//! Never touches a process that is not proven to have been started for the run, nor a run that somebody has the lock of.
 
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{RunFolder, process};
+use super::lock::RunLock;
+use super::supervision::{SILENCE_SECONDS, Supervision, silent_seconds, supervision};
+use super::{RunFolder, RunId, RunRecord, StoreError, process, scratch};
+use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 
-/// A supervisor writes its pid within this time of being started, in seconds.
-const START_SECONDS: f64 = 10.0;
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The run as it is in truth: one that is marked as going without a supervisor has failed.
+/// The run as it is in truth, and who supervises it: one that is marked as going without a supervisor has failed.
 ///
-/// `here` says that the run was launched on this host; pids of another host say nothing.
-pub(super) fn reconcile(folder: &RunFolder, status: RunStatus, here: bool) -> RunStatus {
-    if status.state.is_over() || !here || has_supervisor(&status) {
-        return status;
+/// `record` is `None` where it cannot be read.
+pub(super) fn reconcile(
+    folder: &RunFolder,
+    record: Option<&RunRecord>,
+    status: RunStatus,
+    here: &Place,
+) -> (RunStatus, Supervision) {
+    let now = supervision(folder, record, &status, here);
+    if now != Supervision::Nobody {
+        return (status, now);
     }
-    // It may have ended well between the two looks.
-    let status = folder.read_status().unwrap_or(status);
-    if status.state.is_over() {
-        return status;
+    // With the lock nobody begins to supervise it while it is marked, and what is read then is the last word of whoever did.
+    // Where there can be none, on a disk that takes nothing, there is nobody who could begin.
+    let lock = match RunLock::take(folder.path()) {
+        Ok(None) => return (folder.read_status().unwrap_or(status), Supervision::Beginning),
+        lock => lock,
+    };
+    let newest = folder.read_status().unwrap_or_else(|_| status.clone());
+    if newest.state.is_over() {
+        return (newest, Supervision::Over);
+    }
+    if newest.supervisor_pid != status.supervisor_pid || newest.supervisor_start_ticks != status.supervisor_start_ticks {
+        // It was continued meanwhile, and whoever did is gone as well: the next look finds that out.
+        return (newest, Supervision::Beginning);
     }
     end_leftovers(folder);
-    let message = match status.supervisor_pid {
+    scratch::sweep();
+    let message = match newest.supervisor_pid {
         0 => "its supervisor never came up; launcher.log may say why".to_owned(),
-        pid => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", status.state.name()),
+        pid => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", newest.state.name()),
     };
-    let failed = RunStatus { state: RunState::Failed, message, ended_s: Some(host::now_s()), ..status };
+    let failed = failed(newest, message);
     // On a disk that takes nothing the next reader comes to the same result.
     let _ = folder.write_status(&failed);
-    failed
+    drop(lock);
+    (failed, Supervision::Over)
 }
 
-fn has_supervisor(status: &RunStatus) -> bool {
-    match status.supervisor_pid {
-        0 => host::now_s() - status.started_s < START_SECONDS,
-        pid => process::is_alive(pid, status.supervisor_start_ticks),
+fn failed(status: RunStatus, message: String) -> RunStatus {
+    // The clock may have been set back since.
+    let ended_s = Some(host::now_s().max(status.started_s));
+    RunStatus { state: RunState::Failed, message, ended_s, ..status }
+}
+
+/// Mark a run as failed whose supervisor is out of reach for good, as the user says: its host is gone, or its container.
+pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: String) -> Result<RunStatus, StoreError> {
+    let ago_s = silent_seconds(folder);
+    if ago_s < SILENCE_SECONDS {
+        return Err(StoreError::AliveElsewhere { id, place, ago_s });
     }
+    let lock = match RunLock::take(folder.path())? {
+        Some(lock) => Some(lock),
+        // The file system has not noticed yet that its holder is gone.
+        None => RunLock::seize(folder.path())?,
+    };
+    if lock.is_none() {
+        return Err(StoreError::StillGoing { id });
+    }
+    let message = format!("given up: its supervisor ran {place}, and will not come back");
+    let failed = failed(status, message);
+    folder.write_status(&failed)?;
+    Ok(failed)
 }
 
 /// SIGTERM, a short grace, SIGKILL, to everything started for the run.
 fn end_leftovers(folder: &RunFolder) {
-    let all = |signal| {
-        let left = process::of_run(folder.path());
-        left.iter().for_each(|pid| process::signal(*pid, signal));
-        !left.is_empty()
-    };
-    let mut left = all(Signal::SIGTERM);
+    let mut left = process::signal_run(folder.path(), Signal::SIGTERM);
     let begin = Instant::now();
     while left && begin.elapsed() < GRACE * 2 {
         std::thread::sleep(Duration::from_millis(20));
         left = match begin.elapsed() < GRACE {
             true => !process::of_run(folder.path()).is_empty(),
-            false => all(Signal::SIGKILL),
+            false => process::signal_run(folder.path(), Signal::SIGKILL),
         };
     }
 }

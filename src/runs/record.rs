@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::domain::bounds::{Bounded, MAX_ATTEMPTS, MAX_EPOCHS, MAX_RANKS, at_least_one, count, first, moment};
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::training::TrainingSpec;
 
@@ -72,6 +73,10 @@ pub struct Attempt {
     /// Epochs in total that it was asked for.
     #[serde(default)]
     pub epochs: usize,
+    /// The part of the cores of its host, 0 to 1, that other programs used during the training: on a busy machine all takes
+    /// longer. `None` where nobody measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu: Option<f64>,
     /// What another version of the lab wrote beside these, kept as it came.
     #[serde(flatten)]
     pub newer: Map<String, Value>,
@@ -103,6 +108,32 @@ impl RunRecord {
     /// Accuracy that ends the training early; infinite where there is nothing to reach.
     pub fn target_accuracy(&self) -> f64 {
         self.training().map_or(f64::INFINITY, |training| training.target_accuracy)
+    }
+}
+
+/// Versions that a record may name: many more than ranks ever reported.
+const MAX_NAMED: usize = 10_000;
+
+impl Bounded for RunRecord {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            (self.id.0 == 0).then(|| "the run has the number 0".to_owned()),
+            moment("created", self.created_s),
+            self.spec.out_of_bounds(),
+            count("number of versions", self.versions.len(), MAX_NAMED),
+            count("number of attempts", self.attempts.len(), MAX_ATTEMPTS),
+            self.attempts.iter().find_map(Attempt::out_of_bounds),
+        ])
+    }
+}
+
+impl Bounded for Attempt {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            moment("start of an attempt", self.started_s),
+            self.np.and_then(|np| at_least_one("np of an attempt", np, MAX_RANKS)),
+            count("epochs of an attempt", self.epochs, MAX_EPOCHS),
+        ])
     }
 }
 

@@ -5,8 +5,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
+use super::read::read_json;
+use super::supervision::Supervision;
+use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
+use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 
@@ -15,8 +19,11 @@ use crate::host;
 pub struct RunStore {
     /// Absolute, with `runs` at its end.
     root: PathBuf,
-    host: String,
+    here: Place,
 }
+
+/// How long [`RunStore::claim`] waits for somebody who only looks, or has just begun.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(2);
 
 impl RunStore {
     /// Open the store under `home`, making the folders that are missing.
@@ -27,7 +34,7 @@ impl RunStore {
         let root = home.join("runs");
         fs::create_dir_all(&root).map_err(StoreError::io("cannot make the folder", &root))?;
         let root = root.canonicalize().map_err(StoreError::io("cannot open the folder", &root))?;
-        Ok(RunStore { root, host: host::name() })
+        Ok(RunStore { root, here: host::place() })
     }
 
     /// [`host::home_dir`].
@@ -51,9 +58,9 @@ impl RunStore {
         &self.root
     }
 
-    /// Whether a run was launched on this host: pids of another say nothing.
-    pub(super) fn is_here(&self, record: &RunRecord) -> bool {
-        record.host == self.host
+    /// Where this program runs.
+    pub(super) fn here(&self) -> &Place {
+        &self.here
     }
 
     /// The folder of a run, whether it is there or not.
@@ -72,34 +79,83 @@ impl RunStore {
 
     /// The number that the next run gets, unless another lab takes it first: never that of a run that was deleted.
     pub fn next_id(&self) -> RunId {
-        let last = self.ids().last().map_or(0, |last| last.0);
-        RunId(last.max(self.highest_deleted()) + 1)
+        let mut used: Vec<u32> = self.ids().into_iter().map(|id| id.0).chain(self.deleted_numbers()).collect();
+        used.sort_unstable();
+        // One more than the highest; below a folder with a number that has none after it, one more than the next highest.
+        let free = |number: &u32| Some(number.checked_add(1)?).filter(|next| used.binary_search(next).is_err());
+        RunId(used.iter().rev().find_map(free).unwrap_or(1))
     }
 
     /// Make the folder of a new run and write its record and status; `record.id` is set to its number.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; nothing is left behind then.
-    pub fn create(&self, mut record: RunRecord, status: &RunStatus) -> Result<RunRecord, StoreError> {
-        let mut number = self.next_id().0;
+    /// As [`RunStore::create_claimed`].
+    pub fn create(&self, record: RunRecord, status: &RunStatus) -> Result<RunRecord, StoreError> {
+        self.create_claimed(record, status).map(|(record, _)| record)
+    }
+
+    /// As [`RunStore::create`], and with the lock of the new folder, for its supervisor.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], [`StoreError::NoLocks`], [`StoreError::NoNumberLeft`]; nothing is left behind then.
+    pub fn create_claimed(&self, mut record: RunRecord, status: &RunStatus) -> Result<(RunRecord, RunLock), StoreError> {
+        let mut id = self.next_id();
         let folder = loop {
-            let folder = self.folder(RunId(number));
+            let folder = self.folder(id);
             match fs::create_dir(folder.path()) {
                 Ok(()) => break folder,
                 // Another lab was faster with this number.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let next = id.0.checked_add(1).ok_or(StoreError::NoNumberLeft { path: folder.path().to_owned() })?;
+                    id = self.next_id().max(RunId(next));
+                }
                 Err(error) => return Err(StoreError::io("cannot make the folder", folder.path())(error)),
             }
         };
-        record.id = RunId(number);
-        let made = fs::create_dir(folder.log_dir())
-            .map_err(StoreError::io("cannot make the folder", &folder.log_dir()))
-            .and_then(|()| folder.write_record(&record))
-            .and_then(|()| folder.write_status(status));
+        record.id = id;
+        // The lock first: a status without a supervisor is taken for that of one that was killed.
+        let made = RunLock::take(folder.path()).and_then(|lock| lock.ok_or(StoreError::StillGoing { id })).and_then(|lock| {
+            fs::create_dir(folder.log_dir()).map_err(StoreError::io("cannot make the folder", &folder.log_dir()))?;
+            folder.write_record(&record)?;
+            folder.write_status(status)?;
+            Ok(lock)
+        });
         if made.is_err() {
             let _ = fs::remove_dir_all(folder.path());
         }
-        made.map(|()| record)
+        made.map(|lock| (record, lock))
+    }
+
+    /// The lock of a run that is over: until it is dropped, or handed to a supervisor, nobody else starts, continues or
+    /// deletes the run.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`], [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`StoreError::NoLocks`],
+    /// [`StoreError::Io`], [`StoreError::Damaged`].
+    pub fn claim(&self, id: RunId) -> Result<RunLock, StoreError> {
+        let folder = self.folder(id);
+        let begin = Instant::now();
+        loop {
+            self.refuse_unless_over(id)?;
+            if let Some(lock) = RunLock::take(folder.path())?
+                && folder.read_status()?.state.is_over()
+            {
+                return Ok(lock);
+            }
+            if begin.elapsed() > CLAIM_PATIENCE {
+                return Err(StoreError::StillGoing { id });
+            }
+            // Somebody who only looks has it for a moment; whoever continues the run soon says so in its status.
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn refuse_unless_over(&self, id: RunId) -> Result<(), StoreError> {
+        match self.supervision(id)?.1 {
+            Supervision::Over => Ok(()),
+            Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
+            Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
+        }
     }
 
     /// Every run, newest last.
@@ -134,9 +190,28 @@ impl RunStore {
     /// # Errors
     /// [`StoreError::NoRun`], [`StoreError::Io`], [`StoreError::Damaged`].
     pub fn status(&self, id: RunId) -> Result<RunStatus, StoreError> {
+        self.supervision(id).map(|(status, _)| status)
+    }
+
+    /// As [`RunStore::status`], and who supervises the run.
+    ///
+    /// # Errors
+    /// As [`RunStore::status`].
+    pub fn supervision(&self, id: RunId) -> Result<(RunStatus, Supervision), StoreError> {
         let record = self.record(id)?;
         let status = self.folder(id).read_status()?;
-        Ok(orphans::reconcile(&self.folder(id), status, self.is_here(&record)))
+        Ok(orphans::reconcile(&self.folder(id), Some(&record), status, &self.here))
+    }
+
+    /// Mark a run as failed that goes on in a place which will never come back, as its user says.
+    ///
+    /// # Errors
+    /// As [`RunStore::status`], [`StoreError::NotElsewhere`], and [`StoreError::AliveElsewhere`] where it was heard of just now.
+    pub fn give_up(&self, id: RunId) -> Result<RunStatus, StoreError> {
+        match self.supervision(id)? {
+            (status, Supervision::Elsewhere(place)) => orphans::give_up(id, &self.folder(id), status, place),
+            (status, _) => Err(StoreError::NotElsewhere { id, state: status.state.name() }),
+        }
     }
 
     /// Name a run; a text without a word takes the name away.
@@ -178,14 +253,22 @@ impl RunStore {
         }
         let record = match folder.read_record() {
             Ok(record) => record,
-            Err(error) => return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default() },
+            Err(error) => {
+                return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default(), elsewhere: None };
+            }
         };
-        let status = match folder.read_status() {
-            Ok(status) => orphans::reconcile(&folder, status, self.is_here(&record)),
-            Err(error) => damaged(&error),
+        let (status, now, unread) = match folder.read_status() {
+            Ok(status) => {
+                let (status, now) = orphans::reconcile(&folder, Some(&record), status, &self.here);
+                (status, now, None)
+            }
+            Err(error) => (damaged(&error), Supervision::Over, Some(error.to_string())),
         };
-        let tally = summary::tally(&folder, &record);
-        let row = RunSummary { id, record: Some(record), status, tally };
+        // Behind the status: all events of a run that is over are there by then.
+        let mut tally = summary::tally(&folder, &record);
+        tally.damaged = unread.or(tally.damaged);
+        let elsewhere = if let Supervision::Elsewhere(place) = now { Some(place) } else { None };
+        let row = RunSummary { id, record: Some(record), status, tally, elsewhere };
         if row.status.state.is_over() {
             // Only a cache: where it cannot be written the next look costs more.
             let _ = files::write_json(&folder.summary_file(), &row);
@@ -209,7 +292,7 @@ fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     if made <= modified(folder.status_file())? || made <= modified(folder.record_file())? {
         return None;
     }
-    let row: RunSummary = serde_json::from_slice(&fs::read(folder.summary_file()).ok()?).ok()?;
+    let row: RunSummary = read_json(&folder.summary_file()).ok()?;
     (row.id == id && row.status.state.is_over()).then_some(row)
 }
 

@@ -7,12 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{RunFolder, RunId, RunRecord};
+use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, count, first, seconds};
 use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
 use crate::domain::history::{History, Keep};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::RunStatus;
 use crate::domain::speedup::{Figures, median};
+
+/// Epochs of each process that count: more than anybody trains, and bounded whatever the file says.
+const KEPT_EPOCHS: usize = 100_000;
 
 /// One row of the runs table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +27,9 @@ pub struct RunSummary {
     pub status: RunStatus,
     #[serde(flatten)]
     pub tally: Tally,
+    /// Where it goes on out of reach, so that it can be followed but neither stopped nor continued here: `on host node3`.
+    #[serde(skip)]
+    pub elsewhere: Option<String>,
 }
 
 /// What the events of a run add up to. Metrics are process 0's; times in seconds, over all attempts.
@@ -47,6 +54,9 @@ pub struct Tally {
     /// summary without it is made again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub devices: Option<Devices>,
+    /// Events that no run can have sent, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
 }
 
 /// The devices that a run used, each counted once however many ranks shared it.
@@ -71,6 +81,20 @@ impl std::ops::Deref for RunSummary {
     }
 }
 
+impl Bounded for RunSummary {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            self.record.as_ref().and_then(RunRecord::out_of_bounds),
+            self.status.out_of_bounds(),
+            count("np", self.figures.np, MAX_RANKS),
+            count("last epoch", self.last_epoch, MAX_EPOCHS),
+            self.training_seconds.and_then(|value| seconds("training seconds", value)),
+            self.figures.seconds_to_target.and_then(|value| seconds("seconds to target", value)),
+            self.devices.and_then(|devices| count("devices", devices.count, MAX_RANKS)),
+        ])
+    }
+}
+
 /// Takes a run's events one by one and adds them up.
 #[derive(Clone, Debug)]
 pub struct Accountant {
@@ -82,7 +106,7 @@ pub struct Accountant {
 
 impl Accountant {
     pub fn new(np: usize, target_accuracy: f64) -> Accountant {
-        Accountant { np, target_accuracy, history: History::new(Keep::Epochs(usize::MAX)) }
+        Accountant { np, target_accuracy, history: History::new(Keep::Epochs(KEPT_EPOCHS)) }
     }
 
     pub fn take(&mut self, line: &EventLine) {
@@ -114,6 +138,7 @@ impl Accountant {
                 .exposed_communication(),
             early_stop: now.and_then(|root| root.early_stop),
             devices: self.devices(),
+            damaged: None,
         }
     }
 
@@ -163,6 +188,7 @@ impl Accountant {
 /// Add up the events of a folder.
 pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
     let mut accountant = Accountant::new(record.np(), record.target_accuracy());
-    folder.events().for_each(|event| accountant.take(&event));
-    accountant.tally()
+    let mut events = folder.events();
+    events.by_ref().for_each(|event| accountant.take(&event));
+    Tally { damaged: events.damaged().in_words(), ..accountant.tally() }
 }

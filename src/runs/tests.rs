@@ -3,8 +3,9 @@
 //! Never starts a process.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -15,11 +16,51 @@ use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 
+/// Of a run whose supervisor was killed, where the run is not over.
 pub(super) fn status(state: RunState) -> RunStatus {
-    RunStatus {
-        supervisor_pid: std::process::id(),
-        supervisor_start_ticks: process::look_up(std::process::id()).unwrap().start_ticks,
-        ..RunStatus::new(state, "a word", 1.0)
+    RunStatus { supervisor_pid: u32::MAX / 2, supervisor_start_ticks: 1, ..RunStatus::new(state, "a word", 1.0) }
+}
+
+/// A process as the supervisor of a folder is one, or a rank; ended when dropped.
+pub(super) struct Started(Child);
+
+impl Started {
+    pub fn by_mark(folder: &Path) -> Started {
+        Started::new(Command::new("sh").args(["-c", "echo; read line"]).env(process::RUN_DIR_VARIABLE, folder))
+    }
+
+    pub fn new(command: &mut Command) -> Started {
+        Started::try_new(command).unwrap()
+    }
+
+    /// `None` where it ends without having written a line.
+    pub fn try_new(command: &mut Command) -> Option<Started> {
+        let mut started = Started(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+        // Just started, it has no environment to be read yet.
+        started.0.stdout.as_mut().unwrap().read_exact(&mut [0]).ok()?;
+        Some(started)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub fn lives(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+
+    /// Of a run that it supervises here.
+    pub fn status(&self) -> RunStatus {
+        let supervisor_start_ticks = process::look_up(self.pid()).unwrap().start_ticks;
+        let supervisor_place = Some(host::place());
+        RunStatus { supervisor_pid: self.pid(), supervisor_start_ticks, supervisor_place, ..status(RunState::Running) }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -204,31 +245,10 @@ fn the_summary_of_a_run_that_is_over_is_kept_until_it_goes_on() {
     assert_eq!(store.summary(id).unwrap().last_epoch, 1);
     // Older than the status, it does not count.
     append_line(&folder.events_file(), &epoch(0, 2, 1.0, 20.0, 0.5).to_line());
-    folder.write_status(&status(RunState::Running)).unwrap();
+    let supervisor = Started::by_mark(folder.path());
+    folder.write_status(&supervisor.status()).unwrap();
     let row = store.summary(id).unwrap();
     assert_eq!((row.status.state, row.last_epoch), (RunState::Running, 2));
-}
-
-#[test]
-fn a_run_of_another_host_is_left_as_it_is() {
-    let (_home, store) = store();
-    let elsewhere = RunRecord { host: "another-host".into(), ..record(1) };
-    let dead = RunStatus { supervisor_start_ticks: 1, ..status(RunState::Running) };
-    let there = store.create(elsewhere, &dead).unwrap().id;
-    let here = store.create(record(1), &dead).unwrap().id;
-    assert_eq!(store.summary(there).unwrap().status.state, RunState::Running);
-    assert_eq!(store.summary(here).unwrap().status.state, RunState::Failed);
-}
-
-#[test]
-fn a_supervisor_has_a_moment_to_come_up() {
-    let (_home, store) = store();
-    let starting = |started_s| RunStatus { supervisor_pid: 0, started_s, ..status(RunState::Preparing) };
-    let now = host::now_s();
-    let young = store.create(record(1), &starting(now)).unwrap().id;
-    let old = store.create(record(1), &starting(now - 60.0)).unwrap().id;
-    assert_eq!(store.status(young).unwrap().state, RunState::Preparing);
-    assert!(store.status(old).unwrap().message.contains("never came up"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{RunFolder, RunId, RunStore, StoreError, orphans, process};
+use super::{RunFolder, RunId, RunLock, RunStore, StoreError, Supervision, orphans, process};
 use crate::host;
 
 /// Remembers the highest number ever emptied: numbers are not used again, since notes and progress name them.
@@ -55,13 +55,21 @@ impl RunStore {
     /// Move a run to the trash.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`], [`StoreError::StillGoing`], [`StoreError::Io`]; the run is where it was then.
+    /// [`StoreError::NoRun`], [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`StoreError::Io`]; the run is where it
+    /// was then.
     pub fn delete(&self, id: RunId) -> Result<Deleted, StoreError> {
         let folder = self.folder(id);
         if !folder.path().is_dir() {
             return Err(StoreError::NoRun { id });
         }
-        if self.is_going(&folder) {
+        self.refuse_if_going(id, &folder)?;
+        let lock = match RunLock::take(folder.path()) {
+            Ok(None) => return Err(StoreError::StillGoing { id }),
+            // On a disk that takes no lock no run can begin either.
+            lock => lock.ok(),
+        };
+        // Another lab may have continued it between the look and the lock.
+        if folder.read_status().is_ok_and(|status| !status.state.is_over()) {
             return Err(StoreError::StillGoing { id });
         }
         let trash = self.trash();
@@ -69,10 +77,11 @@ impl RunStore {
         let millis = (host::now_s() * 1000.0) as u64;
         let path = trash.join(format!("{:04}-{millis}", id.0));
         fs::rename(folder.path(), &path).map_err(StoreError::io("cannot move to the trash the folder", folder.path()))?;
-        // Another lab may have continued it between the look and the move.
-        if self.is_going(&RunFolder::new(&path)) {
+        if lock.is_none()
+            && let Err(error) = self.refuse_if_going(id, &RunFolder::new(&path))
+        {
             fs::rename(&path, folder.path()).map_err(StoreError::io("cannot move back from the trash the folder", &path))?;
-            return Err(StoreError::StillGoing { id });
+            return Err(error);
         }
         Deleted::read(path).ok_or(StoreError::NoRun { id })
     }
@@ -117,13 +126,13 @@ impl RunStore {
         Ok(())
     }
 
-    /// The highest number that a run which is not in the list has or had.
-    pub(super) fn highest_deleted(&self) -> u32 {
+    /// The numbers of the runs in the trash, and the highest that was ever emptied from it.
+    pub(super) fn deleted_numbers(&self) -> impl Iterator<Item = u32> {
         let in_trash = fs::read_dir(self.trash()).into_iter().flatten().flatten().filter_map(|entry| {
             let name = entry.file_name();
             Some(name.to_str()?.split_once('-')?.0.parse::<RunId>().ok()?.0)
         });
-        in_trash.max().unwrap_or(0).max(self.highest_emptied())
+        in_trash.chain([self.highest_emptied()])
     }
 
     fn highest_emptied(&self) -> u32 {
@@ -135,14 +144,16 @@ impl RunStore {
     }
 
     /// Whether anything still writes into the folder, as far as can be told: its files may be damaged.
-    fn is_going(&self, folder: &RunFolder) -> bool {
-        let has_processes = || !process::of_run(folder.path()).is_empty();
-        match (folder.read_record(), folder.read_status()) {
-            (Ok(record), Ok(status)) => !orphans::reconcile(folder, status, self.is_here(&record)).state.is_over(),
-            (Err(_), Ok(status)) if !status.state.is_over() => {
-                process::is_alive(status.supervisor_pid, status.supervisor_start_ticks) || has_processes()
-            }
-            _ => has_processes(),
+    fn refuse_if_going(&self, id: RunId, folder: &RunFolder) -> Result<(), StoreError> {
+        let record = folder.read_record().ok();
+        let status = folder.read_status();
+        let is_damaged = record.is_none() || status.is_err();
+        let now = status.map_or(Supervision::Over, |status| orphans::reconcile(folder, record.as_ref(), status, self.here()).1);
+        match now {
+            Supervision::Over if is_damaged && !process::of_run(folder.path()).is_empty() => Err(StoreError::StillGoing { id }),
+            Supervision::Over => Ok(()),
+            Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
+            Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
         }
     }
 }

@@ -15,11 +15,12 @@ use super::distributed::AllreduceOptions;
 use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
-use crate::comm::{Compression, StallLimits};
+use crate::comm::{Compression, StallLimits, Starved};
 use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::model::ModelSpec;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::{DataSource, TrainingSpec};
+use crate::host::starved;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -198,7 +199,8 @@ impl Config {
     /// How long a rank waits for the others.
     pub fn stall_limits(&self) -> StallLimits {
         let seconds = Duration::from_secs;
-        StallLimits { warning: seconds(self.stall_warning_secs), shutdown: seconds(self.stall_shutdown_secs) }
+        let (warning, shutdown) = (seconds(self.stall_warning_secs), seconds(self.stall_shutdown_secs));
+        StallLimits { warning, shutdown, starved: Starved(starved::of_this_session) }
     }
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.

@@ -2,12 +2,17 @@
 //!
 //! Never changes the model: batch norm uses its running statistics here.
 
+use std::time::{Duration, Instant};
+
 use tch::{Device, Kind, Tensor};
 
 use super::batches::{Batch, Images};
 use super::model::{Mode, Model};
+use super::report::Reporter;
 use crate::comm::{CommError, Communicator, ReduceOp};
-use crate::domain::event::Metrics;
+use crate::domain::event::{Event, Metrics};
+
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Sums of loss and correct answers over batches, kept on the device: adding a batch never waits for a GPU.
 ///
@@ -84,12 +89,30 @@ impl Totals {
 /// # Sync point
 /// Waits for the device once, at the end.
 pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
+    evaluate_and_tell(model, images, batches, |_| {})
+}
+
+/// As [`evaluate`], for the test at the end: every second it reports how far it is. On a slow machine nobody would hear
+/// anything for long, as of a program that hangs.
+pub fn final_test(report: &Reporter, model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
+    let of = batches.iter().map(Vec::len).sum();
+    let mut told = Instant::now();
+    evaluate_and_tell(model, images, batches, |done| {
+        if told.elapsed() >= TELL_EVERY {
+            told = Instant::now();
+            report.event(Event::Progress { what: "test".into(), done, of });
+        }
+    })
+}
+
+fn evaluate_and_tell(model: &dyn Model, images: &Images, batches: &[Vec<u32>], mut tell: impl FnMut(usize)) -> Totals {
     tch::no_grad(|| {
         let mut sums = MetricSums::new(images.device());
         for picks in batches {
             let batch = images.batch(picks);
             let scores = model.forward(&batch.images, Mode::Evaluation);
             sums.add(&scores, &batch, &scores.cross_entropy_for_logits(&batch.labels));
+            tell(sums.images);
         }
         sums.read()
     })

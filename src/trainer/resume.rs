@@ -7,20 +7,23 @@ use std::collections::BTreeMap;
 
 use tch::Tensor;
 
-use super::checkpoint::{self, Checkpoint};
+use super::checkpoint::{self, Checkpoint, Reason};
 use super::config::Config;
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
-use crate::comm::{CommError, Communicator};
-use crate::domain::event::{CheckpointAction, CheckpointReport};
+use crate::comm::{CommError, Communicator, launched_index};
+use crate::domain::bounds::MAX_RANKS;
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch};
 use crate::domain::topology::{ROOT_RANK, Topology};
 
 /// Batch norm statistics of every rank, one row a rank: the one tensor whose shape depends on the number of ranks.
 const STATISTICS: &str = "statistics.all_ranks";
 /// Metadata: epochs in a row, up to this one, that met the target accuracy.
 const EPOCHS_AT_TARGET: &str = "epochs_at_target";
+/// Metadata: what each rank is going to report of this epoch. Ranks that are killed right after the file is written never do.
+const REPORTS: &str = "reports";
 
 /// How far training has come: what a checkpoint held, or is about to hold.
 #[derive(Default)]
@@ -29,8 +32,32 @@ pub struct ResumeState {
     pub epoch: usize,
     /// Epochs in a row that met the target accuracy so far.
     pub epochs_at_target: usize,
-    /// Batch norm statistics of all ranks, one row a rank.
-    pub statistics: Vec<Vec<f32>>,
+    pub statistics: OfRanks,
+}
+
+/// What a checkpoint holds of each rank.
+#[derive(Default)]
+pub struct OfRanks {
+    /// Batch norm statistics, one row a rank.
+    rows: Vec<Vec<f32>>,
+    /// The epoch that has just ended.
+    reports: Vec<ProcessEpoch>,
+}
+
+impl OfRanks {
+    /// With what every rank is going to report of the epoch that has just ended.
+    ///
+    /// # Collective
+    /// Every rank calls it, before the root alone writes.
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`].
+    pub fn with_report(self, comm: &dyn Communicator, report: &EpochReport) -> Result<OfRanks, CommError> {
+        let own = ProcessEpoch { process: launched_index(), report: report.clone() };
+        // A report is numbers and names: writing it cannot fail.
+        let all = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
+        Ok(OfRanks { reports: all.iter().filter_map(|one| serde_json::from_slice(one).ok()).collect(), ..self })
+    }
 }
 
 impl ResumeState {
@@ -45,25 +72,29 @@ impl ResumeState {
     /// # Errors
     /// As for every collective, see [`Communicator`].
     pub fn broadcast(self, comm: &dyn Communicator) -> Result<ResumeState, CommError> {
-        let numbers = [self.epoch, self.epochs_at_target, self.statistics.len()];
+        let numbers = [self.epoch, self.epochs_at_target, self.statistics.rows.len()];
         let mut message: Vec<u8> = numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
         comm.broadcast_bytes(&mut message, ROOT_RANK)?;
         let numbers: Vec<usize> = message
             .chunks_exact(8)
             .map(|bytes| bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
             .collect();
-        let mut rows = bytes(&self.statistics.concat());
+        let mut rows = bytes(&self.statistics.rows.concat());
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
         Ok(match numbers[..] {
-            [epoch, epochs_at_target, ranks] => ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks) },
+            [epoch, epochs_at_target, ranks] => {
+                let rows = split(&floats(&rows), ranks);
+                ResumeState { epoch, epochs_at_target, statistics: OfRanks { rows, ..self.statistics } }
+            }
             _ => self,
         })
     }
 
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.
     pub fn restore_statistics(&self, topology: &Topology, model: &mut dyn Model) {
-        let same_size = self.statistics.len() == topology.size.0;
-        if let Some(row) = self.statistics.get(topology.rank.0).filter(|row| same_size && row.len() == model.buffers().len()) {
+        let rows = &self.statistics.rows;
+        let same_size = rows.len() == topology.size.0;
+        if let Some(row) = rows.get(topology.rank.0).filter(|row| same_size && row.len() == model.buffers().len()) {
             model.buffers_mut().set(row);
         }
     }
@@ -71,12 +102,19 @@ impl ResumeState {
 
 /// Load the newest usable checkpoint of at most `config.epochs` epochs into model and optimizer.
 ///
-/// Refused files are reported by name, and the one before is taken.
+/// Refused files are reported by name, and the one before is taken. What a killed writer left behind is removed.
 pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> ResumeState {
+    checkpoint::sweep(&config.log_dir);
     let (loaded, refused) = checkpoint::latest(&config.log_dir, config.epochs, |loaded| fits(loaded, model, optimizer));
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
     let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
+    // Older trainers wrote none.
+    let reports: Vec<ProcessEpoch> =
+        loaded.metadata.get(REPORTS).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    if !reports.is_empty() {
+        report.event(Event::Restored { epochs: reports });
+    }
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);
     for (group, flat) in [("model", model.params()), ("buffer", model.buffers())] {
@@ -88,9 +126,10 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
     for (name, state) in optimizer.state() {
         set(state, &loaded.tensors[&format!("optimizer.{name}")].1);
     }
-    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, shape[0])).unwrap_or_default();
-    let epochs_at_target = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
-    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics }
+    let rows = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
+    let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
+    let epochs_at_target = at_target.min(loaded.epoch);
+    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics: OfRanks { rows, ..OfRanks::default() } }
 }
 
 /// Every rank's batch norm statistics.
@@ -100,8 +139,9 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
 ///
 /// # Errors
 /// As for every collective, see [`Communicator`].
-pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
-    Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
+pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<OfRanks, CommError> {
+    let rows = comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect();
+    Ok(OfRanks { rows, reports: Vec::new() })
 }
 
 /// Write the checkpoint of `so_far.epoch`: the state at the end of that epoch.
@@ -119,8 +159,12 @@ pub fn save(
     tensors.extend(
         optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), (vec![state.numel()], to_vec(state)))),
     );
-    let shape = vec![so_far.statistics.len(), model.buffers().len()];
-    tensors.insert(STATISTICS.to_owned(), (shape, so_far.statistics.concat()));
+    let OfRanks { rows, reports } = so_far.statistics;
+    tensors.insert(STATISTICS.to_owned(), (vec![rows.len(), model.buffers().len()], rows.concat()));
+    let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]);
+    if !reports.is_empty() {
+        metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports).unwrap_or_default());
+    }
     let written = checkpoint::save(
         &config.log_dir,
         &Checkpoint {
@@ -130,7 +174,7 @@ pub fn save(
             model: model.name(),
             optimizer: optimizer.name().to_owned(),
             tensors,
-            metadata: BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]),
+            metadata,
         },
     )?;
     Ok(written.report(CheckpointAction::Written))
@@ -149,7 +193,15 @@ pub fn inspect_shared_file(config: &Config, comm: &dyn Communicator, epoch: usiz
 }
 
 /// Why training cannot go on from a whole checkpoint, if so.
-fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), String> {
+fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), Reason> {
+    shapes_fit(loaded, model, optimizer).map_err(Reason::Mismatch)?;
+    match loaded.tensors.iter().find(|(_, (_, values))| !values.iter().all(|value| value.is_finite())) {
+        Some((name, _)) => Err(Reason::NoNumbers(name.clone())),
+        None => Ok(()),
+    }
+}
+
+fn shapes_fit(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), String> {
     let names = [("model", &loaded.model, model.name()), ("optimizer", &loaded.optimizer, optimizer.name().to_owned())];
     for (what, theirs, ours) in names {
         if *theirs != ours {
@@ -168,7 +220,19 @@ fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -
             None => return Err(format!("it has no `{name}`")),
         }
     }
-    Ok(())
+    // One row a rank, of however many; older files may have none.
+    let columns = model.buffers().len();
+    match loaded.tensors.get(STATISTICS) {
+        Some((shape, _)) if !matches!(shape[..], [ranks, found] if ranks <= MAX_RANKS && found == columns) => {
+            Err(format!("`{STATISTICS}` has the shape {shape:?}, not [ranks, {columns}]"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first number of a shape.
+fn rows(shape: &[usize]) -> usize {
+    shape.first().copied().unwrap_or(0)
 }
 
 /// Shape and numbers of all tensors by full name, row-major whatever their order in memory.
@@ -190,4 +254,65 @@ fn bytes(values: &[f32]) -> Vec<u8> {
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Device;
+
+    use super::*;
+    use crate::domain::model::ModelSpec;
+    use crate::trainer::model;
+    use crate::trainer::optimizer::{self, OptimizerKind};
+    use crate::trainer::random::{Purpose, stream};
+
+    #[test]
+    fn a_checkpoint_that_lies_about_its_tensors_is_refused_by_the_name_of_the_tensor() {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = ["hvd-train", "--model", "wrn-10-1", "--use-checkpointing", "--log-dir", folder.path().to_str().unwrap()];
+        let config = Config::from_args(flags).unwrap();
+        let mut model = model::build(ModelSpec::wrn(10, 1), &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu);
+        let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), 0.9, 0.0);
+        let (so_far, report) = (|epoch| ResumeState { epoch, ..ResumeState::default() }, Reporter::new(0, false));
+        for epoch in [1, 2] {
+            let statistics = OfRanks { rows: vec![model.buffers().to_vec(); 2], ..OfRanks::default() };
+            save(&config, ResumeState { statistics, ..so_far(epoch) }, &*model, &mut *optimizer).unwrap();
+        }
+        let (whole, _) = checkpoint::load(&checkpoint::path(folder.path(), 2)).unwrap();
+        let columns = model.buffers().len();
+        type Damage = fn(&mut Checkpoint);
+        let cases: [(Damage, &str); 9] = [
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![], vec![1.0]))), "`statistics.all_ranks` has the shape []"),
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![3], vec![1.0; 3]))), "has the shape [3], not [ranks, "),
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![1 << 40, 0], vec![]))), "has the shape [1099511627776, 0]"),
+            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![1, 1, 1], vec![1.0]))), "has the shape [1, 1, 1]"),
+            (|file| drop(file.tensors.remove("model.stem.conv.kernel").unwrap()), "it has no `model.stem.conv.kernel`"),
+            (
+                |file| file.tensors.get_mut("model.stem.conv.kernel").unwrap().0.reverse(),
+                "`model.stem.conv.kernel` has the shape ",
+            ),
+            (
+                |file| file.tensors.get_mut("model.stem.conv.kernel").unwrap().1[3] = f32::NAN,
+                "`model.stem.conv.kernel` holds NaN",
+            ),
+            (
+                |file| file.tensors.get_mut(STATISTICS).unwrap().1[0] = f32::INFINITY,
+                "`statistics.all_ranks` holds NaN or infinity",
+            ),
+            (|file| file.model = "wrn-16-10".into(), "it is of the model wrn-16-10"),
+        ];
+        for (damage, expected) in cases {
+            let mut file = whole.clone();
+            damage(&mut file);
+            checkpoint::save(folder.path(), &file).unwrap();
+            let (_, refused) = checkpoint::latest(folder.path(), 9, |loaded| fits(loaded, &*model, &mut *optimizer));
+            let said = refused[0].to_string();
+            assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
+            let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
+            assert_eq!((state.epoch, state.statistics.rows.len()), (1, 2), "the one before is taken");
+        }
+        checkpoint::save(folder.path(), &whole).unwrap();
+        let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
+        assert_eq!((state.epoch, state.statistics.rows[1].len()), (2, columns));
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::gpu_marks::GpuMarks;
 use super::recorder::Recorder;
 use crate::comm::Gpu;
+use crate::domain::event::EpochReport;
 use crate::domain::phase::{Phase, PhaseSeconds};
 
 /// The loss has been read by the end of this phase, for which the host waits until the GPU is done.
@@ -80,6 +81,17 @@ impl Clock {
         if let Some(recorder) = &self.recorder {
             recorder.phase(phase, began, ended);
         }
+    }
+
+    /// The seconds since the last time that they were taken, so far.
+    pub fn phases(&self) -> PhaseSeconds {
+        self.phases
+    }
+
+    /// The report of an epoch that ends now: with the time that its checkpoint took. Training began at `began`.
+    pub fn close(&mut self, report: EpochReport, began: Instant) -> EpochReport {
+        self.lap(Phase::Checkpoint);
+        EpochReport { cumulative_seconds: began.elapsed().as_secs_f64(), phases: self.take_phases(), ..report }
     }
 
     /// The seconds since the last time that they were taken.

@@ -3,14 +3,18 @@
 //! Never written unless asked for, and never in the way: what cannot be read is named with its line, and left as it was.
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::host;
+use crate::host::{self, read};
 use crate::tui::widgets::looks::Look;
+
+/// Far more than all keys with a word on each.
+const MOST_BYTES: u64 = 1 << 20;
+/// Characters of a name that are shown.
+const SHOWN: usize = 60;
 
 /// What the user wants of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +103,7 @@ fn switch(field: &mut bool, value: &DeValue) -> Result<(), String> {
 
 fn shown(value: &DeValue) -> String {
     match value {
-        DeValue::String(text) => format!("\"{}\"", text.escape_debug()),
+        DeValue::String(text) => format!("\"{}\"", short(text)),
         DeValue::Boolean(value) => value.to_string(),
         DeValue::Array(_) => "a list".into(),
         DeValue::Table(_) => "a table".into(),
@@ -125,7 +129,9 @@ impl fmt::Display for Problem {
 impl Config {
     /// What a text says; what is wrong in it stays at its default, and is returned as well.
     pub fn parse(text: &str) -> (Config, Vec<Problem>) {
-        let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+        // Each problem asks for its line: counted anew for each of many, that would take minutes.
+        let ends: Vec<usize> = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        let line = |at: usize| 1 + ends.partition_point(|end| *end < at);
         let mut config = Config::default();
         let table = match DeTable::parse(text) {
             Ok(table) => table,
@@ -152,7 +158,7 @@ impl Config {
     /// # Errors
     /// It is there, and cannot be read.
     pub fn read(path: &Path) -> io::Result<(Config, Vec<Problem>)> {
-        match fs::read_to_string(path) {
+        match read::small_text(path, MOST_BYTES) {
             Ok(text) => Ok(Config::parse(&text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((Config::default(), Vec::new())),
             Err(error) => Err(error),
@@ -169,9 +175,18 @@ impl Config {
     }
 }
 
+/// Without characters that move a cursor, and cut where it is long.
+fn short(text: &str) -> String {
+    let shown: String = text.chars().take(SHOWN).collect();
+    format!("{}{}", shown.escape_debug(), if shown.len() < text.len() { "..." } else { "" })
+}
+
 fn unknown(name: &str) -> String {
+    let whole = name;
+    // Whoever meant one of the keys wrote no more.
+    let name: &str = name.char_indices().nth(SHOWN).map_or(name, |(end, _)| &name[..end]);
     let near = KEYS.iter().map(|key| (strsim::jaro_winkler(name, key.name), key.name)).max_by(|a, b| a.0.total_cmp(&b.0));
-    let name = name.escape_debug();
+    let name = short(whole);
     match near {
         Some((likeness, nearest)) if likeness > 0.7 => format!("unknown key `{name}`: did you mean `{nearest}`?"),
         _ => {
@@ -244,6 +259,30 @@ mod tests {
             assert!(all.contains(said) && !all.contains(['\n', '\u{1b}']), "{text:?}: {all}");
             assert_eq!(config.theme, Look::Auto, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_file_full_of_unknown_keys_is_read_at_once() {
+        let text: String = (0..60_000).map(|key| format!("key_{key} = 1\n")).collect();
+        let began = std::time::Instant::now();
+        let (_, problems) = Config::parse(&text);
+        assert_eq!((problems.len(), problems[59_999].line), (60_000, 60_000));
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+        let (_, problems) = Config::parse(&format!("{} = 1\n", "x".repeat(1 << 19)));
+        assert!(problems[0].text.len() < 200, "{}", problems[0].text.len());
+        let deep = format!("theme = {}", "[".repeat(1 << 18));
+        assert_eq!(Config::parse(&deep).1.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_small_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let large = folder.path().join("config.toml");
+        std::fs::write(&large, "#".repeat((1 << 20) + 1)).unwrap();
+        let said = |path: &Path| Config::read(path).unwrap_err().to_string();
+        assert_eq!(said(&large), "it has more than 1.0 MiB");
+        assert!(said(Path::new("/dev/zero")).contains("not a file"));
+        assert_eq!(Config::read(&folder.path().join("none")).unwrap(), (Config::default(), Vec::new()));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::tui::widgets::looks::Background;
 #[derive(Clone, Debug)]
 pub enum Message {
     Key(KeyEvent),
+    /// The first line of what was pasted, made safe.
+    Paste(String),
     Mouse(MouseEvent),
     /// What the terminal says of its background.
     Background(Background),

@@ -51,7 +51,7 @@ use self::io::terminal::{self, Screen};
 use actions::effect::Effect;
 use actions::news::News;
 use app::features::State;
-use app::session::{self, Session};
+use app::session::{self, Keeper};
 use app::update::update;
 use app::{header, start, view};
 use message::Message;
@@ -114,8 +114,7 @@ impl EffectRunner {
 /// cannot be used.
 pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     if !terminal::is_there() {
-        eprintln!("hvd-lab: no terminal here. Use `hvd-lab run`, `hvd-lab runs` or `hvd-lab --help` instead.");
-        return Ok(ExitCode::from(2));
+        anyhow::bail!("no terminal here. Use `hvd-lab run`, `hvd-lab runs` or `hvd-lab --help` instead.");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no event loop")?;
     let done = runtime.block_on(show(options));
@@ -152,6 +151,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     state.help.toured |= state.shared.replay.is_some();
     let home = if state.shared.replay.is_none() { RunStore::default_home().ok() } else { None };
     let session = home.map(|home| session::path(&home));
+    let mut keeper = Keeper::start(session.as_deref());
     session::settle(&mut state, session.as_deref(), options.tour);
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
@@ -177,57 +177,66 @@ async fn show(options: Options) -> anyhow::Result<()> {
     // The editor, while it has the terminal; messages are heard all the same, and a save is built.
     let mut editing = None;
     let (mut changed, mut next_frame) = (false, Instant::now());
-    while !state.done {
-        // Looked at before each message, not left to the timer, which comes too late while messages pour in.
-        if changed && Instant::now() >= next_frame {
-            if screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err() {
-                // The terminal is gone: nobody sees a screen, runs go on.
-                break;
-            }
-            changed = false;
-            next_frame = Instant::now() + FRAME;
-        }
-        let message = tokio::select! {
-            biased;
-            _ = terminate.recv() => Message::Leave,
-            _ = hang_up.recv() => Message::Leave,
-            // Meant for the program that has the terminal.
-            _ = interrupt.recv() => if editing.is_some() { continue } else { Message::Leave },
-            _ = quit.recv() => Message::Leave,
-            _ = stop.recv() => Message::Suspend,
-            _ = continued.recv() => {
-                if editing.is_none() {
-                    screen.resume()?;
+    keeper.look(&state);
+    // However it ends, a terminal that fails as well: what was asked last is done, and what changed is kept.
+    let ended: anyhow::Result<()> = async {
+        while !state.done {
+            // Looked at before each message, not left to the timer, which comes too late while messages pour in.
+            if changed && Instant::now() >= next_frame {
+                if screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err() {
+                    // The terminal is gone: nobody sees a screen, runs go on.
+                    break;
                 }
-                terminal::size()
+                changed = false;
+                next_frame = Instant::now() + FRAME;
             }
-            ended = editor::end(&mut editing) => {
-                editing = None;
-                screen.resume()?;
-                update(&mut state, terminal::size());
-                Message::Edited(ended.err().map(|error| error.to_string()))
+            let message = tokio::select! {
+                biased;
+                _ = terminate.recv() => Message::Leave,
+                _ = hang_up.recv() => Message::Leave,
+                // Meant for the program that has the terminal.
+                _ = interrupt.recv() => if editing.is_some() { continue } else { Message::Leave },
+                _ = quit.recv() => Message::Leave,
+                _ = stop.recv() => Message::Suspend,
+                _ = continued.recv() => {
+                    if editing.is_none() {
+                        screen.resume()?;
+                    }
+                    terminal::size()
+                }
+                ended = editor::end(&mut editing) => {
+                    editing = None;
+                    screen.resume()?;
+                    update(&mut state, terminal::size());
+                    Message::Edited(ended.err().map(|error| error.to_string()))
+                }
+                _ = resized.recv() => terminal::size(),
+                () = sleep_until(next_frame), if changed => continue,
+                Some(key) = keys.recv() => key,
+                Some(message) = messages.recv() => message,
+                _ = second.tick(), if state.shared.shows_time() => Message::Tick(host::now_s()),
+            };
+            if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {
+                next_frame = Instant::now();
             }
-            _ = resized.recv() => terminal::size(),
-            () = sleep_until(next_frame), if changed => continue,
-            Some(key) = keys.recv() => key,
-            Some(message) = messages.recv() => message,
-            _ = second.tick(), if state.shared.replay.is_none() && state.shared.going().is_some() => Message::Tick(host::now_s()),
-        };
-        if matches!(message, Message::Key(_) | Message::Resize(..)) {
-            next_frame = Instant::now();
+            changed = true;
+            let is_input = matches!(message, Message::Key(_) | Message::Mouse(_) | Message::Paste(_));
+            let effects = update(&mut state, message);
+            if is_input {
+                keeper.look(&state);
+            }
+            perform(effects, &mut state, &mut screen, &mut editing, &mut effect_runner)?;
         }
-        changed = true;
-        let effects = update(&mut state, message);
-        perform(effects, &mut state, &mut screen, &mut editing, &mut effect_runner)?;
+        Ok(())
     }
+    .await;
     drop(screen);
-    if let Some(path) = session {
-        Session::of(&state).write(&path);
-    }
+    keeper.look(&state);
+    keeper.finish();
     if let EffectRunner::Lab(runner) = effect_runner {
         runner.finish().await;
     }
-    Ok(())
+    ended
 }
 
 /// Does what an update asked for: what concerns the terminal here, all else by the runner.

@@ -45,7 +45,7 @@ fn run(id: u32, spec: TrainingJob, images_per_sec: f64) -> RunSummary {
         ..Tally::default()
     };
     let status = RunStatus::new(RunState::Finished, "/home/ada/lab: finished on node7", NOW_S);
-    RunSummary { id: RunId(id), record: Some(record), status, tally }
+    RunSummary { id: RunId(id), record: Some(record), status, tally, elsewhere: None }
 }
 
 fn runs() -> Vec<RunSummary> {

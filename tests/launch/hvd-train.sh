@@ -40,6 +40,8 @@ stubborn) # neither SIGTERM nor SIGINT ends it
     [ "$rank" = 0 ] && echo "waiting"
     end=$(($(date +%s) + 120))
     while [ "$(date +%s)" -lt $end ]; do sleep 1; done ;;
+slow) # works for one to two seconds of a core, and says nothing meanwhile
+    awk 'BEGIN { for (i = 0; i < 20000000; i++) sum += i }' ;;
 fatal)
     if [ "$rank" = 1 ]; then
         echo "about to fail"

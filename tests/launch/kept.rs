@@ -2,6 +2,7 @@
 //!
 //! Never starts a run: the folders are made by hand.
 
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
 use hvd_lab::domain::event::{EpochReport, Event, EventLine, Metrics};
@@ -16,7 +17,11 @@ use super::lab::{Lab, stderr, stdout};
 fn lab() -> (Lab, Supervisor) {
     let lab = Lab::with_fake_mpirun("4");
     // In the place of a supervisor: the lab of a test ends what its runs left behind.
-    let supervisor = Supervisor(Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", "echo; read line"]).env(process::RUN_DIR_VARIABLE, lab.folder(3).path());
+    let mut supervisor = Supervisor(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+    // Just started, it has no environment to be read yet.
+    supervisor.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let process = process::look_up(supervisor.0.id()).unwrap();
     for (np, rate) in [(1, 1000.0), (2, 1900.0), (4, 0.0)] {
         let record = RunRecord {

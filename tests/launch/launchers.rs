@@ -54,3 +54,20 @@ fn a_launcher_that_does_not_notice_a_dead_rank_is_ended() {
     lab.assert_nothing_left(1);
     finish(child);
 }
+
+#[test]
+fn a_launcher_that_never_says_its_version_holds_nobody_up_for_long() {
+    for (flavour, why) in
+        [("silent", "`mpirun.sh --version` did not answer within 10 s"), ("endless", "printed more than 64 KiB")]
+    {
+        let lab = Lab::with_fake_mpirun(flavour);
+        let output = run(&lab, &["--np", "2"]);
+        let said = stderr(&output);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+        assert!(said.contains(why) && said.contains("HVD_LAB_MPIRUN"), "{said}");
+        assert!(lab.store().ids().is_empty(), "nothing was started");
+        let report = lab.run(&["report"]);
+        assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
+        assert!(stderr(&report).contains(why), "{}", stderr(&report));
+    }
+}

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Stands in for launchers that are not installed: speaks as Open MPI 4 or MPICH (variable FAKE_MPI) about real processes.
-# `deaf` is one that does not notice when a process dies.
+# `deaf` is one that does not notice when a process dies; `silent` and `endless` do not even say their version.
 if [ "$1" = --version ]; then
     case "$FAKE_MPI" in
     4 | deaf) printf 'mpirun (Open MPI) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n' ;;
+    silent) exec sleep 300 ;;
+    endless) exec yes ;;
     mpich) printf 'HYDRA build details:\n    Version:                                 4.0.2\n' ;;
     *) echo 'a launcher of another kind 1.0' ;;
     esac

@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
 
 use super::pty::{Home, Options, PATIENCE};
 
@@ -32,6 +35,60 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.press("q");
     assert!(lab.exit().success());
     lab.expect_restored();
+}
+
+/// Ways out of a recording that is played; of the last, the program itself knows nothing.
+const WAYS_OUT: [Option<Signal>; 6] =
+    [None, Some(Signal::SIGINT), Some(Signal::SIGTERM), Some(Signal::SIGHUP), Some(Signal::SIGQUIT), Some(Signal::SIGKILL)];
+
+#[test]
+fn nothing_that_was_unpacked_is_left_behind() {
+    let (home, place) = (Home::new(), tempfile::tempdir().unwrap());
+    let env: &'static [_] = vec![("TMPDIR", &*place.path().to_str().unwrap().to_owned().leak())].leak();
+    let unpacked = || fs::read_dir(place.path()).unwrap().count();
+    let start = || Options { arguments: &["demo"], env, ..Options::default() }.start(&home);
+    for way in WAYS_OUT {
+        let mut lab = start();
+        lab.wait_for("REPLAY");
+        assert_eq!(unpacked(), 2, "before {way:?}");
+        match way {
+            None => lab.press("q"),
+            Some(signal) => kill(lab.pid(), signal).unwrap(),
+        }
+        lab.exit();
+        let left = if way == Some(Signal::SIGKILL) { 2 } else { 0 };
+        assert_eq!(unpacked(), left, "after {way:?}");
+    }
+    // The next lab removes what the killed one left, and not what another one plays.
+    let mut other = start();
+    other.wait_for("REPLAY");
+    assert_eq!(unpacked(), 2);
+    let mut lab = start();
+    lab.wait_for("REPLAY");
+    assert_eq!(unpacked(), 4);
+    other.press("q");
+    other.exit();
+    assert_eq!(unpacked(), 2);
+    lab.press("\x03");
+    lab.exit();
+    assert_eq!(unpacked(), 0);
+}
+
+#[test]
+fn a_signal_while_it_is_unpacked_leaves_nothing_either() {
+    let (home, place) = (Home::new(), tempfile::tempdir().unwrap());
+    let env: &'static [_] = vec![("TMPDIR", &*place.path().to_str().unwrap().to_owned().leak())].leak();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let mut lab = Options { arguments: &["demo"], env, ..Options::default() }.start(&home);
+        let began = Instant::now();
+        while fs::read_dir(place.path()).unwrap().count() == 0 {
+            assert!(began.elapsed() < PATIENCE, "nothing is unpacked");
+            std::thread::yield_now();
+        }
+        kill(lab.pid(), signal).unwrap();
+        lab.exit();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{signal}");
+    }
 }
 
 /// Every file below a folder with its content.

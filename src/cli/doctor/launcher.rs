@@ -5,8 +5,8 @@
 use std::process::Command;
 
 use super::check::{Check, State};
-use super::trainer::{Trainer, ask, name, parse};
-use crate::launch::{Flavour, LaunchError, Launcher};
+use super::trainer::{Trainer, name, parse};
+use crate::launch::{Flavour, LaunchError, Launcher, TRAINER_PATIENCE, ask};
 
 /// Adds the checks of library, launcher and start.
 pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
@@ -67,7 +67,7 @@ fn start(trainer: &Trainer, launcher: &Launcher) -> Check {
         command.arg("--allow-run-as-root");
     }
     command.args(["-np", "1"]).arg(&trainer.path).arg("--build-info");
-    match ask(&mut command).and_then(|output| parse(&output)) {
+    match ask(&mut command, TRAINER_PATIENCE).and_then(|output| parse(&output)) {
         Ok(_) => Check::ok("start", format!("{} starts {}", name(&launcher.mpirun), name(&trainer.path))),
         Err(cause) => Check::fail(
             "start",

@@ -3,6 +3,7 @@
 //! Never downloads, and leaves no file behind.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
 
@@ -12,8 +13,10 @@ use crate::domain::device::Reading;
 use crate::domain::training::DataSource;
 use crate::domain::units;
 use crate::host;
+use crate::host::load::Load;
 use crate::launch::Machine;
 use crate::runs::RunStore;
+use crate::runs::disturbed::{NOTICEABLE, others_in_words};
 use crate::telemetry::NvmlProbe;
 
 /// What two ranks of the CPU preset take.
@@ -21,6 +24,9 @@ const MEMORY_WANTED_BYTES: u64 = 2 << 30;
 /// A run writes some megabytes; with checkpoints of the original model some hundred.
 const DISK_NEEDED_BYTES: u64 = 64 << 20;
 const DISK_WANTED_BYTES: u64 = 2 << 30;
+
+/// Short, and long enough to tell a busy machine from a quiet one.
+const LOOK_FOR: Duration = Duration::from_millis(500);
 
 pub(super) struct Gpus {
     pub count: usize,
@@ -64,6 +70,32 @@ pub(super) fn cores() -> Check {
     match machine.cores {
         1 => Check::warn("cores", found, "two ranks share one core: they run, but no speed-up can show"),
         _ => Check::ok("cores", found),
+    }
+}
+
+/// Who uses the cores while the doctor looks at everything else.
+pub(super) struct LoadNow {
+    began: Instant,
+    before: Option<Load>,
+}
+
+impl LoadNow {
+    pub(super) fn begin() -> LoadNow {
+        LoadNow { began: Instant::now(), before: Load::of_this_process() }
+    }
+
+    pub(super) fn check(self) -> Check {
+        std::thread::sleep(LOOK_FOR.saturating_sub(self.began.elapsed()));
+        let others = self.before.zip(Load::of_this_process()).and_then(|(before, now)| now.others_since(&before));
+        match others {
+            None => Check::ok("load", "unknown: /proc/stat is not readable"),
+            Some(part) if part < NOTICEABLE => Check::ok("load", others_in_words(part)),
+            Some(part) => Check::warn(
+                "load",
+                format!("this machine is busy now: {}", others_in_words(part)),
+                "runs work, but do not compare their times: end the other programs, or wait for them",
+            ),
+        }
     }
 }
 

@@ -3,19 +3,12 @@
 //! Never trains: `hvd-train --build-info` only says what it is.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::process::Command;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde::Deserialize;
 
 use super::check::Check;
-use crate::launch::{self, LaunchError};
-
-/// Loading CUDA from a cold disk takes a while; longer than this is a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask};
 
 /// What `hvd-train --build-info` prints.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -55,7 +48,7 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
             return None;
         }
     };
-    let answer = ask(Command::new(&path).arg("--build-info")).and_then(|output| parse(&output));
+    let answer = ask(Command::new(&path).arg("--build-info"), TRAINER_PATIENCE).and_then(|output| parse(&output));
     let info = match answer {
         Ok(info) => info,
         Err(cause) => {
@@ -100,41 +93,18 @@ fn or_unknown(reason: &Option<String>) -> &str {
     reason.as_deref().unwrap_or("it does not say why")
 }
 
-/// Runs a program to its end, but not for ever.
-///
-/// # Errors
-/// Why it did not start or end, in words.
-pub(super) fn ask(command: &mut Command) -> Result<Output, String> {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().map_err(|error| format!("it cannot be started ({error})"))?;
-    // A child's id is a pid_t: it fits.
-    let pid = Pid::from_raw(child.id() as i32);
-    let (sender, result) = channel();
-    std::thread::spawn(move || sender.send(child.wait_with_output()));
-    match result.recv_timeout(PATIENCE) {
-        Ok(output) => output.map_err(|error| error.to_string()),
-        Err(_) => {
-            // It may have ended just now; then there is nothing to end.
-            let _ = kill(pid, Signal::SIGKILL);
-            Err(format!("it did not end in {} s", PATIENCE.as_secs()))
-        }
-    }
-}
-
 /// The build information in a program's output, among whatever a launcher may add.
-pub(super) fn parse(output: &Output) -> Result<BuildInfo, String> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let found = text.lines().find_map(|line| serde_json::from_str(line.get(line.find('{')?..)?).ok());
+pub(super) fn parse(output: &Answer) -> Result<BuildInfo, String> {
+    let found = output.stdout.lines().find_map(|line| serde_json::from_str(line.get(line.find('{')?..)?).ok());
     match found {
         Some(info) if output.status.success() => Ok(info),
         _ => Err(failure(output)),
     }
 }
 
-fn failure(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr);
+fn failure(output: &Answer) -> String {
     // Launchers draw rules around what they say; the dynamic linker has one line.
-    let said = text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).take(3);
+    let said = output.stderr.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).take(3);
     let said = said.collect::<Vec<_>>().join(" ");
     format!("{}{}", output.status, if said.is_empty() { " and no word".into() } else { format!(", {said}") })
 }

@@ -15,11 +15,12 @@ use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Source as _
 use super::request::Request;
 use crate::comm::error::CommError;
 use crate::comm::signature::{Signature, WORDS, mismatch_of};
-use crate::comm::stall::{Stall, StallLimits};
+use crate::comm::stall::{Stall, StallLimits, Starved};
 use crate::domain::topology::{Rank, Topology};
 
 /// Time for the others to answer. They look every millisecond and messages take less, but a core may be busy.
 const GRACE: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// This rank's messages, and what the other ranks have said.
 pub(super) struct StallInspector {
@@ -43,6 +44,35 @@ pub(super) struct Wait {
     /// How long this rank had waited when it told the others.
     told: Option<Duration>,
     next_warning: Duration,
+    /// When this rank asks next for how long others were starved, what it heard first, and what came since.
+    next_look: Duration,
+    starved_before: Option<Duration>,
+    starved: Duration,
+}
+
+impl Wait {
+    fn new(number: u64, signature: Signature, warning: Duration) -> Wait {
+        Wait {
+            number,
+            signature,
+            everyone_came: false,
+            told: None,
+            next_warning: warning,
+            next_look: LOOK_EVERY,
+            starved_before: None,
+            starved: Duration::ZERO,
+        }
+    }
+
+    /// What counts of the time that has passed: it asks once a second, and not at all in a short wait.
+    fn fair(&mut self, passed: Duration, starved: Starved) -> Duration {
+        if passed >= self.next_look {
+            self.next_look = passed + LOOK_EVERY;
+            let total = (starved.0)();
+            self.starved = total.saturating_sub(*self.starved_before.get_or_insert(total));
+        }
+        passed.saturating_sub(self.starved)
+    }
 }
 
 impl StallInspector {
@@ -60,16 +90,17 @@ impl StallInspector {
 
     /// The `number`th collective of all ranks is about to begin. No communication.
     pub(super) fn begin(&self, number: u64, signature: Signature) -> Wait {
-        Wait { number, signature, everyone_came: false, told: None, next_warning: self.limits.warning }
+        Wait::new(number, signature, self.limits.warning)
     }
 
-    /// Checks a wait that has lasted `waited`: receives, tells the others, and warns when it is time.
+    /// Checks a wait in which so much time has `passed`: receives, tells the others, and warns when it is time.
     ///
     /// # Errors
     /// [`CommError::Stalled`] at the limit, [`CommError::Mismatch`] if another rank waits in another collective.
-    pub(super) fn check(&mut self, wait: &mut Wait, waited: Duration) -> Result<(), CommError> {
-        let StallLimits { warning, shutdown } = self.limits;
+    pub(super) fn check(&mut self, wait: &mut Wait, passed: Duration) -> Result<(), CommError> {
+        let StallLimits { warning, shutdown, starved } = self.limits;
         let Some(first) = [warning, shutdown].into_iter().filter(|limit| !limit.is_zero()).min() else { return Ok(()) };
+        let waited = wait.fair(passed, starved);
         self.receive();
         // A rank that is here answers at once, so a rank that has just come is not reported as missing.
         let asked = self.heard.iter().flatten().any(|(number, _)| *number == wait.number);
@@ -87,11 +118,11 @@ impl StallInspector {
             return Err(mismatch_of((self.rank, wait.signature), other));
         }
         if !shutdown.is_zero() && waited >= shutdown {
-            return Err(CommError::Stalled(self.stall(wait, waited)));
+            return Err(CommError::Stalled(self.stall(wait, passed)));
         }
         if !warning.is_zero() && waited >= wait.next_warning {
             wait.next_warning = waited * 2;
-            let stall = self.stall(wait, waited);
+            let stall = self.stall(wait, passed);
             // One warning is enough: the lowest rank that is here gives it.
             if (0..self.rank.0).all(|lower| stall.missing.contains(&Rank(lower))) {
                 (self.on_warning)(&stall.to_string());
@@ -160,5 +191,28 @@ impl StallInspector {
             self.receive();
             std::thread::yield_now();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// Half a second more at each look, after two seconds that were before.
+    fn half_of_each_second() -> Duration {
+        static LOOKS: AtomicU64 = AtomicU64::new(0);
+        Duration::from_millis(2000 + 500 * LOOKS.fetch_add(1, Ordering::Relaxed))
+    }
+
+    #[test]
+    fn time_in_which_others_were_starved_does_not_count_as_a_wait() {
+        let mut wait = Wait::new(1, Signature::from_words([0; WORDS]), Duration::from_secs(5));
+        let mut fair = |milliseconds| wait.fair(Duration::from_millis(milliseconds), Starved(half_of_each_second)).as_millis();
+        let passed = [999, 1000, 1999, 2000, 2500, 3000, 12_000];
+        assert_eq!(passed.map(&mut fair), [999, 1000, 1999, 1500, 2000, 2000, 10_500], "it looks once a second");
+        let mut quiet = Wait::new(1, Signature::from_words([0; WORDS]), Duration::from_secs(5));
+        assert_eq!(quiet.fair(Duration::from_secs(12), Starved::default()), Duration::from_secs(12));
     }
 }

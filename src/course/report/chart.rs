@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::private::Private;
 use crate::domain::units;
+use crate::runs::disturbed::{marked, note};
 use crate::runs::{RunId, RunSummary, gained, work};
 
 /// Speed-up over ranks, for the work that was tried with the most numbers of ranks.
@@ -44,6 +45,9 @@ pub struct RunRow {
     pub epochs: usize,
     pub epochs_asked: usize,
     pub images_per_sec: Option<f64>,
+    /// The part of the cores that other programs used meanwhile, 0 to 1, where that is worth a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_cpu: Option<f64>,
     /// Against the run with the fewest ranks of the same work; only where ranks share work and gradients.
     pub baseline: Option<RunId>,
     pub speedup: Option<f64>,
@@ -92,6 +96,7 @@ fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRo
         epochs: run.last_epoch,
         epochs_asked: spec.epochs,
         images_per_sec: run.figures.images_per_sec,
+        others_cpu: record.disturbed(),
         baseline: baseline.map(|baseline| baseline.id),
         speedup: gained.speedup,
         scaling_efficiency: gained.scaling_efficiency,
@@ -123,13 +128,18 @@ pub fn figures(row: &RunRow) -> [String; 6] {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     let is_baseline = row.baseline == Some(row.run);
     [
-        or_dash(row.images_per_sec.map(units::rate)),
+        or_dash(row.images_per_sec.map(|rate| marked(units::rate(rate), row.others_cpu))),
         if is_baseline { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) },
         or_dash(row.scaling_efficiency.filter(|_| !is_baseline).map(units::percent)),
         or_dash(row.accuracy.map(|accuracy| format!("{accuracy:.4}"))),
         or_dash(row.training_seconds.map(units::seconds)),
         or_dash(row.seconds_to_target.map(units::seconds)),
     ]
+}
+
+/// What the stars at the figures of a busy machine mean.
+pub fn notes(rows: &[RunRow]) -> Vec<String> {
+    rows.iter().filter_map(|row| Some(format!("* run {}: {}", row.run, note(row.others_cpu?)))).collect()
 }
 
 /// What they are called.

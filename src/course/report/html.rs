@@ -2,7 +2,7 @@
 //!
 //! Never holds a script or a link to another place, and never text that is not escaped.
 
-use super::chart::{Chart, FIGURES, figures};
+use super::chart::{Chart, FIGURES, figures, notes};
 use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
@@ -75,7 +75,8 @@ fn runs(report: &Report) -> String {
         cells
     });
     let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
-    section("Runs", &table(&heading, rows))
+    let notes: String = notes(&report.runs).iter().map(|note| cell("p", note) + "\n").collect();
+    section("Runs", &(table(&heading, rows) + &notes))
 }
 
 fn machine(report: &Report) -> String {
@@ -150,6 +151,6 @@ mod tests {
 
     #[test]
     fn text_cannot_become_markup() {
-        assert_eq!(cell("td class=\"x\"", "<b>'\"&\u{0}"), "<td class=\"x\">&lt;b&gt;&#39;&quot;&amp; </td>");
+        assert_eq!(cell("td class=\"x\"", "<b>'\"&\u{0}"), "<td class=\"x\">&lt;b&gt;&#39;&quot;&amp;</td>");
     }
 }

@@ -1,6 +1,6 @@
 //! A report as Markdown that reads well as plain text too.
 
-use super::chart::{Chart, FIGURES, figures};
+use super::chart::{Chart, FIGURES, figures, notes};
 use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
@@ -64,7 +64,8 @@ fn runs(report: &Report) -> String {
         cells
     });
     let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
-    markup::table(&heading, rows)
+    let notes: String = notes(&report.runs).iter().map(|note| format!("\n{}\n", markup::markdown(note))).collect();
+    markup::table(&heading, rows) + &notes
 }
 
 fn nothing_to_compare() -> String {
@@ -73,7 +74,7 @@ fn nothing_to_compare() -> String {
 
 /// Bars of text, one for each number of ranks.
 fn speedup(chart: &Chart) -> String {
-    let mut text = format!("Against run {}: {}.\n\n```text\n", chart.baseline, chart.work.replace('`', "'"));
+    let mut text = format!("Against run {}: {}.\n\n```text\n", chart.baseline, markup::markdown(&chart.work));
     let most = chart.bars.iter().map(|bar| bar.speedup.max(bar.ideal)).fold(1.0, f64::max);
     for bar in &chart.bars {
         let [done, ideal] = [bar.speedup, bar.ideal].map(|times| (times / most * BAR).round() as usize);

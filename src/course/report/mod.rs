@@ -10,7 +10,7 @@ mod private;
 
 use super::{Answer, Answered, Catalog, Done, Prediction, Progress, Tried, tries_in_words};
 use crate::domain::step::Step;
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::runs::{RunId, RunSummary};
 pub use chart::{Bar, Chart, RunRow};
 pub use content::{MachineRow, PredictionRow, Report, StepRow};
@@ -56,12 +56,12 @@ impl Report {
 
     /// For people, as plain text too.
     pub fn to_markdown(&self) -> String {
-        markdown::render(self)
+        safe::lines(&markdown::render(self)).into_owned()
     }
 
     /// One page that needs nothing beside it.
     pub fn to_html(&self) -> String {
-        html::render(self)
+        safe::lines(&html::render(self)).into_owned()
     }
 
     /// For programs.

@@ -8,12 +8,16 @@
 //! An attempt begins when a process introduces itself that the last attempt knows already. It goes on from the checkpoint
 //! that its processes name (`resume_epoch`). Epochs after that checkpoint were lost with the attempt that trained them, and
 //! their time with them; the time up to the checkpoint counts. Attempts may have different numbers of processes.
+//!
+//! Ranks may be killed between the checkpoint of an epoch and their report of it. The checkpoint holds that report as well,
+//! and whoever loads it tells it again: where it is missing, it is put in its place; where it is there, it counts once.
 
 mod process;
 
 use std::collections::BTreeMap;
 
-use super::event::{EpochReport, Event, EventLine};
+use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
+use super::event::{EpochReport, Event, EventLine, ProcessEpoch};
 use process::Spent;
 pub use process::{Continuation, Keep, Process, Test, TrainingStep};
 
@@ -61,7 +65,7 @@ impl Attempt {
 
     fn take(&mut self, line: &EventLine, keep: Keep) {
         match &line.event {
-            Event::Fatal { during, cause } => {
+            Event::Fatal { during, cause } if self.fatal.len() < MAX_RANKS => {
                 self.fatal.push(Fatal { process: line.process, during: during.clone(), cause: cause.clone() });
             }
             Event::Warning { message } if self.warnings.len() < WARNINGS && !self.warnings.contains(message) => {
@@ -80,14 +84,37 @@ impl History {
 
     /// The next event, in order of arrival.
     pub fn take(&mut self, line: &EventLine) {
-        if self.attempts.last().is_none_or(|attempt| attempt.is_over_with(line)) {
+        let is_new = self.attempts.last().is_none_or(|attempt| attempt.is_over_with(line));
+        if is_new && self.attempts.len() < MAX_ATTEMPTS {
             self.attempts.push(Attempt::default());
         }
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.take(line, self.keep);
         }
-        if let Event::Config(config) = &line.event {
-            self.go_on(line.process, config.resume_epoch);
+        match &line.event {
+            Event::Config(config) => self.go_on(line.process, config.resume_epoch),
+            Event::Restored { epochs } => self.restore(epochs),
+            _ => {}
+        }
+    }
+
+    /// Put the epochs that the attempts before did not come to report in their places.
+    fn restore(&mut self, epochs: &[ProcessEpoch]) {
+        let Some((attempt, before)) = self.attempts.split_last_mut() else { return };
+        for ProcessEpoch { process, report } in epochs {
+            let of_process = || before.iter().filter_map(|attempt| attempt.processes.get(process));
+            if of_process().any(|known| known.kept().any(|kept| kept.epoch == report.epoch)) {
+                continue;
+            }
+            let mut newest_first = before.iter_mut().rev().filter_map(|attempt| attempt.processes.get_mut(process));
+            if let Some(trained) = newest_first.find(|known| known.began_before(report.epoch)) {
+                trained.restore(report, self.keep);
+            }
+        }
+        // Another rank's word from where it goes on may have come first.
+        let began = attempt.processes.iter().filter_map(|(index, known)| Some((*index, known.config.as_ref()?.resume_epoch)));
+        for (process, resume_epoch) in began.collect::<Vec<_>>() {
+            self.go_on(process, resume_epoch);
         }
     }
 

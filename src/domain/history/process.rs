@@ -11,6 +11,9 @@ pub enum Keep {
     Everything,
 }
 
+/// Epochs that nobody counts exactly.
+const MANY: usize = 10_000;
+
 /// What one process reported in one attempt.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
@@ -114,17 +117,7 @@ impl Process {
                     self.steps.push(step);
                 }
             }
-            Event::Epoch(report) => {
-                if let Keep::Epochs(most) = keep
-                    && self.epochs.len() >= most.max(1)
-                {
-                    self.epochs.remove(0);
-                    self.continuation.clock.ends_s.remove(0);
-                }
-                let cumulative_seconds = self.continuation.trained_before_s + report.cumulative_seconds;
-                self.epochs.push(EpochReport { cumulative_seconds, ..report.clone() });
-                self.continuation.clock.end_epoch();
-            }
+            Event::Epoch(report) => self.end_epoch(report, keep),
             Event::Digest { moment, epoch, digest, sample } if everything => {
                 self.digests.push((*moment, *epoch, digest.clone()));
                 if !sample.is_empty() {
@@ -137,9 +130,40 @@ impl Process {
             }
             Event::EarlyStop { epoch } => self.early_stop = Some(*epoch),
             Event::Finished { .. } => self.has_finished = true,
-            // Of the attempt, or of the devices.
-            Event::Digest { .. } | Event::Checkpoint(_) | Event::Devices { .. } | Event::Warning { .. } | Event::Fatal { .. } => {
-            }
+            // Of the attempt, of the attempts before, or of the devices.
+            Event::Digest { .. }
+            | Event::Checkpoint(_)
+            | Event::Restored { .. }
+            | Event::Progress { .. }
+            | Event::Devices { .. }
+            | Event::Warning { .. }
+            | Event::Fatal { .. } => {}
+        }
+    }
+
+    fn end_epoch(&mut self, report: &EpochReport, keep: Keep) {
+        if let Keep::Epochs(most) = keep
+            && self.epochs.len() >= most.max(1)
+        {
+            // Of very many a part goes at once: to move all the others for each would take hours.
+            let gone = if most > MANY { most / 16 } else { 1 };
+            self.epochs.drain(..gone);
+            self.continuation.clock.ends_s.drain(..gone);
+        }
+        let cumulative_seconds = self.continuation.trained_before_s + report.cumulative_seconds;
+        self.epochs.push(EpochReport { cumulative_seconds, ..report.clone() });
+        self.continuation.clock.end_epoch();
+    }
+
+    /// Whether this attempt may have trained an epoch: it began before it.
+    pub(super) fn began_before(&self, epoch: usize) -> bool {
+        self.config.as_ref().is_some_and(|config| config.resume_epoch < epoch)
+    }
+
+    /// The process ended this epoch, but was killed before it could report it.
+    pub(super) fn restore(&mut self, report: &EpochReport, keep: Keep) {
+        if self.epochs.last().is_none_or(|last| last.epoch < report.epoch) {
+            self.end_epoch(report, keep);
         }
     }
 

@@ -136,3 +136,66 @@ fn a_clock_that_is_set_back_stops_no_run() {
     events.push(step(90.0, 0, 0));
     assert_eq!(history(Keep::Epochs(9), &events).process(0).map(Process::passed_s), Some(31.0));
 }
+
+fn restored(time_s: f64, of: &[(usize, usize, f64)]) -> EventLine {
+    let report = |epoch, cumulative_seconds| EpochReport { epoch, cumulative_seconds, ..EpochReport::sample() };
+    let epochs = of.iter().map(|(process, epoch, seconds)| ProcessEpoch { process: *process, report: report(*epoch, *seconds) });
+    line(time_s, 0, Event::Restored { epochs: epochs.collect() })
+}
+
+#[test]
+fn an_epoch_that_only_the_checkpoint_holds_is_put_in_its_place() {
+    // Killed after the checkpoint of the third epoch was written: neither process (or only one) came to report it.
+    for lost in [2, 1] {
+        let mut events = first_attempt();
+        events.truncate(events.len() - lost);
+        events.push(step(130.9, 0, 92));
+        events.push(step(130.9, 1, 92));
+        let holds = restored(500.2, &[(0, 3, 30.0), (1, 3, 30.0)]);
+        let [[topology, config], other] = [begins(500.0, 0, 3), begins(500.0, 1, 3)];
+        // Process 1 may be heard before process 0 has said what the checkpoint holds.
+        let orders = [
+            [vec![topology.clone(), holds.clone(), config.clone()], other.to_vec()].concat(),
+            [other.to_vec(), vec![topology, holds, config]].concat(),
+        ];
+        for order in orders {
+            let ends = (0..2).map(|process| epoch(511.0, process, 4, 10.0));
+            let run = history(Keep::Everything, &events.iter().cloned().chain(order).chain(ends).collect::<Vec<_>>());
+            for process in 0..2 {
+                assert_eq!(epochs(&run, process), [(1, 10.0), (2, 20.0), (3, 30.0), (4, 40.0)], "{lost} lost");
+            }
+            assert_eq!(run.attempts[0].processes[&0].epochs.len(), 3, "it belongs to the attempt that trained it");
+            let passed_s = run.process(0).map(Process::passed_s).unwrap();
+            assert!((passed_s - (30.9 + 11.0)).abs() < 0.2, "{passed_s}");
+        }
+    }
+}
+
+#[test]
+fn an_epoch_that_the_record_holds_counts_once() {
+    let mut events = first_attempt();
+    let holds = restored(500.2, &[(0, 3, 29.0), (1, 3, 29.0)]);
+    events.push(begins(500.0, 0, 3)[0].clone());
+    events.push(holds.clone());
+    events.push(begins(500.0, 0, 3)[1].clone());
+    events.extend(begins(500.0, 1, 3));
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!((epochs(&run, 0), epochs(&run, 1).len()), (vec![(1, 10.0), (2, 20.0), (3, 30.0)], 3));
+    // Of an attempt whose record is gone there is nothing to put in order.
+    let alone = [vec![begins(500.0, 0, 3)[0].clone(), holds], begins(500.0, 0, 3)[1..].to_vec()].concat();
+    assert_eq!(epochs(&history(Keep::Epochs(9), &alone), 0), []);
+}
+
+#[test]
+fn a_restored_epoch_belongs_to_the_attempt_that_trained_it() {
+    // The second attempt went on from the second epoch, trained the third anew and was killed before it said so; the third
+    // attempt ended before it had loaded anything.
+    let mut events = first_attempt();
+    events.extend(begins(500.0, 0, 2));
+    events.push(line(600.0, 0, Event::Topology(TopologyReport::sample())));
+    events.push(line(700.0, 0, Event::Topology(TopologyReport::sample())));
+    events.push(restored(700.1, &[(0, 3, 7.0)]));
+    events.push(begins(700.0, 0, 3)[1].clone());
+    let run = history(Keep::Epochs(9), &events);
+    assert_eq!(epochs(&run, 0), [(1, 10.0), (2, 20.0), (3, 27.0)]);
+}

@@ -3,7 +3,8 @@
 use super::setting::{
     ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_switch, put_text, put_time, put_word,
 };
-use crate::domain::job::{MAX_RANKS, TrainingJob};
+use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
+use crate::domain::job::TrainingJob;
 use crate::domain::units;
 
 const BATCH_SIZES: &[f64] = &[8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0];
@@ -23,6 +24,12 @@ const fn fine(_: &TrainingJob) -> Option<String> {
 
 fn when(bad: bool, problem: impl Into<String>) -> Option<String> {
     bad.then(|| problem.into())
+}
+
+/// `name` is a count, which goes from 1 to `most`; `remedy` says why not 0.
+fn counts(name: &str, value: usize, most: usize, remedy: &str) -> Option<String> {
+    when(value == 0, format!("{name} is 0: {remedy}"))
+        .or_else(|| when(value > most, format!("{name} {value} is more than {most}")))
 }
 
 fn no_images(images: Option<usize>) -> Option<String> {
@@ -67,7 +74,7 @@ pub static SETTINGS: [Setting; 19] = [
         values: Values::Count(1, 9999),
         get: |job| job.workload.epochs.to_string(),
         set: |job, text| put(&mut job.workload.epochs, text),
-        problem: |job| when(job.workload.epochs == 0, "epochs is 0: train for at least 1"),
+        problem: |job| counts("epochs", job.workload.epochs, MAX_EPOCHS, "train for at least 1"),
         trainer: TrainerFlag::Value,
     },
     Setting {
@@ -80,7 +87,7 @@ pub static SETTINGS: [Setting; 19] = [
         values: Values::Scale(BATCH_SIZES),
         get: |job| job.workload.batch_size.to_string(),
         set: |job, text| put(&mut job.workload.batch_size, text),
-        problem: |job| when(job.workload.batch_size == 0, "batch size is 0: use at least 1 image per rank"),
+        problem: |job| counts("batch size", job.workload.batch_size, MAX_BATCH_SIZE, "use at least 1 image per rank"),
         trainer: TrainerFlag::Value,
     },
     Setting {
@@ -128,7 +135,8 @@ pub static SETTINGS: [Setting; 19] = [
         set: |job, text| put(&mut job.workload.wd, text),
         problem: |job| {
             let wd = job.workload.wd;
-            when(!(wd.is_finite() && wd >= 0.0), format!("weight decay {wd} is not a number from 0"))
+            let too_large = || when(wd > MAX_RATE, format!("weight decay {wd} is too large: use at most {MAX_RATE:e}"));
+            when(!(wd.is_finite() && wd >= 0.0), format!("weight decay {wd} is not a number from 0")).or_else(too_large)
         },
         trainer: TrainerFlag::Value,
     },
@@ -158,7 +166,7 @@ pub static SETTINGS: [Setting; 19] = [
         values: Values::Count(1, 9999),
         get: |job| job.workload.patience.to_string(),
         set: |job, text| put(&mut job.workload.patience, text),
-        problem: |job| when(job.workload.patience == 0, "patience is 0: use at least 1 epoch"),
+        problem: |job| counts("patience", job.workload.patience, MAX_EPOCHS, "use at least 1 epoch"),
         trainer: TrainerFlag::Value,
     },
     Setting {

@@ -5,7 +5,7 @@
 use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::runs::{Published, Row, RunRecord, RunSummary, Source};
 
 const HEADING: [&str; 28] = [
@@ -46,7 +46,7 @@ pub fn write(report: &Report) -> String {
     let lines = std::iter::once(HEADING.map(String::from)).chain(measured).chain(published);
     for line in lines {
         // Into memory, and every line has as many cells as the heading: it cannot fail.
-        let _ = table.write_record(&line);
+        let _ = table.write_record(line.iter().map(|cell| safe::line(cell).into_owned()));
     }
     table.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }

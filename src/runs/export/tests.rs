@@ -20,6 +20,7 @@ fn run(id: u32, np: usize, rate: f64) -> RunSummary {
         id: RunId(id),
         record: Some(RunRecord { id: RunId(id), ..record(np) }),
         status: status(RunState::Finished),
+        elsewhere: None,
         tally: Tally {
             last_epoch: 3,
             test: Some(Metrics { loss: 0.5, accuracy: 0.8125 }),

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::domain::job::MAX_RANKS;
+
 /// Who wrote a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogSource {
@@ -54,7 +56,8 @@ impl Arrival {
         let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
         let mut word = || words.next();
         let (time_ms, source, end) = (word()?.parse().ok()?, word()?.parse().ok()?, word()?.parse().ok()?);
-        Some(Arrival { time_ms, source, end })
+        let is_known = !matches!(source, LogSource::Process(process) if process >= MAX_RANKS);
+        is_known.then_some(Arrival { time_ms, source, end })
     }
 }
 
@@ -82,5 +85,18 @@ impl Arrivals {
     /// The entry that is still open.
     pub fn finish(&mut self) -> Option<Arrival> {
         self.open.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_no_run_has_is_no_entry() {
+        assert!(Arrival::parse(b"1700000000123 4095 4096").is_some());
+        for bad in ["1700000000123 4096 4096", "1 4000000000 1", "1 18446744073709551615 1", "-1 0 1", "1 0", "\u{feff}1 0 1"] {
+            assert_eq!(Arrival::parse(bad.as_bytes()), None, "{bad}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use super::{Arrival, LogSource};
+use crate::host::read;
 use crate::runs::RunFolder;
 
 /// Bytes read at once.
@@ -166,7 +167,7 @@ impl Lines {
 
     fn open(&mut self) {
         if self.file.is_none() {
-            self.file = File::open(&self.path).ok();
+            self.file = read::open(&self.path).ok();
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a program printed, as text that can do nothing but be read.
 //!
-//! Never lets through what moves a cursor, changes colours or reorders text.
+//! Never decides which characters those are: `domain::safe` does.
+
+use crate::domain::safe;
 
 /// Characters kept of one line.
 pub const LINE: usize = 1_000;
@@ -9,25 +11,11 @@ pub const LINE: usize = 1_000;
 pub fn safe(text: &str) -> String {
     // A progress line that rewrites itself: its last state counts.
     let text = text.trim_end_matches(['\r', '\n']).rsplit('\r').next().unwrap_or_default();
-    if text.len() <= LINE && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        return text.to_owned();
+    let clean = safe::line(text);
+    match clean.char_indices().nth(LINE) {
+        Some((end, _)) => format!("{} …", &clean[..end]),
+        None => clean.into_owned(),
     }
-    let plain = anstream::adapter::strip_str(text).to_string();
-    let mut clean = String::with_capacity(plain.len().min(LINE));
-    let mut characters = plain.chars();
-    for c in characters.by_ref().take(LINE) {
-        match c {
-            '\t' => clean.push_str("    "),
-            // Directional overrides and invisible characters could make a line read as another.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {}
-            c if c.is_control() => {}
-            c => clean.push(c),
-        }
-    }
-    if characters.next().is_some() {
-        clean.push_str(" …");
-    }
-    clean
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub fn hide(parts: &mut [(String, Vec<u8>)]) {
     for (name, bytes) in parts.iter_mut() {
         let text = names.hidden(&String::from_utf8_lossy(bytes));
         *bytes = match name.as_str() {
+            "status.json" => without_place(text).into_bytes(),
             "telemetry.jsonl" => text.lines().map(without_model).collect::<String>().into_bytes(),
             _ => text.into_bytes(),
         };
@@ -34,6 +35,13 @@ pub fn hide(parts: &mut [(String, Vec<u8>)]) {
     if let Some((_, arrivals)) = parts.iter_mut().find(|(name, _)| name == "arrivals.txt") {
         *arrivals = recount(arrivals, &before, &after);
     }
+}
+
+/// What tells one machine from others.
+fn without_place(status: String) -> String {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(&status) else { return status };
+    fields.remove("supervisor_place");
+    Value::Object(fields).to_string()
 }
 
 #[derive(Default)]
@@ -101,14 +109,14 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
 
 /// The model of a CPU tells more of a machine than its cores do; the model of a GPU is what one wants to know.
 fn without_model(line: &str) -> String {
-    match serde_json::from_str::<TelemetrySample>(line) {
-        Ok(mut sample) => {
+    match TelemetrySample::parse_line(line) {
+        Some(mut sample) => {
             for device in sample.devices.iter_mut().filter(|device| device.kind == DeviceKind::Cpu) {
                 device.name = "CPU".to_owned();
             }
             serde_json::to_string(&sample).map(|line| line + "\n").unwrap_or_default()
         }
-        Err(_) => String::new(),
+        None => String::new(),
     }
 }
 

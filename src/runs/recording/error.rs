@@ -3,10 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::domain::units;
 use crate::runs::{RunId, StoreError};
 
 /// Raised when older labs could not read a recording any more.
 pub(super) const FORMAT: u32 = 1;
+
+/// Of all parts of a recording together, unpacked: a run of a day that logs every step stays below it.
+pub(super) const MOST_BYTES: u64 = 512 << 20;
 
 /// What is wrong with a recording, or with making one.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +27,8 @@ pub enum RecordingError {
     Newer { path: PathBuf, format: u32 },
     #[error("run {run} is still going: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
     Going { run: RunId },
+    #[error("{} is too large: a recording holds at most {}, this one {cause}", path.display(), units::bytes(MOST_BYTES))]
+    TooLarge { path: PathBuf, cause: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -9,6 +9,7 @@ mod pack;
 mod player;
 mod recorded;
 mod timeline;
+mod unpacked;
 
 #[cfg(test)]
 mod tests;
@@ -17,3 +18,4 @@ pub use error::RecordingError;
 pub use pack::pack;
 pub use player::{Played, Player, PlayerOrder, Position};
 pub use recorded::Recording;
+pub use unpacked::{Unpacked, remove_unpacked};

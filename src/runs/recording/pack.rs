@@ -2,6 +2,7 @@
 //!
 //! Never takes a name from a file as a path: only the parts of a run are unpacked.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -12,9 +13,13 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous;
-use super::error::{FORMAT, RecordingError};
+use super::error::{FORMAT, MOST_BYTES, RecordingError};
 use super::recorded::Recording;
-use crate::runs::RunFolder;
+use super::unpacked::Unpacked;
+use crate::domain::job::MAX_RANKS;
+use crate::domain::units;
+use crate::host::read;
+use crate::runs::{RunFolder, StoreError};
 
 /// The first line of a recording, unpacked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,10 +51,17 @@ pub fn pack(folder: &RunFolder, out: &Path, hide: bool) -> Result<u64, Recording
         let path = path.to_owned();
         move |source| RecordingError::Io { path, source }
     };
+    let names = names(folder);
+    let size = |name: &String| fs::metadata(folder.path().join(name)).map_or(0, |found| found.len());
+    let total: u64 = names.iter().map(size).sum();
+    if total > MOST_BYTES {
+        let cause = format!("would have {}", units::bytes(total));
+        return Err(RecordingError::TooLarge { path: out.to_owned(), cause });
+    }
     let mut parts = Vec::new();
-    for name in names(folder) {
+    for name in names {
         let path = folder.path().join(&name);
-        let bytes = fs::read(&path).map_err(at(&path))?;
+        let bytes = read::small_file(&path, MOST_BYTES).map_err(at(&path))?;
         parts.push((name, bytes));
     }
     if hide {
@@ -88,10 +100,35 @@ fn names(folder: &RunFolder) -> Vec<String> {
     names
 }
 
+/// A log only under the name that the lab itself gives it: `rank-07.log` would be a second one of rank 7.
 fn is_part(name: &str) -> bool {
     let rank = name.strip_prefix("rank-").and_then(|rest| rest.strip_suffix(".log"));
-    rank.is_some_and(|rank| !rank.is_empty() && rank.bytes().all(|byte| byte.is_ascii_digit()))
+    let rank = rank.and_then(|rank| rank.parse().ok()).filter(|rank: &usize| *rank < MAX_RANKS);
+    rank.is_some_and(|rank| name == format!("rank-{rank}.log"))
         || ["run.json", "status.json", "events.jsonl", "telemetry.jsonl", "launcher.log", "arrivals.txt"].contains(&name)
+}
+
+impl Header {
+    /// Whether the parts are those of a run, each once, and no more than anybody wants to unpack.
+    fn check(&self, path: &Path) -> Result<(), RecordingError> {
+        let mut names = BTreeSet::new();
+        for part in &self.parts {
+            let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
+            if !is_part(&part.name) {
+                // As it would be typed, and no longer than a name is.
+                let name: String = part.name.chars().take(80).collect();
+                return Err(damaged(format!("`{}` is no part of a run", name.escape_debug())));
+            }
+            if !names.insert(&part.name) {
+                return Err(damaged(format!("it has two parts `{}`", part.name)));
+            }
+        }
+        let total = self.parts.iter().fold(0, |total: u64, part| total.saturating_add(part.bytes));
+        match total > MOST_BYTES {
+            true => Err(RecordingError::TooLarge { path: path.to_owned(), cause: format!("announces {}", units::bytes(total)) }),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Recording {
@@ -126,24 +163,29 @@ impl Recording {
         }
         let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
         let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
-        let temporary = tempfile::Builder::new().prefix("hvd-lab-replay-").tempdir();
-        let temporary = temporary.map_err(|source| RecordingError::Io { path: std::env::temp_dir(), source })?;
+        header.check(path)?;
+        let temporary = Unpacked::new().map_err(|source| RecordingError::Io { path: std::env::temp_dir(), source })?;
         for part in &header.parts {
-            if !is_part(&part.name) {
-                return Err(damaged(format!("`{}` is no part of a run", part.name)));
-            }
             let target = temporary.path().join(&part.name);
-            let mut file = File::create(&target).map_err(|source| RecordingError::Io { path: target, source })?;
+            let mut file = File::create_new(&target).map_err(|source| RecordingError::Io { path: target, source })?;
             let copied = io::copy(&mut (&mut unpacked).take(part.bytes), &mut file).map_err(broken)?;
             if copied < part.bytes {
                 return Err(RecordingError::Truncated { path: path.to_owned() });
             }
         }
-        // Reads to the end, where the checksum is.
-        io::copy(&mut unpacked, &mut io::sink()).map_err(broken)?;
+        // The end, where the checksum is; behind a small recording there may be the zeros of days.
+        if unpacked.read(&mut [0]).map_err(broken)? > 0 {
+            return Err(damaged("it goes on behind its last part".into()));
+        }
         let folder = RunFolder::new(temporary.path());
-        let mut recording = Recording::of_folder(folder).map_err(|error| damaged(error.to_string()))?;
-        recording._unpacked = Some(temporary);
+        let mut recording = Recording::of_folder(folder).map_err(|error| match error {
+            // Where it was unpacked says nothing to anybody.
+            RecordingError::Store(StoreError::Damaged { path: of, cause }) => {
+                damaged(format!("{}: {cause}", of.file_name().unwrap_or_default().display()))
+            }
+            error => damaged(error.to_string()),
+        })?;
+        recording.unpacked = Some(temporary);
         Ok(recording)
     }
 }

@@ -3,7 +3,7 @@
 //! Never waits, reads a clock or writes. Lines of the logs are not played: whoever shows them asks for those until then.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 
 use super::error::RecordingError;
@@ -13,6 +13,7 @@ use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::EventLine;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
+use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
 use crate::runs::{Accountant, RunSummary, RunUpdate};
 
 /// What `+` and `-` go through.
@@ -77,8 +78,7 @@ impl Player {
         let folder = &recording.folder;
         let events = || Track::new(folder.events_file(), |line| EventLine::parse_line(line).map(|event| (event.time_s, event)));
         let telemetry = || {
-            let parse = |line: &str| serde_json::from_str(line).ok().map(|sample: TelemetrySample| (sample.time_s, sample));
-            Track::new(folder.telemetry_file(), parse)
+            Track::new(folder.telemetry_file(), |line| TelemetrySample::parse_line(line).map(|sample| (sample.time_s, sample)))
         };
         let starts: Vec<f64> = recording.record.attempts.iter().map(|attempt| attempt.started_s).collect();
         let mut times = events().all_times();
@@ -196,6 +196,7 @@ impl Player {
             record: Some(self.recording.record.clone()),
             status: self.status_now(),
             tally: self.tally.tally(),
+            elsewhere: None,
         }
     }
 
@@ -233,7 +234,7 @@ struct Track<T> {
 
 impl<T> Track<T> {
     fn new(path: PathBuf, parse: fn(&str) -> Option<(f64, T)>) -> Track<T> {
-        let lines = File::open(&path).ok().map(BufReader::new);
+        let lines = read::open(&path).ok().map(BufReader::new);
         Track { path, parse, lines, waiting: None, latest_s: f64::MIN }
     }
 
@@ -261,9 +262,10 @@ impl<T> Iterator for Track<T> {
     fn next(&mut self) -> Option<(f64, T)> {
         let mut line = Vec::new();
         loop {
-            line.clear();
-            if self.lines.as_mut()?.read_until(b'\n', &mut line).ok()? == 0 {
-                return None;
+            match next_line(self.lines.as_mut()?, &mut line, LONGEST_LINE).ok()? {
+                NextLine::End => return None,
+                NextLine::TooLong => continue,
+                NextLine::Whole => {}
             }
             if let Some((time_s, item)) = std::str::from_utf8(&line).ok().and_then(self.parse) {
                 self.latest_s = self.latest_s.max(time_s);

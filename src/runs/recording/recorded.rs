@@ -6,7 +6,9 @@ use std::path::Path;
 
 use super::demo;
 use super::error::RecordingError;
+use super::unpacked::Unpacked;
 use crate::domain::run::RunStatus;
+use crate::host::read;
 use crate::runs::{RunFolder, RunRecord};
 
 /// A run that is over, to be played again.
@@ -15,8 +17,8 @@ pub struct Recording {
     pub folder: RunFolder,
     pub record: RunRecord,
     pub status: RunStatus,
-    /// Where it was unpacked; goes with it.
-    pub(super) _unpacked: Option<tempfile::TempDir>,
+    /// Where it was unpacked, which goes with this: whoever leaves the program before threads that play have ended keeps it.
+    pub unpacked: Option<Unpacked>,
 }
 
 impl Recording {
@@ -29,7 +31,7 @@ impl Recording {
         if !status.state.is_over() {
             return Err(RecordingError::Going { run: record.id });
         }
-        Ok(Recording { folder, record, status, _unpacked: None })
+        Ok(Recording { folder, record, status, unpacked: None })
     }
 
     /// A file that [`pack`] wrote, unpacked into a temporary folder.
@@ -37,7 +39,7 @@ impl Recording {
     /// # Errors
     /// [`RecordingError`], with what is wrong with the file.
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        let file = std::fs::File::open(path).map_err(|source| RecordingError::Io { path: path.to_owned(), source })?;
+        let file = read::open(path).map_err(|source| RecordingError::Io { path: path.to_owned(), source })?;
         Recording::unpack(file, path)
     }
 

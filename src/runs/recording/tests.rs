@@ -157,6 +157,66 @@ fn broken_files_say_what_is_wrong_with_them() {
     assert!(missing.ends_with("missing"), "{missing}");
 }
 
+/// A recording with these parts, whatever is in them.
+fn made_by_a_stranger(parts: &[(&str, &[u8])], behind: usize) -> Vec<u8> {
+    let list: Vec<_> = parts.iter().map(|(name, bytes)| serde_json::json!({ "name": name, "bytes": bytes.len() })).collect();
+    let header = serde_json::json!({ "what": "hvd-lab recording", "format": 1, "parts": list });
+    let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+    writeln!(gz, "{header}").unwrap();
+    parts.iter().for_each(|(_, bytes)| gz.write_all(bytes).unwrap());
+    gz.write_all(&vec![0; behind]).unwrap();
+    gz.finish().unwrap()
+}
+
+#[test]
+fn a_recording_of_a_stranger_takes_neither_memory_nor_disk() {
+    let (_home, folder) = run_folder();
+    let read = |path: std::path::PathBuf| fs::read(path).unwrap();
+    let (record, status, events) = (read(folder.record_file()), read(folder.status_file()), read(folder.events_file()));
+    let ranks = String::from_utf8(record.clone()).unwrap().replacen("\"np\": 2", "\"np\": 1000000000", 1);
+    let (run, over, events) = (("run.json", &record[..]), ("status.json", &status[..]), ("events.jsonl", &events[..]));
+    let announced = r#"{"what":"hvd-lab recording","format":1,"parts":[{"name":"rank-0.log","bytes":4294967296}]}"#;
+    let sum = r#"{"what":"hvd-lab recording","format":1,"parts":[{"name":"rank-0.log","bytes":18446744073709551615},
+        {"name":"rank-1.log","bytes":18446744073709551615}]}"#;
+    let gzipped = |text: &str| {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        writeln!(gz, "{}", text.replace('\n', "")).unwrap();
+        gz.finish().unwrap()
+    };
+    let out = tempfile::tempdir().unwrap();
+    let path = out.path().join("a.hvdrun");
+    let cases: [(Vec<u8>, &str); 8] = [
+        (
+            made_by_a_stranger(&[("run.json", ranks.as_bytes()), over, events], 0),
+            "is damaged: run.json: np 1000000000 is beyond 4096",
+        ),
+        (made_by_a_stranger(&[run, over, events], 100 << 20), "it goes on behind its last part"),
+        (made_by_a_stranger(&[run, over, run], 0), "it has two parts `run.json`"),
+        (made_by_a_stranger(&[run, over, ("rank-01.log", b"x")], 0), "`rank-01.log` is no part"),
+        (made_by_a_stranger(&[run, over, ("rank-4096.log", b"x")], 0), "`rank-4096.log` is no part"),
+        (made_by_a_stranger(&[run, over, ("/etc/rank-0.log", b"x")], 0), "`/etc/rank-0.log` is no part"),
+        (gzipped(announced), "is too large: a recording holds at most 512 MiB, this one announces 4.0 GiB"),
+        (gzipped(sum), "is too large"),
+    ];
+    for (bytes, expected) in cases {
+        fs::write(&path, bytes).unwrap();
+        let error = Recording::open(&path).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("a.hvdrun"), "{expected}: {error}");
+    }
+    fs::write(&path, made_by_a_stranger(&[run, over, events], 0)).unwrap();
+    assert_eq!(Recording::open(&path).unwrap().record.id, RunId(7), "without all that it is played");
+}
+
+#[test]
+fn a_run_that_left_too_much_is_not_recorded() {
+    let (home, folder) = run_folder();
+    fs::File::create(folder.rank_log(0)).unwrap().set_len(600 << 20).unwrap();
+    let out = home.path().join("large.hvdrun");
+    let error = pack(&folder, &out, false).unwrap_err().to_string();
+    assert!(error.contains("large.hvdrun is too large") && error.contains("this one would have 600 MiB"), "{error}");
+    assert!(!out.exists());
+}
+
 #[test]
 fn a_run_that_goes_on_is_not_recorded_and_no_file_is_written_over() {
     let (home, folder) = run_folder();

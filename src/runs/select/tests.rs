@@ -13,6 +13,7 @@ fn run(id: u32, np: usize, state: RunState, name: Option<&str>, rate: Option<f64
         id: RunId(id),
         record: Some(RunRecord { name: name.map(String::from), ..record(np) }),
         status: status(state),
+        elsewhere: None,
         tally: Tally { figures, test: rate.map(|rate| Metrics { loss: 1.0, accuracy: 1.0 / rate }), ..Tally::default() },
     }
 }

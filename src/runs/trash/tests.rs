@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
 
-use super::super::process::RUN_DIR_VARIABLE;
-use super::super::tests::{append_line, record, status, store};
+use super::super::tests::{Started, append_line, record, status, store};
 use super::super::{Follower, RunId, RunStore, RunUpdate, StoreError};
 use crate::domain::run::{RunState, RunStatus};
 
@@ -64,22 +62,12 @@ fn numbers_are_not_used_again() {
 #[test]
 fn a_run_that_is_going_stays() {
     let (_home, store) = store();
-    // The status names this process as its supervisor.
-    let id = store.create(record(2), &status(RunState::Running)).unwrap().id;
+    let supervisor = Started::by_mark(store.folder(RunId(1)).path());
+    let id = store.create(record(2), &supervisor.status()).unwrap().id;
     let error = store.delete(id).unwrap_err();
     assert!(matches!(error, StoreError::StillGoing { .. }), "{error}");
     assert!(error.to_string().contains("hvd-lab stop 1"), "{error}");
     assert_eq!((ids(&store), store.deleted()), (vec![1], vec![]));
-}
-
-/// A process as a supervisor would start it for this folder; ended when dropped.
-struct Rank(Child);
-
-impl Drop for Rank {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[test]
@@ -89,9 +77,7 @@ fn a_damaged_run_can_be_deleted_unless_something_still_writes_to_it() {
     let folder = store.folder(RunId(1));
     fs::write(folder.record_file(), "{ half of").unwrap();
     fs::write(folder.status_file(), "").unwrap();
-    let mut rank = Command::new("sleep");
-    rank.arg("60").env(RUN_DIR_VARIABLE, folder.path()).stdin(Stdio::null());
-    let rank = Rank(rank.spawn().unwrap());
+    let rank = Started::by_mark(folder.path());
     assert!(matches!(store.delete(RunId(1)), Err(StoreError::StillGoing { .. })));
     drop(rank);
     store.delete(RunId(1)).unwrap();

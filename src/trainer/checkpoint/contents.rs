@@ -54,6 +54,8 @@ pub enum Reason {
     Foreign(String),
     #[error("of another training: {0}")]
     Mismatch(String),
+    #[error("useless: `{0}` holds NaN or infinity, so the training had failed by then")]
+    NoNumbers(String),
 }
 
 impl Checkpoint {

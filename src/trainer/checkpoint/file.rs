@@ -5,14 +5,16 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
+use serde::Deserialize;
 
 use super::contents::{Checkpoint, Reason, Written, path};
+use super::temporary::Temporary;
 use crate::domain::units;
+use crate::host::read;
 use crate::trainer::digest::Digester;
 
 const FORMAT: &str = "hvd-lab-checkpoint";
@@ -45,26 +47,14 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError
     let path = path(folder, checkpoint.epoch);
     let bytes = checkpoint.tensors.values().map(|(_, values)| values.len() as u64 * 4).sum();
     let fail = |cause| SaveError { path: path.clone(), bytes, cause };
-    std::fs::create_dir_all(folder).map_err(fail)?;
-    // Two hosts that share the folder may have the same pid; not at the same nanosecond as well.
-    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let name = format!(".checkpoint-{}.{}-{nanoseconds}.tmp", checkpoint.epoch, std::process::id());
-    let temporary = Temporary(folder.join(name));
-    let bytes = write(&temporary.0, checkpoint).map_err(fail)?;
-    std::fs::rename(&temporary.0, &path).map_err(fail)?;
+    // Not the folders above it: where they went, the run was removed while it trained, and must not come back.
+    std::fs::create_dir(folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) }).map_err(fail)?;
+    let temporary = Temporary::create(folder, checkpoint.epoch).map_err(fail)?;
+    let bytes = write(temporary.path(), checkpoint).map_err(fail)?;
+    std::fs::rename(temporary.path(), &path).map_err(fail)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
     let digest = checkpoint.parameters_digest();
     Ok(Written { path, epoch: checkpoint.epoch, bytes, digest })
-}
-
-/// Removes the file unless it was renamed.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename there is nothing to remove, and that is no matter.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 fn write(path: &Path, checkpoint: &Checkpoint) -> io::Result<u64> {
@@ -135,13 +125,31 @@ impl View for Floats<'_> {
     }
 }
 
+/// Bytes of the longest header that safetensors reads.
+const LONGEST_HEADER: u64 = 100_000_000;
+
+/// What of a header is needed before the tensors are read.
+#[derive(Deserialize)]
+struct Header {
+    #[serde(default, rename = "__metadata__")]
+    metadata: BTreeMap<String, String>,
+    #[serde(flatten)]
+    tensors: BTreeMap<String, Place>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    data_offsets: [u64; 2],
+}
+
 /// Reads a checkpoint and proves it whole.
 ///
 /// # Errors
 /// The [`Reason`] for which the file is no checkpoint, or no longer one.
 pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
-    let bytes = std::fs::read(path).map_err(|error| Reason::Unreadable(error.to_string()))?;
-    let length = bytes.len() as u64;
+    let unreadable = |error: io::Error| Reason::Unreadable(error.to_string());
+    let mut file = read::open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
     let damaged = |error| match error {
         SafeTensorError::HeaderTooSmall | SafeTensorError::InvalidHeaderLength | SafeTensorError::MetadataIncompleteBuffer => {
             Reason::Truncated(length)
@@ -150,8 +158,18 @@ pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
         SafeTensorError::HeaderTooLarge => Reason::Foreign("no safetensors file".into()),
         other => Reason::Corrupt(other.to_string()),
     };
-    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(damaged)?;
-    let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
+    // The header first: whatever it announces, a file that is none of ours is not read whole.
+    let mut bytes = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut bytes).map_err(unreadable)?;
+    let announced = <[u8; 8]>::try_from(&bytes[..]).map_or(0, u64::from_le_bytes);
+    file.by_ref().take(announced.min(LONGEST_HEADER)).read_to_end(&mut bytes).map_err(unreadable)?;
+    match SafeTensors::read_metadata(&bytes) {
+        // The tensors are still to come.
+        Ok(_) | Err(SafeTensorError::MetadataIncompleteBuffer) => {}
+        Err(error) => return Err(damaged(error)),
+    }
+    let header: Header = serde_json::from_slice(&bytes[8..]).map_err(|error| Reason::Corrupt(error.to_string()))?;
+    let metadata = header.metadata;
     let field = |key: &str| metadata.get(key).map(String::as_str).unwrap_or_default();
     if field("format") != FORMAT {
         return Err(Reason::Foreign("a safetensors file of another program".into()));
@@ -159,6 +177,11 @@ pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
     if field("version") != VERSION {
         return Err(Reason::Foreign(format!("version {} of the format, this program reads {VERSION}", field("version"))));
     }
+    let end = header.tensors.values().map(|tensor| tensor.data_offsets[1]).max().unwrap_or(0);
+    if (bytes.len() as u64).checked_add(end) != Some(length) {
+        return Err(Reason::Truncated(length));
+    }
+    file.take(end).read_to_end(&mut bytes).map_err(unreadable)?;
     let mut tensors = BTreeMap::new();
     for (name, view) in SafeTensors::deserialize(&bytes).map_err(damaged)?.iter() {
         if view.dtype() != Dtype::F32 {
@@ -171,12 +194,12 @@ pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
         return Err(Reason::Corrupt("its SHA-256 does not match its contents".into()));
     }
     // The seal holds, so a field that cannot be read was written so.
-    let unreadable = |key: &str| Reason::Foreign(format!("its {key} `{}` is none", field(key)));
+    let foreign = |key: &str| Reason::Foreign(format!("its {key} `{}` is none", field(key)));
     let extra = metadata.iter().filter_map(|(key, value)| Some((key.strip_prefix(EXTRA)?.to_owned(), value.clone())));
     let checkpoint = Checkpoint {
-        epoch: field("epoch").parse().map_err(|_| unreadable("epoch"))?,
+        epoch: field("epoch").parse().map_err(|_| foreign("epoch"))?,
         steps: field("steps").to_owned(),
-        seed: field("seed").parse().map_err(|_| unreadable("seed"))?,
+        seed: field("seed").parse().map_err(|_| foreign("seed"))?,
         model: field("model").to_owned(),
         optimizer: field("optimizer").to_owned(),
         metadata: extra.collect(),

@@ -5,10 +5,11 @@
 //! `LOGDIR/checkpoint-{epoch}.safetensors`, readable by every program that reads safetensors. Weights are named
 //! `model.*`, batch norm statistics `buffer.*`, optimizer state `optimizer.*`; the rest is in the file's metadata, with
 //! a SHA-256 over everything. A file is complete or not there ([`save`]); a file that is not what it should be is
-//! refused with its reason, and the one before it is taken ([`latest`]).
+//! refused with its reason, and the one before it is taken ([`latest`]). What a killed writer left goes with [`sweep`].
 
 mod contents;
 mod file;
+mod temporary;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use std::path::Path;
 use contents::epoch_of;
 pub use contents::{Checkpoint, Reason, Refused, Written, path};
 pub use file::{SaveError, load, save};
+pub use temporary::sweep;
 
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 
@@ -32,7 +34,7 @@ use crate::domain::event::{CheckpointAction, CheckpointReport};
 pub fn latest(
     folder: &Path,
     up_to_epoch: usize,
-    mut fits: impl FnMut(&Checkpoint) -> Result<(), String>,
+    mut fits: impl FnMut(&Checkpoint) -> Result<(), Reason>,
 ) -> (Option<(Checkpoint, Written)>, Vec<Refused>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -48,7 +50,7 @@ pub fn latest(
     for epoch in epochs.into_iter().rev() {
         let path = path(folder, epoch);
         let attempt = load(&path).and_then(|found| match found.0.epoch == epoch {
-            true => fits(&found.0).map(|()| found).map_err(Reason::Mismatch),
+            true => fits(&found.0).map(|()| found),
             false => Err(Reason::Mismatch(format!("it holds epoch {}, not {epoch}", found.0.epoch))),
         });
         match attempt {

@@ -47,7 +47,7 @@ fn what_is_saved_is_loaded_bit_for_bit() {
     let folder = folder();
     let mut original = checkpoint(3);
     original.tensors.get_mut("model.dense.bias").unwrap().1[1] = -0.0;
-    let logs = folder.path().join("not/there/yet");
+    let logs = folder.path().join("not-there-yet");
     let written = save(&logs, &original).unwrap();
     assert_eq!(names(&logs), ["checkpoint-3.safetensors"]);
     assert_eq!(written.path, path(&logs, 3));
@@ -108,6 +108,52 @@ fn other_files_under_the_name_are_foreign() {
     assert!(matches!(load(&path), Err(Reason::Unreadable(_))));
 }
 
+/// A file of the name with a header of our format, and as many bytes behind it as are given.
+fn hostile(path: &Path, header: &str, length: u64) {
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(header.as_bytes());
+    std::fs::write(path, &bytes).unwrap();
+    // Sparse: it needs no room.
+    std::fs::File::options().write(true).open(path).unwrap().set_len(bytes.len() as u64 + length).unwrap();
+}
+
+#[test]
+fn headers_that_lie_are_refused_and_nothing_is_read_on_their_word() {
+    let folder = folder();
+    let path = path(folder.path(), 1);
+    let ours = r#""__metadata__":{"format":"hvd-lab-checkpoint","version":"1","sha256":"0"}"#;
+    let tensor = |kind: &str, shape: &str, end: u64| {
+        format!(r#"{{{ours},"model.x":{{"dtype":"{kind}","shape":{shape},"data_offsets":[0,{end}]}}}}"#)
+    };
+    let terabyte = 1 << 40;
+    let cases = [
+        ("of another program", r#"{"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}"#.to_owned(), terabyte, "foreign: "),
+        ("longer than announced", tensor("F32", "[4]", 16), terabyte, "truncated: "),
+        ("shorter than announced", tensor("F32", "[1099511627776]", 1 << 42), 16, "truncated: "),
+        ("shape that does not fit", tensor("F32", "[5]", 16), 16, "corrupt: "),
+        ("shape beyond all numbers", tensor("F32", "[18446744073709551615,18446744073709551615]", 16), 16, "corrupt: "),
+        ("offset beyond all numbers", tensor("F32", "[4]", u64::MAX), 16, "corrupt: "),
+        ("kind of number", tensor("F64", "[2]", 16), 16, "foreign: `model.x` is F64, not F32"),
+        ("another seal", tensor("F32", "[4]", 16), 16, "corrupt: its SHA-256"),
+        ("deep", "[".repeat(1 << 20), 16, "corrupt: "),
+        ("no JSON", "x".repeat(100), 16, "corrupt: "),
+    ];
+    for (name, header, length, expected) in cases {
+        hostile(&path, &header, length);
+        let reason = load(&path).unwrap_err().to_string();
+        assert!(reason.starts_with(expected), "{name}: {reason}");
+    }
+    // A header of a terabyte, which is not there or not read.
+    for length in [0, terabyte] {
+        std::fs::write(&path, (1u64 << 40).to_le_bytes()).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(8 + length).unwrap();
+        assert_eq!(load(&path).unwrap_err().to_string(), "foreign: no safetensors file");
+    }
+    std::fs::remove_file(&path).unwrap();
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert!(matches!(load(&path), Err(Reason::Unreadable(_))), "a pipe is not waited for");
+}
+
 #[test]
 fn the_newest_that_fits_is_taken_and_the_refused_are_named() {
     let folder = folder();
@@ -144,7 +190,7 @@ fn checkpoints_of_another_training_are_refused_in_the_trainings_own_words() {
     save(folder.path(), &Checkpoint { model: "wrn-16-10".into(), ..checkpoint(2) }).unwrap();
     let fits = |checkpoint: &Checkpoint| match checkpoint.model.as_str() {
         "wrn-10-1" => Ok(()),
-        other => Err(format!("it is of model {other}, this run uses wrn-10-1")),
+        other => Err(Reason::Mismatch(format!("it is of model {other}, this run uses wrn-10-1"))),
     };
     let (found, refused) = latest(folder.path(), 9, fits);
     assert_eq!(found.map(|(checkpoint, file)| (checkpoint.epoch, file.epoch)), Some((1, 1)));
@@ -218,4 +264,12 @@ fn many_writers_of_one_file_leave_it_whole_and_one_of_theirs() {
     assert_eq!(names(folder.path()), ["checkpoint-1.safetensors", "checkpoint-2.safetensors"]);
     assert_eq!(load(&path(folder.path(), 1)).unwrap().0, checkpoint(1), "the one before is untouched");
     assert!(inspect(folder.path(), 3).note.unwrap().contains("unreadable"));
+}
+
+#[test]
+fn a_run_that_was_removed_is_not_made_again() {
+    let home = tempfile::tempdir().unwrap();
+    let logs = home.path().join("0001/logs");
+    let error = save(&logs, &checkpoint(1)).unwrap_err().to_string();
+    assert!(error.contains("No such file") && !home.path().join("0001").exists(), "{error}");
 }

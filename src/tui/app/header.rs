@@ -12,7 +12,7 @@ use crate::columns;
 use crate::columns::cut;
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::theme::{bar, sign};
 
@@ -36,7 +36,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
 
 /// For the terminal's title: what the shown run does.
 pub fn title(state: &State) -> String {
-    let run = state.shared.watched.as_ref().and_then(|watched| Some((watched, watched.state()?)));
+    let run = state.shared.watched.as_ref().and_then(|watched| Some((watched, state.shared.watched_state(watched.id)?)));
     match run {
         None => "hvd-lab".into(),
         Some((watched, RunState::Running)) => match watched.config() {
@@ -90,7 +90,7 @@ fn run_line(state: &State, width: usize) -> Line<'static> {
         ]);
     };
     let summary = state.shared.summary(watched.id);
-    let Some(status) = watched.status.as_ref().or(summary.map(|summary| &summary.status)) else {
+    let Some(status) = state.shared.status(watched.id) else {
         return Line::styled(format!(" run {}: reading …", watched.id), theme.dim());
     };
     let mut spans = vec![
@@ -174,6 +174,7 @@ fn fit(spans: Vec<Span<'static>>, width: usize) -> Line<'static> {
     let mut left = width;
     let mut fitted = Vec::with_capacity(spans.len());
     for span in spans {
+        let span = Span::styled(safe::line(&span.content).into_owned(), span.style);
         let columns = columns::width(&span.content);
         if columns > left {
             fitted.push(Span::styled(cut(&span.content, left), span.style));

@@ -14,6 +14,7 @@ use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::{Command as _, On};
 use crate::tui::help::tour;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
@@ -25,6 +26,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
     let actions: Vec<Action> = match message {
         Message::Key(key) => return press(state, key),
+        Message::Paste(text) => return paste(state, &text),
         Message::Mouse(event) => return clicks::handle(state, event),
         Message::Background(background) => {
             shared.theme.background = background;
@@ -131,6 +133,21 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         Some(command) => dispatch::perform(state, command),
         None => Vec::new(),
     }
+}
+
+/// Typed where a line is being typed; anywhere else it does nothing, for no key of it was meant as one.
+fn paste(state: &mut State, text: &str) -> Vec<Effect> {
+    let takes_text = |state: &State| windows::keys(state)?.into_iter().find(|binding| binding.on.contains(&On::Text));
+    let mut effects = Vec::new();
+    state.shared.forget_news();
+    if takes_text(state).is_none() {
+        state.shared.inform("what was pasted is left out: nothing is being typed here");
+    }
+    for c in text.chars() {
+        let Some(binding) = takes_text(state) else { break };
+        effects.extend(dispatch::perform(state, binding.command.typed(c)));
+    }
+    effects
 }
 
 fn tick(shared: &mut Shared, now_s: f64) -> Vec<Action> {

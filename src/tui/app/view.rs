@@ -10,7 +10,7 @@ use super::layout::LEAST;
 use super::{footer, header, places, projector, windows};
 use crate::tui::actions::pane::Pane;
 use crate::tui::help;
-use crate::tui::widgets::frame::{Focus, whole_signs};
+use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
 use crate::tui::widgets::theme::to_ascii;
 use crate::tui::widgets::{notice, slot};
 
@@ -42,6 +42,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
             }
         }
     }
+    safe_signs(frame.buffer_mut());
     whole_signs(frame.buffer_mut());
     if state.shared.theme.ascii {
         to_ascii(frame.buffer_mut());

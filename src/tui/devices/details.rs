@@ -10,7 +10,6 @@ use super::keys::Command;
 use super::state::{Devices, Row};
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::units;
-use crate::runs::safe;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
 use crate::tui::actions::keys::{Binding, row};
@@ -89,8 +88,8 @@ fn reading(sheet: &mut Sheet, name: &str, fact: &Reading<String>) {
 fn process(sheet: &mut Sheet, process: &DeviceProcess) {
     let who = process.rank.map_or("another's process".to_owned(), |rank| format!("Rank {rank}"));
     sheet.title(&format!("{who}, pid {}", process.pid));
-    reading(sheet, "command", &Reading::Value(safe(&process.command)));
-    reading(sheet, "owner", &process.owner.map(|name| safe(name)));
+    reading(sheet, "command", &Reading::Value(process.command.clone()));
+    reading(sheet, "owner", &process.owner);
     reading(sheet, "memory", &process.memory_bytes.map(|bytes| units::bytes(*bytes)));
     reading(sheet, "use", &process.utilization_percent.map(|percent| format!("{percent:.0} %")));
 }

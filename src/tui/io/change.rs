@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::columns::cut;
 use crate::runs::export::{Format, write_new};
-use crate::runs::{Report, RunStore, references, safe};
+use crate::runs::{Report, RunStore, references};
 use crate::tui::actions::change::{Change, Changed, Undo};
 
 /// Columns of a name or a note in what is said of it.
@@ -57,7 +57,7 @@ fn called(name: Option<&str>) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("“{}”", cut(&safe(text), MOST_QUOTED))
+    format!("“{}”", cut(text, MOST_QUOTED))
 }
 
 /// Says what is as it was before.

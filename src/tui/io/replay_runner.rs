@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
-use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
+use crate::host::signals::HeldSignals;
+use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
 use crate::runs::{RunFolder, RunId, RunRecord, RunSummary};
 use crate::tui::actions::effect::Effect;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
@@ -26,8 +27,30 @@ const STEP: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Replay {
     /// The last one is played; those before it are over, and stand in the table.
-    pub recordings: Vec<Recording>,
-    pub speed: f64,
+    recordings: Vec<Recording>,
+    speed: f64,
+    /// Dropped behind the recordings: what they have unpacked is gone when a signal ends the program.
+    held: HeldSignals,
+}
+
+impl Replay {
+    /// Recordings as `open` finds them. Until the screen listens for signals they wait: none may end the program before what
+    /// is unpacked here has somebody to remove it.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn open<E>(open: impl FnOnce() -> Result<Vec<Recording>, E>, speed: f64) -> Result<Replay, E> {
+        let held = HeldSignals::hold();
+        Ok(Replay { recordings: open()?, speed, held })
+    }
+
+    /// The recordings that come with the lab.
+    ///
+    /// # Errors
+    /// No temporary folder.
+    pub fn shipped(speed: f64) -> Result<Replay, RecordingError> {
+        Replay::open(Recording::shipped, speed)
+    }
 }
 
 #[derive(Debug)]
@@ -45,6 +68,8 @@ pub struct ReplayRunner {
     /// Set to end the thread that tells of a run that is over.
     follower: Arc<AtomicBool>,
     logs: Option<LogThread>,
+    /// Goes with this, which the screen drops on every way out; the threads that play may be left behind.
+    _unpacked: Vec<Unpacked>,
 }
 
 impl ReplayRunner {
@@ -54,7 +79,11 @@ impl ReplayRunner {
     /// A recording without anything to play; no thread.
     pub fn start(messages: mpsc::Sender<Message>, replay: Replay, shared: &mut Shared) -> anyhow::Result<ReplayRunner> {
         let mut players = Vec::new();
-        for recording in with_numbers_of_their_own(replay.recordings) {
+        // The screen listens by now.
+        drop(replay.held);
+        let mut unpacked = Vec::new();
+        for mut recording in with_numbers_of_their_own(replay.recordings) {
+            unpacked.extend(recording.unpacked.take());
             players.push(Player::open(recording, replay.speed)?);
         }
         let runs = players.iter().map(|player| (player.recording.record.clone(), player.recording.folder.clone())).collect();
@@ -76,7 +105,7 @@ impl ReplayRunner {
             });
             play(player, over.collect(), &inbox, &told);
         })?;
-        Ok(ReplayRunner { messages, player: orders, played, runs, follower: Arc::default(), logs: None })
+        Ok(ReplayRunner { messages, player: orders, played, runs, follower: Arc::default(), logs: None, _unpacked: unpacked })
     }
 
     pub fn perform(&mut self, effect: Effect) {
@@ -132,9 +161,12 @@ impl ReplayRunner {
 fn with_numbers_of_their_own(mut recordings: Vec<Recording>) -> Vec<Recording> {
     for index in 1..recordings.len() {
         let (before, rest) = recordings.split_at_mut(index);
-        if before.iter().any(|other| other.record.id == rest[0].record.id) {
+        let is_taken = |id: RunId| before.iter().any(|other| other.record.id == id);
+        if is_taken(rest[0].record.id) {
             let highest = before.iter().map(|other| other.record.id.0).max().unwrap_or(0);
-            rest[0].record.id = RunId(highest + 1);
+            // The highest may be the last number there is.
+            let free = (highest.saturating_add(1)..=u32::MAX).chain(1..).map(RunId).find(|id| !is_taken(*id));
+            rest[0].record.id = free.unwrap_or(rest[0].record.id);
         }
     }
     recordings
@@ -181,15 +213,5 @@ fn play(mut player: Player, over: Vec<Player>, inbox: &Receiver<Order>, messages
         if messages.blocking_send(message).is_err() {
             return;
         }
-    }
-}
-
-impl Replay {
-    /// The recordings that come with the lab.
-    ///
-    /// # Errors
-    /// No temporary folder.
-    pub fn shipped(speed: f64) -> Result<Replay, RecordingError> {
-        Ok(Replay { recordings: Recording::shipped()?, speed })
     }
 }

@@ -13,7 +13,7 @@ use crate::dataset;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::Step;
 use crate::exercise::{self, Built, Folder, Watch, attempt};
-use crate::launch::{self, StartRequest};
+use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::effect::Effect;
@@ -144,7 +144,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
         Effect::Continue { run, epochs } => {
-            launch::continue_run(store, run, epochs)?;
+            launch::continue_run(store, run, MoreWork::epochs(epochs))?;
             Message::Continued(run)
         }
         Effect::Change(change) => Message::Changed(super::change::made(store, change)?),

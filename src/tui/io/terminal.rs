@@ -23,6 +23,8 @@ use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::Sender;
 
+use crate::domain::safe;
+use crate::runs::recording;
 use crate::tui::config::Config;
 use crate::tui::io::editor;
 use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
@@ -41,6 +43,15 @@ const POP_TITLE: &str = "\x1b[23;2t";
 
 /// What has come already: with no time at all crossterm's reader does not even look.
 const AT_ONCE: Duration = Duration::from_micros(100);
+
+/// What is pasted comes as one message, between marks, and not as keys.
+const MARK_PASTES: &str = "\x1b[?2004h";
+const UNMARK_PASTES: &str = "\x1b[?2004l";
+
+/// Characters of a paste that are looked at: more than any line takes.
+const LONGEST_PASTE: usize = 1_000;
+/// Keys that come sooner behind a paste belong to it: text with an end mark in it, which no finger can follow so fast.
+const AFTER_PASTE: Duration = Duration::from_millis(20);
 
 /// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
 const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
@@ -66,10 +77,24 @@ pub struct Screen {
     title: String,
 }
 
-type Terminal = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+type Terminal = ratatui::Terminal<CrosstermBackend<BufWriter<Out>>>;
+
+/// Standard output while the terminal is ours, and nothing when it is not. Dropped, ratatui's terminal shows the cursor once more;
+/// where that fails it prints to standard error, and panics where that is the same terminal, which is gone.
+struct Out(Stdout);
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if TAKEN.load(Ordering::SeqCst) { self.0.write(bytes) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if TAKEN.load(Ordering::SeqCst) { self.0.flush() } else { Ok(()) }
+    }
+}
 
 fn terminal() -> io::Result<Terminal> {
-    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))
+    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, Out(io::stdout()))))
 }
 
 impl Screen {
@@ -127,17 +152,20 @@ impl Screen {
 
     /// Says that a run has ended, by bell and notification where the user wants them.
     pub fn announce(&mut self, text: &str, config: &Config) -> io::Result<()> {
+        // While an editor has the terminal as well.
+        let mut out = io::stdout();
         if config.notify && !is_plain() {
             // Terminals that know both would tell it twice.
             let is_rxvt = std::env::var("TERM").is_ok_and(|term| term.starts_with("rxvt") || term.starts_with("foot"));
             let knows_777 = is_rxvt || std::env::var_os("VTE_VERSION").is_some();
+            let text = safe::line(text);
             let words = if knows_777 { format!("777;notify;hvd-lab;{text}") } else { format!("9;hvd-lab: {text}") };
-            queue!(self.terminal.backend_mut(), Print(format!("\x1b]{words}\x07")))?;
+            queue!(out, Print(format!("\x1b]{words}\x07")))?;
         }
         if config.bell {
-            queue!(self.terminal.backend_mut(), Print('\x07'))?;
+            queue!(out, Print('\x07'))?;
         }
-        self.terminal.backend_mut().flush()
+        out.flush()
     }
 
     /// Draws in one synchronised update: no terminal shows half a frame. Draws nothing while the shell has the terminal.
@@ -145,6 +173,7 @@ impl Screen {
         if !TAKEN.load(Ordering::SeqCst) {
             return Ok(());
         }
+        let title = safe::line(&title).into_owned();
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         if TITLE.load(Ordering::SeqCst) && title != self.title {
             queue!(self.terminal.backend_mut(), Print(format_args!("\x1b]2;{title}\x07")))?;
@@ -154,9 +183,9 @@ impl Screen {
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
-    /// To the clipboard of the terminal, also through ssh, where the terminal allows it (OSC 52).
+    /// To the clipboard of the terminal, also through ssh, where the terminal allows it (OSC 52): it will be pasted somewhere.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(safe::lines(text).as_ref()))
     }
 }
 
@@ -180,6 +209,7 @@ fn take() -> io::Result<()> {
         }
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
     }
+    execute!(io::stdout(), Print(MARK_PASTES))?;
     if MOUSE.load(Ordering::SeqCst) { execute!(io::stdout(), Print(CAPTURE_MOUSE)) } else { Ok(()) }
 }
 
@@ -193,6 +223,7 @@ fn leave() {
         if TITLE.load(Ordering::SeqCst) {
             let _ = execute!(out, Print(POP_TITLE));
         }
+        let _ = execute!(out, Print(UNMARK_PASTES));
         let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
         let _ = out.flush();
@@ -208,6 +239,7 @@ fn restore_on_panic() {
         leave();
         previous(info);
         if std::thread::current().id() != drawing {
+            recording::remove_unpacked();
             std::process::exit(101);
         }
     }));
@@ -242,12 +274,25 @@ pub fn read_keys(messages: Sender<Message>) {
     let _ = messages.blocking_send(Message::Leave);
 }
 
+/// As much of a paste as a line that is typed can take.
+fn first_line(text: &str) -> String {
+    let line = text.split(['\r', '\n']).find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let end = line.char_indices().nth(LONGEST_PASTE).map_or(line.len(), |(end, _)| end);
+    safe::line(line[..end].trim()).into_owned()
+}
+
 /// What there is to read at this moment; nothing while another program has the terminal, and reads for itself.
 fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
     let _input = editor::reading();
     let mut read = Vec::new();
-    while event::poll(AT_ONCE)? {
+    let mut is_pasted = false;
+    while event::poll(if is_pasted { AFTER_PASTE } else { AT_ONCE })? {
         match event::read()? {
+            Event::Paste(text) => {
+                is_pasted = true;
+                read.push(Message::Paste(first_line(&text)));
+            }
+            Event::Key(_) if is_pasted => {}
             Event::Key(key) => read.extend(replies.sort(key)),
             Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => read.push(Message::Mouse(mouse)),
             Event::Resize(columns, rows) => read.push(Message::Resize(columns, rows)),

@@ -20,7 +20,7 @@ use crate::columns;
 use crate::columns::cut;
 use crate::domain::units;
 use crate::runs::scaling::Scaling;
-use crate::runs::{Report, Row, RunId, RunSummary, Source, references};
+use crate::runs::{Report, Row, RunId, RunSummary, Source, disturbed, references};
 use crate::tui::runs::scaling;
 
 /// Columns of a fact's name, and of each of the two values.
@@ -111,7 +111,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     let times = |ratio: f64| format!("{ratio:.2}×");
     let gained = &row.comparison;
     let speedup = gained.speedup.map(|ratio| format!("{} speed-up", times(ratio))).unwrap_or_default();
-    figure(page, "images/s", pair(&|run| run.figures.images_per_sec.map(units::rate)), &speedup);
+    figure(page, "images/s", pair(&RunSummary::shown_rate), &speedup);
     let efficiency = gained.scaling_efficiency.map(|part| format!("{} scaling efficiency", units::percent(part)));
     let ranks = pair(&|run| run.record.as_ref().map(|record| record.np().to_string()));
     figure(page, "ranks", ranks, &efficiency.unwrap_or_default());
@@ -121,6 +121,9 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     figure(page, cost_name(run), pair(&|run| run.device_seconds().map(units::rate)), "devices times seconds");
     let accuracy = |run: &RunSummary| run.test.map(|test| format!("{:.2} %", test.accuracy * 100.0));
     figure(page, "test accuracy", pair(&accuracy), "");
+    for note in disturbed::notes([baseline, run]) {
+        page.text(&note, page.theme.warn());
+    }
     if let Some(reason) = row.not_comparable {
         page.text(&format!("! No speed-up and no efficiency: {reason}."), page.theme.warn());
     }

@@ -70,7 +70,7 @@ impl Window for ConfirmDelete {
 
     fn view(&self, _: &Runs, shared: &Shared, _: u16) -> Option<View> {
         let name = shared.summary(self.run).and_then(|run| run.record.as_ref()?.name.as_deref());
-        let name = name.map_or(String::new(), |name| format!(", {}", cut(&crate::runs::safe(name), 40)));
+        let name = name.map_or(String::new(), |name| format!(", {}", cut(name, 40)));
         let text = [format!("Delete run {}{name}?", self.run), "It goes to the trash: u brings it back.".into()];
         Some(Question::view("Delete", text))
     }

@@ -20,7 +20,7 @@ use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
 use crate::launch::CommandLine;
-use crate::runs::{Attempt, RunId, RunRecord, RunSummary};
+use crate::runs::{Attempt, RunId, RunRecord, RunSummary, disturbed};
 use crate::tui::widgets::theme::sign;
 
 /// Columns of the names.
@@ -101,7 +101,7 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
     };
     let mut page = Sheet::new(theme, width, NAME);
     let watched = shared.watched.as_ref().filter(|watched| watched.id == id);
-    let status = watched.and_then(|watched| watched.status.as_ref()).unwrap_or(&run.status);
+    let status = shared.status(id).unwrap_or(&run.status);
     let heading = format!("{} {}  {}", sign(status.state), status.state.name(), status.message);
     page.text(&heading, theme.state(status.state));
     if let Some(process) = status.failed_process {
@@ -123,6 +123,9 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         settings(&mut page, record);
     }
     results(&mut page, shared, run);
+    if let Some(damaged) = &run.damaged {
+        page.text(&format!("! {damaged}"), theme.warn());
+    }
     if let Some(watched) = watched {
         for warning in watched.warnings() {
             page.text(&format!("! {warning}"), theme.warn());
@@ -140,7 +143,7 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
 
     for (what, text) in [("name", &record.name), ("note", &record.note)] {
         if let Some(text) = text {
-            page.fact(what, &crate::runs::safe(text));
+            page.fact(what, text);
         }
     }
     match record.training() {
@@ -167,7 +170,10 @@ fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSp
 
 fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     page.title("Results");
-    page.fact("images/s", &run.figures.images_per_sec.map_or("not measured".into(), units::rate));
+    page.fact("images/s", &run.shown_rate().unwrap_or("not measured".into()));
+    if let Some(part) = run.disturbed() {
+        page.fact("* busy", &disturbed::note(part));
+    }
     match shared.comparison(run) {
         Ok(gained) => {
             let baseline = shared.baseline().map_or(String::new(), |run| format!(" over run {}", run.id));

@@ -18,7 +18,7 @@ use crate::columns::cut;
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::speedup::Comparison;
 use crate::domain::training::TrainingSpec;
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
 use crate::tui::widgets::theme::{Theme, bar, sign};
 
@@ -70,14 +70,7 @@ static COLUMNS: [Column; 17] = [
         |_, run, _| of_training(run, |training| format!("{}/{}", run.last_epoch, training.epochs)),
         |row| row.epochs.map_or("–".into(), |epochs| epochs.to_string()),
     ),
-    column(
-        "img/s",
-        6,
-        1,
-        true,
-        |_, run, _| dash(run.figures.images_per_sec.map(units::rate)),
-        |row| dash(row.images_per_sec_of_all().map(units::rate)),
-    ),
+    column("img/s", 6, 1, true, |_, run, _| dash(run.shown_rate()), |row| dash(row.images_per_sec_of_all().map(units::rate))),
     column("speed", 6, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
     column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
     column(
@@ -140,7 +133,7 @@ fn data(record: &RunRecord) -> String {
 
 /// What the user called it, and the note behind.
 fn name(record: &RunRecord) -> String {
-    let said: Vec<String> = record.name.iter().chain(&record.note).map(|text| run_data::safe(text)).collect();
+    let said: Vec<String> = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned()).collect();
     said.join(" · ")
 }
 

@@ -95,9 +95,10 @@ fn annotate(runs: &mut Runs, shared: &mut Shared, command: Command) {
 
 fn delete(runs: &mut Runs, shared: &mut Shared) {
     let Some(run) = chosen(shared) else { return };
-    match shared.run_state(&run).is_over() {
-        true => runs.window = Some(ConfirmDelete { run: run.id }.into()),
-        false => shared.inform(format!("run {} is still going: x stops it, then it can be deleted", run.id)),
+    match (shared.run_state(&run).is_over(), shared.out_of_reach(run.id)) {
+        (true, _) => runs.window = Some(ConfirmDelete { run: run.id }.into()),
+        (false, Some(why)) => shared.inform(why),
+        (false, None) => shared.inform(format!("run {} is still going: x stops it, then it can be deleted", run.id)),
     }
 }
 
@@ -151,6 +152,9 @@ pub fn deleted(shared: &Shared, before: &[RunSummary]) -> Option<RunId> {
 }
 
 pub fn stop(runs: &mut Runs, shared: &mut Shared) {
+    if let Some(why) = shared.watched.as_ref().and_then(|watched| shared.out_of_reach(watched.id)) {
+        return shared.inform(why);
+    }
     match shared.going() {
         Some(run) => runs.window = Some(ConfirmStop { run }.into()),
         None if shared.is_starting() => shared.inform("the run is only just starting: x stops it as soon as it shows"),
@@ -191,6 +195,9 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
     // The list may be a moment behind what the run itself has told.
     let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
     let (done, asked) = (run.last_epoch.max(told), training.epochs);
+    if let Some(why) = shared.out_of_reach(id) {
+        return Err(Refused::NotYet(why));
+    }
     if !shared.run_state(run).is_over() {
         return Err(Refused::NotYet(format!("run {id} is still going: it can be continued when it has ended")));
     }

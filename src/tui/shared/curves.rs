@@ -2,7 +2,7 @@
 //!
 //! Never draws. However long a run is, its lowest and highest values stay, and so do its gaps.
 
-use crate::domain::event::{Event, EventLine};
+use crate::domain::event::{EpochReport, Event, EventLine};
 use crate::domain::history::{History, Keep, Process};
 use crate::tui::shared::phases::EPOCHS;
 
@@ -201,15 +201,22 @@ impl Curves {
                 }
             }
             Event::Step { epoch, batch, lr, loss } => self.step(*epoch, *batch, *lr, *loss),
-            Event::Epoch(report) => {
-                self.counted = None;
-                let epoch = report.epoch as f64;
-                let at = Point { epoch, step: epoch * self.steps_per_epoch as f64, seconds: self.seconds, value: 0.0 };
-                self.accuracy.push(Point { value: report.judged().accuracy, ..at });
-                self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
+            Event::Epoch(report) => self.end_epoch(report),
+            Event::Restored { epochs } => {
+                let is_new = |report: &EpochReport| self.accuracy.last().is_none_or(|point| point.epoch < report.epoch as f64);
+                let own = epochs.iter().filter(|of| of.process == 0).map(|of| &of.report).find(|report| is_new(report));
+                own.into_iter().for_each(|report| self.end_epoch(report));
             }
             _ => {}
         }
+    }
+
+    fn end_epoch(&mut self, report: &EpochReport) {
+        self.counted = None;
+        let epoch = report.epoch as f64;
+        let at = Point { epoch, step: epoch * self.steps_per_epoch as f64, seconds: self.seconds, value: 0.0 };
+        self.accuracy.push(Point { value: report.judged().accuracy, ..at });
+        self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
     }
 
     fn step(&mut self, epoch: usize, batch: usize, lr: f64, loss: f64) {

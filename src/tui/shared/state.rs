@@ -7,7 +7,7 @@ use super::pins::{MOST_PINS, Pins};
 use super::watched::Watched;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::job::TrainingJob;
-use crate::domain::run::RunState;
+use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::Comparison;
 use crate::domain::step::Step;
 use crate::launch::Preset;
@@ -127,17 +127,40 @@ impl Shared {
         self.watched_state(run.id).unwrap_or(run.status.state)
     }
 
-    /// What the run itself has told, if it is the one on the screen.
+    /// What the run itself has told, if it is the one on the screen, and if it can be read.
     pub fn watched_state(&self, run: RunId) -> Option<RunState> {
-        self.watched.as_ref().filter(|watched| watched.id == run).and_then(Watched::state)
+        self.status(run).filter(|_| self.watched.as_ref().is_some_and(|watched| watched.id == run)).map(|status| status.state)
     }
 
-    /// A run that is going: the watched one if it is, else the newest.
+    /// How a run is going, from the newest source. The row of a run that cannot be read says why, whatever else is in its folder.
+    pub fn status(&self, run: RunId) -> Option<&RunStatus> {
+        let row = self.summary(run);
+        let damaged = row.filter(|row| row.record.is_none());
+        let told = self.watched.as_ref().filter(|watched| watched.id == run).and_then(|watched| watched.status.as_ref());
+        damaged.map(|row| &row.status).or(told).or(row.map(|row| &row.status))
+    }
+
+    /// A run that is going and can be stopped from here: the watched one if it is, else the newest.
     pub fn going(&self) -> Option<RunId> {
-        if let Some(watched) = self.watched.as_ref().filter(|watched| watched.is_going()) {
+        let is_here = |watched: &&Watched| watched.is_going() && self.out_of_reach(watched.id).is_none();
+        if let Some(watched) = self.watched.as_ref().filter(is_here) {
             return Some(watched.id);
         }
-        self.runs.iter().rev().find(|run| !self.run_state(run).is_over()).map(|run| run.id)
+        let is_here = |run: &&RunSummary| run.elsewhere.is_none() && !self.run_state(run).is_over();
+        self.runs.iter().rev().find(is_here).map(|run| run.id)
+    }
+
+    /// Something on the screen changes with the time.
+    pub fn shows_time(&self) -> bool {
+        let watched_goes = self.watched.as_ref().is_some_and(Watched::is_going);
+        self.replay.is_none() && (watched_goes || self.going().is_some())
+    }
+
+    /// Why a run that is going can be neither stopped, continued nor deleted from here, and what can be done.
+    pub fn out_of_reach(&self, run: RunId) -> Option<String> {
+        let summary = self.summary(run).filter(|run| !self.run_state(run).is_over())?;
+        let place = summary.elsewhere.as_ref()?;
+        Some(format!("run {run} may still be going {place}: stop it there, or, if that is gone, `hvd-lab stop {run} --gone`"))
     }
 
     /// The state of a run of a series, which may have been started too lately to be in the list.

@@ -182,6 +182,7 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
             newer: Default::default(),
         }),
         status,
+        elsewhere: None,
         tally: Tally {
             last_epoch: if images_per_sec.is_some() { 3 } else { 1 },
             train: metrics(0.81, 0.71),

@@ -137,3 +137,25 @@ fn the_focus_shows_without_colour_too() {
     state.shared.theme.ascii = true;
     assert!(text(&state, 80, 24).contains("+ Runs compared with run 1 * ="), "{}", text(&state, 80, 24));
 }
+
+#[test]
+fn a_paste_is_typed_into_a_line_and_does_nothing_anywhere_else() {
+    let paste = |state: &mut State, text: &str| update(state, Message::Paste(text.into()));
+    let mut state = samples::compared();
+    state.shared.size = (120, 40);
+    let before = state.shared.spec.clone();
+    assert_eq!(paste(&mut state, "r1xeq"), []);
+    assert!(notice(&state).is_some_and(|said| said.contains("left out")), "{:?}", notice(&state));
+    assert!(!state.done && state.shared.spec == before && front(&state) == Front::None);
+    // A question takes no answer from it.
+    type_text(&mut state, "c");
+    assert!(matches!(front(&state), Front::Continue(_)));
+    assert_eq!(paste(&mut state, "y"), []);
+    assert!(matches!(front(&state), Front::Continue(_)));
+    press(&mut state, KeyCode::Esc);
+    state.focus = Pane::Runs;
+    type_text(&mut state, "R");
+    assert_eq!(paste(&mut state, "baseline of q1"), []);
+    assert!(text(&state, 120, 40).contains("baseline of q1"), "{}", text(&state, 120, 40));
+    assert_eq!(notice(&state), None);
+}

@@ -27,7 +27,9 @@ fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     }
     for place in ["drawing thread", "helper thread"] {
         let (screen, bytes) = watch(place);
-        for once in ["\x1b[?1049h", "\x1b[?1049l", "\x1b[?1000h", "\x1b[?1000l", "\x1b[22;2t", "\x1b[23;2t"] {
+        for once in
+            ["\x1b[?1049h", "\x1b[?1049l", "\x1b[?1000h", "\x1b[?1000l", "\x1b[?2004h", "\x1b[?2004l", "\x1b[22;2t", "\x1b[23;2t"]
+        {
             let count = bytes.windows(once.len()).filter(|window| *window == once.as_bytes()).count();
             assert_eq!(count, 1, "{place}: {once:?}");
         }

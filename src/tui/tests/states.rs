@@ -12,7 +12,7 @@ use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
 use crate::tui::testing::samples;
 use crate::tui::tests::looks::SIZES;
-use crate::tui::tests::{cut_out, pane, picture, text};
+use crate::tui::tests::{cut_out, pane, picture, text, type_text};
 
 const LONG: &str = "二つのランク, all ten steps and a name that goes on for much longer than any column has room for";
 
@@ -180,4 +180,54 @@ fn other_devices_and_long_names() {
             insta::assert_snapshot!(format!("state_{name}_{width}x{height}"), pictures.join("\n"));
         }
     }
+}
+
+#[test]
+fn nothing_on_the_screen_can_do_more_than_be_read() {
+    const HOSTILE: &str = "a\x1b[31mb\u{9b}2Jc\u{202e}d\u{2066}e\u{200b}f\u{feff}g\u{7f}h\ti\u{2028}j\x1b]0;title\x07k";
+    let mut state = samples::failed();
+    let mut sample = gpus(2);
+    sample.host = HOSTILE.into();
+    for device in &mut sample.devices {
+        device.name = HOSTILE.into();
+        device.processes.iter_mut().for_each(|process| process.command = HOSTILE.into());
+    }
+    samples::say(&mut state, Message::Telemetry(sample));
+    for run in &mut state.shared.runs {
+        let record = run.record.as_mut().unwrap();
+        (record.name, record.note, record.data_label) = (Some(HOSTILE.into()), Some(HOSTILE.into()), HOSTILE.into());
+        run.status.message = HOSTILE.into();
+        run.status.last_lines = vec![HOSTILE.into()];
+    }
+    state.shared.watched.as_mut().unwrap().status.as_mut().unwrap().message = HOSTILE.into();
+    (state.shared.data, state.shared.preset) =
+        (Some(DataInfo { label: HOSTILE.into(), note: Some(HOSTILE.into()) }), HOSTILE.into());
+    for notice in [false, true] {
+        if notice {
+            state.shared.error(HOSTILE);
+        }
+        for keys in ["", "i", "?"] {
+            type_text(&mut state, keys);
+            for size in [(80, 24), (120, 40), (200, 60)] {
+                let shown = picture(&state, size.0, size.1);
+                for cell in &shown.backend().buffer().content {
+                    let safe = crate::domain::safe::line(cell.symbol());
+                    assert_eq!(safe, cell.symbol(), "{keys:?} at {size:?}");
+                }
+            }
+            crate::tui::tests::press(&mut state, crossterm::event::KeyCode::Esc);
+            crate::tui::tests::press(&mut state, crossterm::event::KeyCode::Esc);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_read_has_failed_in_the_header_too() {
+    let mut state = samples::compared();
+    let run = state.shared.runs.last_mut().unwrap();
+    run.record = None;
+    run.status = samples::status(crate::domain::run::RunState::Failed, "run.json is damaged");
+    let shown = text(&state, 120, 40);
+    assert!(shown.contains("run 5 ✗ failed") && !shown.contains("run 5 ✓ finished"), "{shown}");
+    assert!(shown.contains("run.json is damaged"), "{shown}");
 }

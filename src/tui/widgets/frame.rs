@@ -1,5 +1,7 @@
 //! Frames of panes and windows, and where they lie.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -8,6 +10,7 @@ use ratatui::widgets::{Block, BorderType, Padding};
 
 use super::theme::Theme;
 use crate::columns;
+use crate::domain::safe;
 
 /// Whether a pane has the keyboard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +57,15 @@ pub fn window(theme: Theme, title: &str) -> Block<'static> {
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height)
+}
+
+/// Takes out whatever could do more on a terminal than be read, wherever on the screen it comes from.
+pub fn safe_signs(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if let Cow::Owned(clean) = safe::line(cell.symbol()) {
+            cell.set_symbol(if (1..=2).contains(&columns::width(&clean)) { &clean } else { " " });
+        }
+    }
 }
 
 /// A window over half of a wide sign leaves a space of it: the other half would push the border to the right.

@@ -7,8 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, Reading};
-use crate::domain::units;
-use crate::runs::safe;
+use crate::domain::{safe, units};
 use crate::tui::devices::draw::cells::{gib, percent_bar};
 use crate::tui::devices::draw::graph;
 use crate::tui::devices::state::Row;
@@ -57,7 +56,7 @@ fn rank(theme: Theme, process: &DeviceProcess, cores: usize, width: usize) -> Li
     if let (Reading::Value(percent), true) = (&process.utilization_percent, cores > 0) {
         text.push_str(&format!("  {:.0} % of all", percent / cores as f64));
     }
-    text.push_str(&format!("  pid {}  {}", process.pid, safe(&process.command)));
+    text.push_str(&format!("  pid {}  {}", process.pid, safe::line(&process.command)));
     let used: usize = spans.iter().map(Span::width).sum();
     spans.push(Span::raw(cut(&text, width.saturating_sub(used))));
     Line::from(spans)

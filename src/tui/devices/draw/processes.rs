@@ -8,8 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, Reading};
-use crate::domain::units;
-use crate::runs::safe;
+use crate::domain::{safe, units};
 use crate::tui::devices::draw::cells::{left, right};
 use crate::tui::devices::state::Row;
 
@@ -62,12 +61,12 @@ pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
         let cells = [
             left(&who, 8, if process.rank.is_some() { theme.accent() } else { dim }),
             right(&process.pid.to_string(), PID, text),
-            known(process.owner.map(|name| cut(&safe(name), OWNER - 2)), OWNER, left),
+            known(process.owner.map(|name| cut(name, OWNER - 2)), OWNER, left),
             left(&place, place_width, text),
             known(process.memory_bytes.map(|bytes| units::bytes(*bytes)), 10, right),
             known(process.utilization_percent.map(|percent| format!("{percent:.0} %")), 7, right),
         ];
-        lines.push(line(cells, &safe(&process.command), text));
+        lines.push(line(cells, &safe::line(&process.command), text));
     }
     lines
 }

@@ -246,6 +246,20 @@ fn deleting_asks_and_a_run_that_is_going_stays() {
 }
 
 #[test]
+fn a_run_out_of_reach_is_neither_stopped_nor_continued_nor_deleted_and_keeps_nobody_waiting() {
+    let mut there = samples::summary(41, 2, samples::status(RunState::Running, "training"), Some(900.0));
+    there.elsewhere = Some("on host `node3`".into());
+    let mut state = with(many().into_iter().chain([there]).collect());
+    assert_eq!(state.shared.watched.as_ref().map(|watched| watched.id), Some(RunId(41)));
+    assert_eq!(state.shared.going(), None);
+    for key in ["x", "c", "d"] {
+        assert_eq!((type_text(&mut state, key), front(&state)), (vec![], Front::None), "{key}");
+        let said = state.shared.notice.take().unwrap().text;
+        assert!(said.contains("on host `node3`: stop it there") && said.contains("hvd-lab stop 41 --gone"), "{key}: {said}");
+    }
+}
+
+#[test]
 fn when_the_shown_run_is_deleted_its_neighbour_takes_its_place() {
     let mut state = with(many());
     type_text(&mut state, "jj");

@@ -1,0 +1,152 @@
+//! Who uses the cores of this host: all programs together, and some processes among them.
+//!
+//! Never counts a core that this process may not use.
+
+use std::fs;
+
+use sysinfo::MINIMUM_CPU_UPDATE_INTERVAL;
+
+/// The kernel counts in ticks of 10 ms.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// Processor time up to a moment, in ticks since the host was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Of all cores that this process may use, idle or not.
+    all: u64,
+    /// Of these, what programs used, those of other virtual machines on the same cores included.
+    busy: u64,
+    /// Of these, what the processes in question used.
+    own: u64,
+}
+
+impl Load {
+    /// With the processes of a session as those in question, and all of its processes that have ended.
+    pub fn of_session(session: u32) -> Option<Load> {
+        Load::with(processes().filter(|process| process.session == session).map(|process| process.ticks).sum())
+    }
+
+    /// With this process and the children that it has waited for as those in question.
+    pub fn of_this_process() -> Option<Load> {
+        Load::with(Process::read(std::process::id())?.ticks)
+    }
+
+    fn with(own: u64) -> Option<Load> {
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        let allowed = allowed_cores(&status)?;
+        let (all, busy) = cores(&fs::read_to_string("/proc/stat").ok()?, &allowed);
+        Some(Load { all, busy, own })
+    }
+
+    /// The part of the cores that other programs used since then, 0 to 1. `None` where the time was too short to tell, or
+    /// the host does not.
+    pub fn others_since(&self, before: &Load) -> Option<f64> {
+        let [all, busy, own] =
+            [(self.all, before.all), (self.busy, before.busy), (self.own, before.own)].map(|(now, then)| now.checked_sub(then));
+        let (all, busy, own) = (all?, busy?, own?);
+        let shortest = MINIMUM_CPU_UPDATE_INTERVAL.as_millis() as u64 * TICKS_PER_SECOND / 1000;
+        (all >= shortest.max(1)).then(|| (busy.saturating_sub(own) as f64 / all as f64).min(1.0))
+    }
+}
+
+/// A process as /proc shows it, with the processor time of itself and of the children that it has waited for.
+struct Process {
+    session: u32,
+    ticks: u64,
+}
+
+impl Process {
+    fn read(pid: u32) -> Option<Process> {
+        Process::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Fields count from behind the last `)`: a command name may contain anything.
+    fn parse(stat: &str) -> Option<Process> {
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        Some(Process { session: u32::try_from(number(3)?).ok()?, ticks: (11..15).map(number).sum::<Option<u64>>()? })
+    }
+}
+
+fn processes() -> impl Iterator<Item = Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?))
+}
+
+/// Ticks of these cores, all and busy.
+fn cores(stat: &str, allowed: &[usize]) -> (u64, u64) {
+    let core = |line: &str| {
+        let (core, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
+        allowed.contains(&core.parse().ok()?).then_some(())?;
+        // user, nice, system, idle, waiting for a disk, interrupts (two), taken by other virtual machines; what follows is
+        // part of the first two.
+        let ticks: Vec<u64> = fields.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+        let idle: u64 = ticks.get(3..5)?.iter().sum();
+        let all: u64 = ticks.iter().sum();
+        Some((all, all - idle))
+    };
+    stat.lines().filter_map(core).fold((0, 0), |(all, busy), core| (all + core.0, busy + core.1))
+}
+
+/// The cores that a process may use, from its /proc/PID/status.
+pub fn allowed_cores(status: &str) -> Option<Vec<usize>> {
+    core_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
+}
+
+/// The kernel's way of writing sets of cores: `0-3,8`.
+fn core_list(text: &str) -> Option<Vec<usize>> {
+    let mut cores = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cores.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
+    }
+    Some(cores)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn sets_of_cores_are_read_as_the_kernel_writes_them() {
+        assert_eq!(core_list("\t0-2,5\n"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(core_list("7"), Some(vec![7]));
+        assert_eq!(core_list(""), None);
+        assert_eq!(allowed_cores("Name:\tx\nCpus_allowed_list:\t1,3\n"), Some(vec![1, 3]));
+    }
+
+    #[test]
+    fn only_the_cores_that_may_be_used_count() {
+        let stat =
+            "cpu  90 0 0 90 0 0 0 0 0 0\ncpu0 10 1 2 50 5 3 4 6 9 9\ncpu1 80 0 0 40 0 0 0 0 0 0\ncpu11 1 1 1 1 1\nintr 5\n";
+        assert_eq!(cores(stat, &[0]), (81, 26));
+        assert_eq!(cores(stat, &[0, 1]), (201, 106));
+        assert_eq!(cores("cpu0 1 2\n", &[0]), (0, 0), "an odd kernel");
+    }
+
+    #[test]
+    fn what_is_not_ones_own_is_the_others() {
+        let load = |all, busy, own| Load { all, busy, own };
+        let others = |now: Load| now.others_since(&load(1000, 500, 100));
+        assert_eq!(others(load(1400, 800, 200)), Some(0.5));
+        assert_eq!(others(load(1400, 560, 200)), Some(0.0), "ticks of both are not counted at the same moment");
+        assert_eq!(others(load(1010, 505, 100)), None, "too short");
+        assert_eq!(others(load(0, 0, 0)), None, "another boot");
+    }
+
+    #[test]
+    fn ones_own_work_is_not_anothers() {
+        let before = Load::of_this_process().unwrap();
+        let begin = Instant::now();
+        let mut sum = 0_u64;
+        while begin.elapsed() < Duration::from_millis(500) {
+            sum = std::hint::black_box(sum.wrapping_mul(31) + 1);
+        }
+        let now = Load::of_this_process().unwrap();
+        assert!(now.own > before.own && now.others_since(&before).is_some_and(|others| (0.0..=1.0).contains(&others)));
+        let session = nix::unistd::getsid(None).unwrap().as_raw() as u32;
+        assert!(Load::of_session(session).unwrap().own >= now.own);
+    }
+}

@@ -1,0 +1,27 @@
+//! Signals that end a program, held back while it has something to clean up and nobody listens for them yet.
+//!
+//! Never swallows one: what came in the meantime arrives when they are let go.
+
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+
+/// Until this is dropped, the thread that made it is not ended by the keyboard, a closed terminal or `kill`.
+#[derive(Debug)]
+pub struct HeldSignals {
+    before: Option<SigSet>,
+}
+
+impl HeldSignals {
+    pub fn hold() -> HeldSignals {
+        let held: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect();
+        HeldSignals { before: held.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok() }
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // It was the mask before, so it is a valid one.
+            let _ = before.thread_set_mask();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Runs that were measured while other programs used the cores: the mark at their figures, and what it means.
+//!
+//! Never changes a figure: how long a run would have taken alone, nobody knows.
+
+use super::{RunRecord, RunSummary};
+use crate::domain::units;
+
+/// Less of the cores than this changes no figure much.
+pub const NOTICEABLE: f64 = 0.1;
+
+/// `other programs used 60 % of the cores`.
+pub fn others_in_words(part: f64) -> String {
+    format!("other programs used {} of the cores", units::percent(part))
+}
+
+/// A figure of time or speed, with a star where other programs had a part in it.
+pub fn marked(figure: String, disturbed: Option<f64>) -> String {
+    if disturbed.is_some() { figure + "*" } else { figure }
+}
+
+/// What the stars mean, one line for each of these runs that has one.
+pub fn notes<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) -> Vec<String> {
+    runs.into_iter().filter_map(|run| Some(format!("* run {}: {}", run.id, note(run.disturbed()?)))).collect()
+}
+
+/// What it means for a run.
+pub fn note(part: f64) -> String {
+    format!("{} while it trained, so its times are longer than on a quiet machine", others_in_words(part))
+}
+
+impl RunRecord {
+    /// The part of the cores that other programs used while it trained, of the attempt with the most of it. `None` where
+    /// that is not worth a word.
+    pub fn disturbed(&self) -> Option<f64> {
+        let parts = self.attempts.iter().filter_map(|attempt| attempt.others_cpu);
+        parts.filter(|part| (NOTICEABLE..=1.0).contains(part)).max_by(f64::total_cmp)
+    }
+}
+
+impl RunSummary {
+    /// [`RunRecord::disturbed`].
+    pub fn disturbed(&self) -> Option<f64> {
+        self.record.as_ref()?.disturbed()
+    }
+
+    /// Images per second as a table shows them.
+    pub fn shown_rate(&self) -> Option<String> {
+        self.figures.images_per_sec.map(|rate| marked(units::rate(rate), self.disturbed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::tests::record;
+    use crate::runs::{Attempt, RunId};
+
+    fn with(parts: &[Option<f64>]) -> RunRecord {
+        let attempts = parts.iter().map(|part| Attempt { others_cpu: *part, ..Attempt::default() }).collect();
+        RunRecord { id: RunId(3), attempts, ..record(2) }
+    }
+
+    #[test]
+    fn the_busiest_attempt_counts_and_a_little_does_not() {
+        let cases: [(&[Option<f64>], _); 5] = [
+            (&[], None),
+            (&[None, Some(0.09)], None),
+            (&[Some(0.2), Some(0.6), None], Some(0.6)),
+            (&[Some(1.0)], Some(1.0)),
+            (&[Some(f64::MAX), Some(-1.0), Some(f64::NAN)], None),
+        ];
+        for (parts, disturbed) in cases {
+            assert_eq!(with(parts).disturbed(), disturbed, "{parts:?}");
+        }
+        assert_eq!(others_in_words(0.6), "other programs used 60 % of the cores");
+    }
+
+    #[test]
+    fn an_older_lab_keeps_what_it_does_not_know() {
+        let text = serde_json::to_string(&with(&[Some(0.6), None])).unwrap();
+        assert_eq!(text.matches("others_cpu").count(), 1, "nothing is written where nothing was measured: {text}");
+        let read: RunRecord = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.disturbed(), Some(0.6));
+    }
+}
