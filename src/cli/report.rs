@@ -113,7 +113,7 @@ fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
         Ok(launcher) => Some(launcher.version),
         Err(LaunchError::NoLauncher) => None,
         Err(error) => {
-            eprintln!("hvd-lab: the report does not say which launcher this machine has: {error}");
+            say(&format!("the report does not say which launcher this machine has: {error}"));
             None
         }
     };

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
 use tokio::sync::mpsc;
@@ -16,7 +15,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
 use super::journal::{Journal, JournalError};
-use super::output::{Line, Sorter};
+use super::output::Line;
+use super::pipe::read;
 use super::silence::Silence;
 use super::verdict::{Verdict, judge};
 use super::{CommandLine, Flavour};
@@ -351,28 +351,5 @@ async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Sort the lines of one pipe into the channel.
-async fn read(pipe: impl AsyncRead + Unpin, flavour: Flavour, lines: mpsc::Sender<Line>) {
-    let mut reader = BufReader::with_capacity(1 << 16, pipe);
-    let mut sorter = Sorter::new(flavour);
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let ended = !matches!(reader.read_until(b'\n', &mut bytes).await, Ok(1..));
-        if bytes.ends_with(b"\n") {
-            bytes.pop();
-        }
-        let sorted = if ended { sorter.finish() } else { sorter.take(&bytes) };
-        for line in sorted {
-            if lines.send(line).await.is_err() {
-                return;
-            }
-        }
-        if ended {
-            return;
-        }
     }
 }

@@ -17,6 +17,7 @@ mod job;
 mod journal;
 mod mpirun;
 mod output;
+mod pipe;
 mod prepare;
 mod preset;
 mod question;

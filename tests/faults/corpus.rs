@@ -160,7 +160,7 @@ fn case(number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
             failures.push(format!("`hvd-lab {}`: {why}", args.join(" ")));
         }
     }
-    if target.verbs.is_empty() || number % ON_SCREEN == 0 || target.path == "screen.json" {
+    if target.verbs.is_empty() || number.is_multiple_of(ON_SCREEN) || target.path == "screen.json" {
         let args: Vec<String> = target.screen.iter().map(|word| word.replace('N', &id)).collect();
         if let Err(why) = look(&home.lab(&args), &KEYS).judge() {
             failures.push(format!("the screen, `hvd-lab {}`: {why}", args.join(" ")));

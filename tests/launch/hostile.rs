@@ -197,7 +197,7 @@ fn the_end_of_a_long_line_is_no_line_of_its_own() {
     let folder = home.path().join("runs/0001");
     copy(&data().join("runs/0001"), &folder);
     let event = r#"{"time_s":1.0,"process":0,"event":"early_stop","epoch":3}"#;
-    let text = format!("{}{event}\n{event}\n", " ".repeat(3 << 20));
+    let text = format!("{}{event}\n{event}\n", " ".repeat(5 << 19));
     fs::write(folder.join("events.jsonl"), text).unwrap();
     let updates = followed(Follower::new(RunStore::open(home.path()).unwrap().folder(RunId(1))));
     let events = updates.iter().filter(|update| matches!(update, RunUpdate::Event(_))).count();
