@@ -1,6 +1,4 @@
-//! This host: its clock, its name, its processor, and where the lab keeps what is the user's.
-//!
-//! Never writes, never waits.
+//! This host: its clock, its name, its processor, where the lab keeps what is the user's, and how it writes files.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::place::Place;
 
+pub mod access;
 pub mod cpu;
+pub mod files;
 pub mod load;
 pub mod process;
 pub mod read;

@@ -12,7 +12,7 @@
 //! The towers meet in two places only: the argument vector of `hvd-train`, and the JSON-lines events of
 //! [`domain::event`]. `tests/architecture.rs` holds the rules:
 //!
-//! - `domain`: std and serde only; no I/O, no clock. `host`: clock, name and processor of the host, for all but `domain`.
+//! - `domain`: std and serde only; no I/O, no clock. `host`: clock, name, processor and files of the host, for all but `domain`.
 //! - `columns`: how wide a text is on a terminal, and nothing else. Names only `domain`.
 //! - `dataset`: files and network, no tensor, no screen.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.

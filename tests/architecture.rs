@@ -17,7 +17,7 @@ mod source;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use modules::{logic_without_drawing, screen_floors};
+use modules::{logic_without_drawing, said_once, screen_floors};
 use source::{Source, sources};
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
@@ -125,7 +125,7 @@ const MAX_TRAINER_LINES: usize = 250;
 
 type Rule = fn(&Source) -> Vec<String>;
 
-const RULES: [(&str, Rule); 11] = [
+const RULES: [(&str, Rule); 12] = [
     ("floors", floors),
     ("owners", owners),
     ("never", never),
@@ -136,6 +136,7 @@ const RULES: [(&str, Rule); 11] = [
     ("unsafe", unsafe_code),
     ("form", form),
     ("unfinished", unfinished),
+    ("said once", said_once),
     ("the ten steps", ten_steps),
 ];
 
@@ -326,7 +327,7 @@ fn the_lab_is_built_without_libtorch_and_mpi() {
 #[test]
 fn every_rule_catches_what_it_forbids() {
     let good = "//! A file.\n";
-    let cases: [(&str, &str, &str); 41] = [
+    let cases: [(&str, &str, &str); 42] = [
         ("src/domain/x.rs", "use crate::comm::Rank;", "[floors]"),
         ("src/domain/x.rs", "fn f() { crate::host::now_s(); }", "names the floor host"),
         ("src/host.rs", "use crate::dataset::idx;", "names the floor dataset"),
@@ -366,6 +367,7 @@ fn every_rule_catches_what_it_forbids() {
         ("src/runs/x.rs", "fn f() { unsafe { g() } }", "[unsafe]"),
         ("src/trainer/device.rs", "fn f() { unsafe { g() } }", "line 2 is unsafe without"),
         ("src/runs/x.rs", concat!("// FIX", "ME later"), "[unfinished]"),
+        ("src/runs/x.rs", "#[error(\"cannot read: {source}\")]", "says its source in the text"),
         ("src/bin/hvd-train.rs", "// Step 1/10: init", "no marker `// Step 2/10:`"),
         ("tests/x.rs", &"\n".repeat(400), "has 401 lines"),
     ];

@@ -6,6 +6,8 @@
 
 #[path = "launch/busy.rs"]
 mod busy;
+#[path = "launch/files.rs"]
+mod files;
 #[path = "launch/hostile.rs"]
 mod hostile;
 #[path = "launch/input.rs"]

@@ -255,3 +255,30 @@ fn a_file_that_cannot_be_written_is_refused_before_training() {
     assert!(said.len() == 1 && said[0].contains("nowhere/trace.json") && said[0].contains("cannot be written"), "{text}");
     assert!(!text.contains(MARKER), "{text}");
 }
+
+#[test]
+fn what_the_trainer_writes_is_its_users_alone_whatever_the_umask() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::tempdir().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hvd-train")]);
+    command.args(["--steps", "none", "--data-dir", "generated", "--model", "wrn-10-1", "--epochs", "1", "--batch-size", "32"]);
+    command.args(["--train-images", "64", "--validation-images", "32", "--use-checkpointing", "--timeline", "trace.json"]);
+    let output = mpi::run_limited(
+        {
+            command.args(["--log-dir", "logs"]).current_dir(place.path());
+            command
+        },
+        LIMIT,
+    );
+    assert!(output.status.success(), "{}", mpi::text(&output));
+    let files = |folder: &Path| -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let all = [files(place.path()), files(&place.path().join("logs"))].concat();
+    // The folder, the timeline, a checkpoint and a TensorBoard file.
+    assert_eq!(all.len(), 4, "{all:?}");
+    for path in all {
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
+    }
+}

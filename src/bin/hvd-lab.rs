@@ -7,7 +7,10 @@ use hvd_lab::cli::{self, Cli};
 use hvd_lab::tui::Options;
 
 fn main() -> ExitCode {
-    let done = match Cli::try_parse() {
+    if let Err(problem) = cli::settle() {
+        return cli::refuse_start(&problem);
+    }
+    let done = match Cli::try_parse_from(cli::arguments(std::env::args_os())) {
         Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
         Ok(Cli { verb: None, ascii, lessons, tour }) => cli::screen(Options { ascii, lessons, tour, replay: None }),
         Err(error) => return cli::refuse(&error),

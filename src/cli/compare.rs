@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
-
 use super::output::{Usage, print, print_exact, print_json_text};
 use super::table::{or_dash, render};
 use crate::domain::units;
@@ -44,6 +42,9 @@ pub struct Args {
     /// Write it there.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file if it is there.
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -80,7 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             };
         }
         Some(file) => {
-            std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            super::output::save(&file, text.as_bytes(), args.force)?;
             print(&format!("wrote {}\n", file.display()))?;
         }
     }

@@ -2,14 +2,14 @@
 //!
 //! Never overwrites a file, and writes none unless asked to.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 
 use super::output::{Usage, print, say};
+use crate::host::{access, files};
 use crate::tui::config::{self, Config};
 
 /// The configuration of the screen: a file in TOML, none needed
@@ -47,12 +47,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Action::Write => {
             let path = usual()?;
-            let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+            let folder = path.parent().map_or(Ok(()), access::make_folder);
             folder.with_context(|| format!("no folder for `{}`", path.display()))?;
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(mut file) => file
-                    .write_all(Config::default().to_toml().as_bytes())
-                    .with_context(|| format!("`{}` cannot be written", path.display()))?,
+            match files::write_new(&path, Config::default().to_toml().as_bytes()) {
+                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     let advice = "it stays as it is. `hvd-lab config check` reads it; move it away for a fresh one";
                     return Err(Usage(format!("`{}` is there already: {advice}", path.display())).into());

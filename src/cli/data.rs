@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::output::{print, say, say_bare};
+use super::output::{Usage, print, print_json, say, say_bare};
 use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
 use crate::domain::training::DataSource;
 use crate::domain::{safe, units};
@@ -17,6 +17,7 @@ use crate::domain::{safe, units};
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab data                          what is here, and what a run would train on
+  hvd-lab data --json | jq .run.images  the same for programs
   hvd-lab data fetch                    download the four official files (30 MB)
   hvd-lab data import ~/fashion-mnist   take them from a folder, without a network
   HVD_LAB_DATA_URL=http://teacher:8000 hvd-lab data fetch
@@ -38,6 +39,9 @@ pub struct Args {
     /// Never use the network (also by HVD_LAB_OFFLINE=1).
     #[arg(long, global = true)]
     offline: bool,
+    /// One JSON object of what is here.
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -56,7 +60,8 @@ enum Verb {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cache = dataset::cache_dir()?;
     match args.verb.unwrap_or(Verb::Status) {
-        Verb::Status => status(&cache, args.offline),
+        Verb::Status => status(&cache, args.offline, args.json),
+        _ if args.json => Err(Usage("--json is for what is here: use `hvd-lab data --json`".into()).into()),
         Verb::Fetch => fetch(&cache, args.offline),
         Verb::Import { dir } => {
             dataset::import(&dir, &cache)?;
@@ -66,11 +71,31 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn status(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
+fn status(cache: &Path, offline: bool, as_json: bool) -> anyhow::Result<ExitCode> {
     let status = dataset::status(cache)?;
     let located = dataset::locate(DataSource::Auto, None, offline)?;
-    print(&(describe(&status) + &in_use(&located)))?;
+    match as_json {
+        true => print_json(&json(&status, &located))?,
+        false => print(&(describe(&status) + &in_use(&located)))?,
+    };
     Ok(ExitCode::SUCCESS)
+}
+
+fn json(status: &CacheStatus, located: &Located) -> serde_json::Value {
+    let files = status.files.iter().zip(dataset::FILES).map(|(file, official)| {
+        let (state, found) = match &file.state {
+            FileState::Official => ("ok", None),
+            FileState::Missing => ("missing", None),
+            FileState::Partial { bytes } => ("partial", Some(serde_json::json!(bytes))),
+            FileState::Damaged { found } => ("damaged", Some(serde_json::json!(found))),
+        };
+        serde_json::json!({ "name": file.name, "state": state, "found": found, "bytes": official.bytes })
+    });
+    serde_json::json!({
+        "cache": status.folder.display().to_string(),
+        "files": files.collect::<Vec<_>>(),
+        "run": { "images": located.label, "from": located.location.to_string(), "note": located.note },
+    })
 }
 
 fn describe(status: &CacheStatus) -> String {

@@ -52,6 +52,11 @@ const ENVIRONMENT: &str = "\
 HVD_LAB_HOME
 Where runs, progress, images and the configuration are kept [default: hvd-lab in the user's data folder]
 .TP
+HVD_LAB_GROUP
+A group of yours, by name or number, that may read and write what the lab keeps: new folders belong to it (mode 2770), and new
+files can be written by it (660). Without it only you can read them (700 and 600), whatever the umask. Files that you ask for by
+name (--out, --export) are made with your umask
+.TP
 HVD_LAB_DATA
 A folder with the four files of Fashion-MNIST, or of images in the same format
 .TP

@@ -15,6 +15,7 @@ use crate::runs::RunStore;
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab lessons                          all lessons, and which steps are done
+  hvd-lab lessons --json | jq -r '.[] | select(.is_done == false) | .title'
   hvd-lab lessons show 4 | less
   hvd-lab lessons show 4 --hints 1         with the first of three hints
   hvd-lab lessons --lessons my-folder      yours over the program's (also HVD_LAB_LESSONS)
@@ -27,6 +28,9 @@ pub struct Args {
     /// Lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
     #[arg(long, value_name = "DIR", global = true)]
     lessons: Option<PathBuf>,
+    /// One JSON array of all lessons.
+    #[arg(long)]
+    json: bool,
     #[command(subcommand)]
     what: Option<What>,
 }
@@ -55,7 +59,8 @@ pub(super) fn step(text: &str) -> Result<Step, String> {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
-        None => list(&Catalog::open(args.lessons.as_deref())?),
+        None => list(&Catalog::open(args.lessons.as_deref())?, args.json),
+        Some(_) if args.json => Err(Usage("--json lists all lessons: leave out what follows it".into()).into()),
         Some(What::Show { number, hints }) => {
             let catalog = Catalog::open(args.lessons.as_deref())?;
             let numbers: Vec<String> = catalog.lessons().map(|lesson| lesson.number.to_string()).collect();
@@ -79,9 +84,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn list(catalog: &Catalog) -> anyhow::Result<ExitCode> {
+fn list(catalog: &Catalog, json: bool) -> anyhow::Result<ExitCode> {
     let reading = ProgressFile::of(&RunStore::default_home()?).read()?;
     reading.note.iter().for_each(|note| say(note));
+    if json {
+        let row = |lesson: &Lesson| {
+            let (number, is_done) = (lesson.step.map(Step::number), lesson.step.map(|step| reading.progress.is_done(step)));
+            serde_json::json!({
+                "lesson": lesson.number, "title": lesson.title, "summary": lesson.summary, "step": number, "is_done": is_done,
+            })
+        };
+        super::output::print_json(&catalog.lessons().map(row).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mark = |step: Step| if reading.progress.is_done(step) { "[x]" } else { "[ ]" };
     let row = |lesson: &Lesson| {
         let mark = lesson.step.map_or("", mark);

@@ -11,12 +11,15 @@ use clap::error::ErrorKind;
 
 use crate::course::{CatalogError, ProgressError};
 use crate::dataset::DatasetError;
+use crate::domain::settings::in_plain_words;
 use crate::exercise::ExerciseError;
+use crate::host::access;
 use crate::launch::{LaunchError, supervisor};
 use crate::runs::StoreError;
 use crate::runs::recording::RecordingError;
 
 pub mod ablation;
+mod arguments;
 pub mod check;
 pub mod class;
 pub mod compare;
@@ -43,6 +46,7 @@ pub mod stop;
 mod table;
 mod turns;
 
+pub use arguments::arguments;
 pub use output::{Usage, say, screen};
 
 const EXAMPLES: &str = "\
@@ -137,6 +141,20 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Before anything is made: what this process and those that it starts write is for its user alone, or for a group.
+///
+/// # Errors
+/// In one sentence, what is wrong with the environment.
+pub fn settle() -> Result<(), String> {
+    access::settle()
+}
+
+/// Bad input, in one sentence.
+pub fn refuse_start(problem: &str) -> ExitCode {
+    say(problem);
+    ExitCode::from(2)
+}
+
 /// Help and version as asked for; anything else that cannot be parsed as one line.
 pub fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -156,8 +174,8 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
     }
     let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
-    say(&format!("{} (`--help` shows the flags)", said.join(" ").trim_start_matches("error: ")));
-    ExitCode::from(2)
+    let said = in_plain_words(said.join(" ").trim_start_matches("error: "));
+    refuse_start(&format!("{said} (`--help` shows the flags)"))
 }
 
 /// Which verbs would do, from the help of one that was left without.

@@ -1,12 +1,14 @@
-//! What all verbs share: standard output and standard error, the screen, and the word for bad input.
+//! What all verbs share: standard output and standard error, files that a user asks for, the screen, and the word for bad input.
 //!
 //! Never decides what is printed, and never lets through what could do anything but be read. No other file of the verbs writes to
 //! the terminal, so that none can forget that.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::domain::safe;
+use crate::host::files;
 use crate::tui;
 
 /// Input that makes no sense, in one line that says what to do.
@@ -36,6 +38,23 @@ pub(super) fn print_exact(text: &str) -> io::Result<bool> {
         Err(error) => Err(io::Error::new(error.kind(), format!("standard output cannot be written: {error}"))),
         Ok(()) => Ok(true),
     }
+}
+
+/// Write the file that a flag such as --out names. One that is there is replaced only where --force was given.
+///
+/// # Errors
+/// What is wrong with the name is the user's to mend; a full disk is not.
+pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()> {
+    let Err(error) = files::export(path, force, |file| file.write_all(bytes)) else { return Ok(()) };
+    let name = path.display();
+    let advice = match error.kind() {
+        io::ErrorKind::AlreadyExists => format!("{name} is there already: give another name, or --force to replace it"),
+        io::ErrorKind::NotFound => format!("cannot write {name}: there is no such folder. Make it first, or give another name"),
+        io::ErrorKind::IsADirectory => format!("{name} is a folder: give the name of a file"),
+        _ if files::is_full(&error) => anyhow::bail!("cannot write {name}: {error}. Free some space, or write to another disk"),
+        _ => format!("cannot write {name}: {error}. Give another name"),
+    };
+    Err(Usage(advice).into())
 }
 
 /// A value as JSON for programs, with lines that people can read too.

@@ -5,8 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
-
 use super::lessons;
 use super::output::{Usage, say};
 use super::table::render;
@@ -18,6 +16,7 @@ use crate::runs::RunStore;
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab progress
+  hvd-lab progress --json | jq '.done | keys'
   hvd-lab progress --export progress.md      for people; --export progress.json for programs
   hvd-lab progress --reset 4                 forget step 4 and its predictions; `--reset all` for everything
   hvd-lab progress --share /srv/class        from now on the class sees how far you are (`hvd-lab class /srv/class`)
@@ -35,6 +34,12 @@ pub struct Args {
     /// Write it as Markdown, or as JSON where the name ends in .json.
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
+    /// Replace the file of --export if it is there.
+    #[arg(long, requires = "export")]
+    force: bool,
+    /// One JSON object.
+    #[arg(long, conflicts_with_all = ["export", "reset", "share"])]
+    json: bool,
     /// Keep a copy in this folder at every change, for the instructor; `none` ends that.
     #[arg(long, value_name = "DIR|none", conflicts_with_all = ["export", "reset"])]
     share: Option<PathBuf>,
@@ -55,7 +60,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     reading.note.iter().for_each(|note| say(note));
     match &args.export {
-        Some(path) => export(&reading.progress, path)?,
+        Some(path) => export(&reading.progress, path, args.force)?,
+        None if args.json => _ = super::output::print_json_text(&reading.progress.to_json())?,
         None => {
             super::output::print(&render(&["step", "", "title", "done", "run", "evidence"], &rows(&reading.progress)))?;
             super::output::print(&format!("{} of {} steps are done\n", reading.progress.done.len(), Step::ALL.len()))?;
@@ -87,6 +93,12 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
     }
     let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
     let folder = absolute.ok_or_else(|| Usage(format!("{} is no folder: ask for the class's", folder.display())))?;
+    if folder.to_str().is_none() {
+        return Err(Usage(format!(
+            "the name of the folder {folder:?} is not UTF-8 text, so it cannot be noted: use another one"
+        ))
+        .into());
+    }
     let learner = match name {
         Some(name) => course::file_name(name).ok_or_else(|| Usage(format!("`{name}` is no name: use letters and digits")))?,
         None => course::login_name().ok_or_else(|| Usage("say who you are: add --name NAME".into()))?,
@@ -117,8 +129,8 @@ fn rows(progress: &Progress) -> Vec<Vec<String>> {
     Step::ALL.map(row).to_vec()
 }
 
-fn export(progress: &Progress, path: &Path) -> anyhow::Result<()> {
+fn export(progress: &Progress, path: &Path, force: bool) -> anyhow::Result<()> {
     let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
     let text = if is_json { progress.to_json() } else { progress.to_markdown() };
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    super::output::save(path, text.as_bytes(), force)
 }

@@ -1,6 +1,6 @@
 //! `hvd-lab record`: pack what a run left into one small file, to be played elsewhere.
 //!
-//! Never changes the run, and never writes over a file.
+//! Never changes the run.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,9 +23,12 @@ The file has events, logs with their times, telemetry and settings of the run; n
 pub struct Args {
     /// The number of the run.
     run: RunId,
-    /// The file to write; it must not be there yet.
+    /// The file to write.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Replace the file if it is there.
+    #[arg(long)]
+    force: bool,
     /// Leave out the names of hosts, users and folders.
     #[arg(long)]
     anonymous: bool,
@@ -34,8 +37,9 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     store.status(args.run)?;
-    let bytes = pack(&store.folder(args.run), &args.out, args.anonymous)?;
-    let (out, size) = (args.out.display(), units::bytes(bytes));
+    let packed = pack(&store.folder(args.run), args.anonymous)?;
+    super::output::save(&args.out, &packed, args.force)?;
+    let (out, size) = (args.out.display(), units::bytes(packed.len() as u64));
     super::output::print(&format!("run {} is in {out} ({size}): `hvd-lab replay {out}` plays it\n", args.run))?;
     Ok(ExitCode::SUCCESS)
 }

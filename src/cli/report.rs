@@ -5,8 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
-
 use super::output::{print, print_json_text, say};
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
@@ -41,6 +39,9 @@ pub struct Args {
     /// Write it there [default: standard output].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file if it is there.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Whose report it is [default: the name given to `hvd-lab progress --share`].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -89,7 +90,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     match &args.out {
         Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            super::output::save(path, text.as_bytes(), args.force)?;
             say(&format!("{} says: {}", path.display(), report.summary()));
         }
         None if format == Format::Json => _ = print_json_text(&text)?,

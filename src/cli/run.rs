@@ -1,5 +1,6 @@
 //! `hvd-lab run`: start a run and follow it to its end.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use super::follow;
@@ -7,7 +8,7 @@ use super::output::{print, print_json_text, say};
 use super::settings::{self, Settings};
 use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
-use crate::launch::{self, MoreWork, StartRequest};
+use crate::launch::{self, CommandLine, MoreWork, StartRequest};
 use crate::runs::{Follower, RunId, RunStore};
 
 const EXAMPLES: &str = "\
@@ -46,7 +47,7 @@ pub struct Args {
     /// Show the exact mpirun line and start nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Event lines as they come, then a summary.
+    /// Event lines as they come, then a summary; with --dry-run one JSON object.
     #[arg(long)]
     json: bool,
     /// After `--`: more flags of hvd-train, such as --timeline FILE (`hvd-train --help` lists them). The ranks work in the
@@ -83,10 +84,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let request = request(&args)?;
     if args.dry_run {
         let line = launch::preview(&store, &request)?;
-        for note in &line.notes {
-            say(note);
-        }
-        print(&format!("{}\n", line.to_shell()))?;
+        match args.json {
+            true => super::output::print_json(&json(&line))?,
+            false => {
+                line.notes.iter().for_each(|note| say(note));
+                print(&format!("{}\n", line.to_shell()))?
+            }
+        };
         return Ok(ExitCode::SUCCESS);
     }
     let id = launch::start(&store, request)?;
@@ -103,6 +107,11 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
         return Ok(ExitCode::SUCCESS);
     }
     follow::follow(store, id, follower, args.json)
+}
+
+fn json(line: &CommandLine) -> serde_json::Value {
+    let env: BTreeMap<_, _> = line.env.iter().cloned().collect();
+    serde_json::json!({ "argv": line.argv, "env": env, "notes": line.notes, "shell": line.to_shell() })
 }
 
 fn request(args: &Args) -> anyhow::Result<StartRequest> {

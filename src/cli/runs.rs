@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use super::confirm::confirm;
+use super::output::Usage;
 use super::table::{or_dash, render};
 use crate::domain::{safe, units};
 use crate::host;
@@ -59,12 +60,18 @@ enum RunsVerb {
     /// Remove for good what is in the trash (asks first).
     EmptyTrash {
         /// Only runs that were deleted so many days ago or earlier.
-        #[arg(long, value_name = "DAYS", default_value_t = 0.0)]
+        #[arg(long, value_name = "DAYS", default_value_t = 0.0, value_parser = days, allow_negative_numbers = true)]
         older_than: f64,
         /// Do not ask.
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// A number from 0.
+fn days(text: &str) -> Result<f64, String> {
+    let days = text.parse().ok().filter(|days: &f64| days.is_finite() && *days >= 0.0);
+    days.ok_or_else(|| "expected a number of days, such as 7 or 0.5".into())
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -104,7 +111,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
-    let (all, filter) = (store.list(), Filter::new(&args.filter));
+    let filter = Filter::of_known_fields(&args.filter).map_err(Usage)?;
+    let all = store.list();
     // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
     let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
     if args.json {

@@ -31,8 +31,8 @@ pub struct Catalog {
 pub enum CatalogError {
     #[error(transparent)]
     Lesson(#[from] LessonError),
-    #[error("cannot read the lessons {}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    #[error("cannot read the lessons {}: {cause}", path.display())]
+    Io { path: PathBuf, cause: io::Error },
     #[error("no lessons in {}: their files are named NN_slug.md, such as 04_broadcast.md", path.display())]
     Empty { path: PathBuf },
 }
@@ -77,7 +77,7 @@ impl Catalog {
     pub(super) fn files(folder: &Path) -> Result<Vec<(String, String)>, CatalogError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| CatalogError::Io { path, source }
+            move |cause| CatalogError::Io { path, cause }
         };
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed(folder))?;
         let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| is_lesson(path)).collect();

@@ -15,7 +15,7 @@ use super::{Outcome, Prediction, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
 use crate::domain::{markup, units};
-use crate::host;
+use crate::host::{self, access};
 use crate::runs::{self, RunId, StoreError};
 
 /// Raised when an older lab would misread the file.
@@ -235,7 +235,7 @@ impl ProgressFile {
         match runs::read_json(&self.path) {
             Ok(progress) => Ok(Reading { progress, note: None }),
             Err(StoreError::Damaged { cause, .. }) => Ok(Reading { note: Some(self.set_aside(&cause)?), ..Reading::default() }),
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Reading::default()),
+            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Reading::default()),
             Err(error) => Err(error.into()),
         }
     }
@@ -246,7 +246,7 @@ impl ProgressFile {
     /// As [`ProgressFile::read`], and a file that cannot be written.
     pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
         let home = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
+        access::make_folder(home).map_err(StoreError::io("cannot make the folder", home))?;
         let _lock = runs::lock(home)?;
         let mut reading = self.read()?;
         let changed = change(&mut reading.progress);

@@ -3,7 +3,6 @@
 //! Never starts a run: a screen or a verb does, and the list remembers which run each turn became. So nothing waits in
 //! memory only, and the next screen goes on with it.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use crate::domain::bounds::{Bounded, count};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
+use crate::host::access;
 use crate::runs::{self, RunId, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -159,7 +159,7 @@ impl SeriesFile {
     pub fn read(&self) -> Result<Option<Series>, StoreError> {
         match runs::read_json(&self.path) {
             Ok(series) => Ok(Some(series)),
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -169,7 +169,7 @@ impl SeriesFile {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, series: &Series) -> Result<(), StoreError> {
-        fs::create_dir_all(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
+        access::make_folder(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
         let _lock = runs::lock(&self.home)?;
         runs::write_json(&self.path, series)
     }

@@ -10,6 +10,7 @@ use std::{fs, thread};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::bounds::Bounded;
+use crate::host::{access, files};
 use crate::runs::{self, StoreError};
 
 /// Names the folder of the class where no `--share` did, and wins over it.
@@ -53,7 +54,7 @@ impl Share {
         let path = Share::file(home);
         match share {
             Some(share) => {
-                fs::create_dir_all(home).map_err(StoreError::io("cannot make the folder", home))?;
+                access::make_folder(home).map_err(StoreError::io("cannot make the folder", home))?;
                 runs::write_json(&path, share)
             }
             None if path.exists() => fs::remove_file(&path).map_err(StoreError::io("cannot remove", &path)),
@@ -80,10 +81,8 @@ impl Share {
         // In a thread that may be left behind: writing to a network folder that is gone can block for ever.
         thread::spawn(move || {
             let written = match folder.is_dir() {
-                true => runs::write_json(&path, &progress).map_err(|error| match error {
-                    // Its remedies are those for the lab's own home.
-                    StoreError::Io { what, path, source } => format!("{what} {}: {source}", path.display()),
-                    other => other.to_string(),
+                true => runs::json(&path, &progress).map_err(|error| error.to_string()).and_then(|text| {
+                    files::share(&path, &text).map_err(|error| format!("cannot write {}: {error}", path.display()))
                 }),
                 false => Err(format!("{} is no folder", folder.display())),
             };

@@ -5,7 +5,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{fs, thread};
+use std::{fs, io, thread};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::folder::{ExerciseError, Folder};
 use super::places;
 use crate::domain::step::Step;
+use crate::host::{access, files};
 
 /// Names a checkout where this lab was built elsewhere.
 const SOURCE_VARIABLE: &str = "HVD_LAB_SOURCE";
@@ -52,7 +53,10 @@ pub fn build(folder: &Folder) -> Result<Built, ExerciseError> {
     let source = source()?;
     let text = folder.read()?;
     write_package(folder, &source)?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // What cargo writes to a target folder that others share is made as they are used to it.
+    let mut cargo = Command::new("sh");
+    cargo.args(["-c", &format!("umask {:03o} && exec \"$0\" \"$@\"", access::users_umask())]);
+    cargo.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--message-format", "json", "--manifest-path"]).arg(folder.path().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target(folder, &source));
     if !cfg!(debug_assertions) {
@@ -72,6 +76,10 @@ pub fn build(folder: &Folder) -> Result<Built, ExerciseError> {
     let output = child.wait_with_output().map_err(ExerciseError::NoCargo)?;
     let words = words.and_then(|words| words.join().ok()).unwrap_or_default();
     let said = output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    // The shell's way to say that it could not start cargo.
+    if let Some(126 | 127) = output.status.code() {
+        return Err(ExerciseError::NoCargo(io::Error::other(String::from_utf8_lossy(&words).trim().to_owned())));
+    }
     let built = read(&text, said);
     Ok(match (built.program, output.status.success()) {
         (Some(program), true) => Built::Program(program),
@@ -109,13 +117,13 @@ fn write_package(folder: &Folder, source: &Path) -> Result<(), ExerciseError> {
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
             continue;
         }
-        fs::write(&path, text).map_err(ExerciseError::io("write", &path))?;
+        files::write(&path, text.as_bytes()).map_err(ExerciseError::io("write", &path))?;
     }
     // The same versions of everything; cargo takes out what the exercise does not need.
     let lock = folder.path().join("Cargo.lock");
     let newer = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     if newer(&lock) < newer(&source.join("Cargo.lock")) {
-        fs::write(&lock, read("Cargo.lock")?).map_err(ExerciseError::io("write", &lock))?;
+        files::write(&lock, read("Cargo.lock")?.as_bytes()).map_err(ExerciseError::io("write", &lock))?;
     }
     Ok(())
 }

@@ -2,13 +2,13 @@
 //!
 //! Never overwrites a word of the learner's without keeping it.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use super::places;
 use super::programs::EXERCISE;
 use crate::domain::step::Step;
-use crate::host::read;
+use crate::host::{access, files, read};
 
 /// No program that somebody wrote is longer.
 const MOST_BYTES: u64 = 16 << 20;
@@ -21,8 +21,8 @@ pub struct Folder {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExerciseError {
-    #[error("cannot {what} {}: {source}", path.display())]
-    Io { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot {what} {}: {cause}", path.display())]
+    Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("{} is not there yet: `hvd-lab exercise start` makes it", path.display())]
     NotStarted { path: PathBuf },
     #[error(
@@ -44,7 +44,7 @@ pub enum ExerciseError {
 impl ExerciseError {
     pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ExerciseError {
         let path = path.to_owned();
-        move |source| ExerciseError::Io { what, path, source }
+        move |cause| ExerciseError::Io { what, path, cause }
     }
 }
 
@@ -76,9 +76,13 @@ impl Folder {
         if program.exists() {
             return Ok(false);
         }
-        fs::create_dir_all(&self.path).map_err(ExerciseError::io("make", &self.path))?;
-        fs::write(&program, EXERCISE).map_err(ExerciseError::io("write", &program))?;
-        Ok(true)
+        access::make_folder(&self.path).map_err(ExerciseError::io("make", &self.path))?;
+        match files::write_new(&program, EXERCISE.as_bytes()) {
+            Ok(()) => Ok(true),
+            // Another lab was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(ExerciseError::io("write", &program)(error)),
+        }
     }
 
     /// # Errors
@@ -107,18 +111,30 @@ impl Folder {
                 path: program.clone(),
             })?,
         };
-        let backup = (1..).map(|number| self.path.join(format!("fashion_mnist.{number}.bak"))).find(|path| !path.exists());
-        let backup = backup.unwrap_or_else(|| self.path.join("fashion_mnist.bak"));
-        fs::write(&backup, text).map_err(ExerciseError::io("write", &backup))?;
+        let backup = self.keep(&text)?;
         // Replaced as a whole: an editor or a build never sees half of it.
-        let new = self.path.join("fashion_mnist.rs.new");
-        fs::write(&new, fresh).and_then(|()| fs::rename(&new, &program)).map_err(ExerciseError::io("write", &program))?;
+        files::write(&program, fresh.as_bytes()).map_err(ExerciseError::io("write", &program))?;
         Ok(backup)
+    }
+
+    /// Write a text to a file that was not there before.
+    fn keep(&self, text: &str) -> Result<PathBuf, ExerciseError> {
+        let mut number = 1;
+        loop {
+            let backup = self.path.join(format!("fashion_mnist.{number}.bak"));
+            match files::write_new(&backup, text.as_bytes()) {
+                Ok(()) => return Ok(backup),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(ExerciseError::io("write", &backup)(error)),
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -181,6 +181,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         let resources = &mut record.spec.resources;
         resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
     })?;
+    folder.reserve_status()?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
     spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
@@ -233,7 +234,7 @@ fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
     // Not by its path: a new build may have taken its place while the screen was open.
     let path = PathBuf::from("/proc/self/exe");
-    let failed = |source| LaunchError::Supervisor { path: path.clone(), source };
+    let failed = |cause| LaunchError::Supervisor { path: path.clone(), cause };
     let log = OpenOptions::new().create(true).append(true).open(folder.launcher_log()).map_err(failed)?;
     let mut child = Command::new(&path)
         .arg0("hvd-lab")

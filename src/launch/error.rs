@@ -1,6 +1,6 @@
 //! Why a run could not be started, continued or stopped, with what to do about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::dataset::DatasetError;
 use crate::runs::{RunId, StoreError};
@@ -10,6 +10,10 @@ pub enum LaunchError {
     /// The request itself makes no sense, or asks for more than the machine has.
     #[error("{0}")]
     Spec(String),
+    #[error(
+        "the name of {path:?} is not UTF-8 text, so a command line cannot be recorded with it: rename it or a folder above it"
+    )]
+    NotText { path: PathBuf },
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -26,8 +30,8 @@ pub enum LaunchError {
     BadLauncher { path: PathBuf, cause: String },
     #[error("{} does not work as the trainer: {cause}. See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train", path.display())]
     BadTrainer { path: PathBuf, cause: String },
-    #[error("cannot start the supervisor {}: {source}", path.display())]
-    Supervisor { path: PathBuf, source: std::io::Error },
+    #[error("cannot start the supervisor {}: {cause}", path.display())]
+    Supervisor { path: PathBuf, cause: std::io::Error },
     #[error("run {id} is not going: it has {state}")]
     NotGoing { id: RunId, state: &'static str },
     #[error("run {id} is still going: stop it first (`hvd-lab stop {id}`), or wait for its end")]
@@ -47,6 +51,11 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// A path as a word of a recorded command line.
+    pub(super) fn text(path: &Path) -> Result<String, LaunchError> {
+        path.to_str().map(str::to_owned).ok_or_else(|| LaunchError::NotText { path: path.to_owned() })
+    }
+
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).
     pub fn is_bad_input(&self) -> bool {
         !matches!(self, LaunchError::Supervisor { .. } | LaunchError::NoAnswer { .. })

@@ -14,7 +14,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
-use super::journal::{Journal, JournalError};
+use super::journal::Journal;
+use super::line_file::JournalError;
 use super::output::Line;
 use super::pipe::read;
 use super::silence::Silence;

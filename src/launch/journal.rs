@@ -3,10 +3,8 @@
 //! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`Journal::flush`]).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 
+use super::line_file::{JournalError, LineFile};
 use super::output::Line;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::device::TelemetrySample;
@@ -110,63 +108,25 @@ impl Evidence {
 #[derive(Debug)]
 pub struct Journal {
     folder: RunFolder,
-    events: Output,
-    launcher: Output,
-    telemetry: Output,
-    logs: BTreeMap<usize, Output>,
-    arrivals: Output,
+    events: LineFile,
+    launcher: LineFile,
+    telemetry: LineFile,
+    logs: BTreeMap<usize, LineFile>,
+    arrivals: LineFile,
     /// Not written down yet.
     arrived: Arrivals,
     pub evidence: Evidence,
-}
-
-#[derive(Debug)]
-struct Output {
-    path: PathBuf,
-    writer: BufWriter<File>,
-    /// Bytes in the file and on their way to it.
-    length: u64,
-}
-
-/// A file of the run could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}", path.display())]
-pub struct JournalError {
-    pub path: PathBuf,
-    pub source: io::Error,
-}
-
-impl Output {
-    fn open(path: PathBuf) -> Result<Output, JournalError> {
-        match OpenOptions::new().create(true).append(true).open(&path) {
-            Ok(file) => {
-                let length = file.metadata().map_or(0, |metadata| metadata.len());
-                Ok(Output { path, writer: BufWriter::with_capacity(1 << 16, file), length })
-            }
-            Err(source) => Err(JournalError { path, source }),
-        }
-    }
-
-    fn line(&mut self, text: &str) -> Result<(), JournalError> {
-        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.write_all(b"\n"));
-        self.length += text.len() as u64 + 1;
-        written.map_err(|source| JournalError { path: self.path.clone(), source })
-    }
-
-    fn flush(&mut self) -> Result<(), JournalError> {
-        self.writer.flush().map_err(|source| JournalError { path: self.path.clone(), source })
-    }
 }
 
 impl Journal {
     /// Open the files of a folder for another attempt, with a log for each of `np` processes.
     pub fn open(folder: RunFolder, np: usize) -> Result<Journal, JournalError> {
         let mut journal = Journal {
-            events: Output::open(folder.events_file())?,
-            launcher: Output::open(folder.launcher_log())?,
-            telemetry: Output::open(folder.telemetry_file())?,
+            events: LineFile::open(folder.events_file())?,
+            launcher: LineFile::open(folder.launcher_log())?,
+            telemetry: LineFile::open(folder.telemetry_file())?,
             logs: BTreeMap::new(),
-            arrivals: Output::open(folder.arrivals_file())?,
+            arrivals: LineFile::open(folder.arrivals_file())?,
             arrived: Arrivals::default(),
             evidence: Evidence::default(),
             folder,
@@ -174,10 +134,10 @@ impl Journal {
         for process in 0..np {
             journal.log(process)?;
         }
-        if journal.arrivals.length == 0 {
+        if journal.arrivals.length() == 0 {
             // What an older lab wrote came at times that nobody knows.
-            let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.length));
-            let all: Vec<_> = logs.chain([(LogSource::Launcher, journal.launcher.length)]).collect();
+            let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.length()));
+            let all: Vec<_> = logs.chain([(LogSource::Launcher, journal.launcher.length())]).collect();
             for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
                 journal.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
             }
@@ -193,10 +153,10 @@ impl Journal {
         }
     }
 
-    fn log(&mut self, process: usize) -> Result<&mut Output, JournalError> {
+    fn log(&mut self, process: usize) -> Result<&mut LineFile, JournalError> {
         match self.logs.entry(process) {
             std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-            std::collections::btree_map::Entry::Vacant(entry) => Ok(entry.insert(Output::open(self.folder.rank_log(process))?)),
+            std::collections::btree_map::Entry::Vacant(entry) => Ok(entry.insert(LineFile::open(self.folder.rank_log(process))?)),
         }
     }
 
@@ -218,7 +178,7 @@ impl Journal {
                 _ => {
                     let log = self.log(process)?;
                     log.line(&text)?;
-                    let end = log.length;
+                    let end = log.length();
                     self.arrived(LogSource::Process(process), end)?;
                     self.evidence.remember(process, text);
                     Ok(None)
@@ -230,7 +190,7 @@ impl Journal {
     /// A line of the launcher or of the supervisor itself.
     pub fn say(&mut self, text: &str) -> Result<(), JournalError> {
         self.launcher.line(text)?;
-        self.arrived(LogSource::Launcher, self.launcher.length)?;
+        self.arrived(LogSource::Launcher, self.launcher.length())?;
         keep(&mut self.evidence.launcher, text.to_owned(), LAUNCHER_LINES);
         Ok(())
     }
@@ -243,17 +203,21 @@ impl Journal {
     }
 
     /// Hand everything to the operating system, the logs first: an event never precedes the lines before it.
+    ///
+    /// # Errors
+    /// The first file that cannot be written; the others are.
     pub fn flush(&mut self) -> Result<(), JournalError> {
-        for log in self.logs.values_mut() {
-            log.flush()?;
+        let mut done = Ok(());
+        for log in self.logs.values_mut().chain([&mut self.launcher]) {
+            done = done.and(log.flush());
         }
-        self.launcher.flush()?;
         if let Some(last) = self.arrived.finish() {
-            self.arrivals.line(&last.to_string())?;
+            done = done.and(self.arrivals.line(&last.to_string()));
         }
-        self.arrivals.flush()?;
-        self.telemetry.flush()?;
-        self.events.flush()
+        for file in [&mut self.arrivals, &mut self.telemetry, &mut self.events] {
+            done = done.and(file.flush());
+        }
+        done
     }
 }
 

@@ -15,6 +15,7 @@ mod error;
 mod flavour;
 mod job;
 mod journal;
+mod line_file;
 mod mpirun;
 mod output;
 mod pipe;

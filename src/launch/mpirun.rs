@@ -44,7 +44,7 @@ fn quoted(word: &str) -> String {
 /// `force` lets more ranks through than the machine has room for.
 ///
 /// # Errors
-/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there.
+/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there, [`LaunchError::NotText`].
 pub fn command_line(
     spec: &RunSpec,
     preset: &str,
@@ -63,7 +63,7 @@ pub fn command_line(
     if oversubscribe {
         notes.push(oversubscribed(resources, setup));
     }
-    let mut argv = vec![setup.mpirun.display().to_string()];
+    let mut argv = vec![LaunchError::text(&setup.mpirun)?];
     match setup.flavour {
         Flavour::OpenMpi4 | Flavour::OpenMpi5 => {
             if setup.machine.is_root {
@@ -179,8 +179,8 @@ fn slots(hosts: &str) -> Result<usize, LaunchError> {
 fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<Vec<String>, LaunchError> {
     match spec.training_job() {
         Some(job) => {
-            let mut words = vec![setup.hvd_train.display().to_string()];
-            words.extend(trainer_flags(&job, data, log_dir));
+            let mut words = vec![LaunchError::text(&setup.hvd_train)?];
+            words.extend(trainer_flags(&job, data, LaunchError::text(log_dir)?));
             Ok(words)
         }
         None => Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
@@ -188,7 +188,7 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
 }
 
 /// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.
-fn trainer_flags(job: &TrainingJob, data: &str, log_dir: &Path) -> Vec<String> {
+fn trainer_flags(job: &TrainingJob, data: &str, log_dir: String) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
     for setting in &SETTINGS {
@@ -199,7 +199,7 @@ fn trainer_flags(job: &TrainingJob, data: &str, log_dir: &Path) -> Vec<String> {
             TrainerFlag::Limit | TrainerFlag::Switch(_) | TrainerFlag::None => {}
         }
     }
-    add("log-dir", log_dir.display().to_string());
+    add("log-dir", log_dir);
     for setting in &SETTINGS {
         if let TrainerFlag::Switch(flag) = setting.trainer
             && setting.is_on(job)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
-use crate::dataset::{self, DatasetError, Located, Location, Progress};
+use crate::dataset::{self, Located, Location, Progress};
 use crate::domain::training::DataSource;
 use crate::domain::units;
 
@@ -22,14 +22,14 @@ pub(super) struct Images {
     pub note: Option<String>,
 }
 
-impl From<Located> for Images {
-    fn from(located: Located) -> Images {
+impl Images {
+    fn new(located: Located) -> Result<Images, LaunchError> {
         // Ranks run in the folder of the run: a path relative to here would mean another place there.
-        let location = match located.location {
-            Location::Folder(folder) => Location::Folder(absolute(&folder)),
-            Location::Generated => Location::Generated,
+        let argument = match &located.location {
+            Location::Folder(folder) => LaunchError::text(&absolute(folder))?,
+            Location::Generated => located.location.to_string(),
         };
-        Images { argument: location.to_string(), label: located.label, note: located.note }
+        Ok(Images { argument, label: located.label, note: located.note })
     }
 }
 
@@ -41,9 +41,9 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 /// What the run will train on as far as can be told without a download.
 ///
 /// # Errors
-/// [`LaunchError::Data`] where the choice cannot be met.
+/// [`LaunchError::Data`] where the choice cannot be met, [`LaunchError::NotText`].
 pub(super) fn expected(choice: &DataSource, data_dir: Option<&Path>, offline: bool) -> Result<Images, LaunchError> {
-    Ok(dataset::locate(choice.clone(), data_dir, offline)?.into())
+    Images::new(dataset::locate(choice.clone(), data_dir, offline)?)
 }
 
 /// Fetch what is missing, saying how far that is.
@@ -55,7 +55,7 @@ pub(super) fn images(
     data_dir: Option<&Path>,
     offline: bool,
     tell: &mut dyn FnMut(String),
-) -> Result<Images, DatasetError> {
+) -> Result<Images, LaunchError> {
     let mut told: Option<Instant> = None;
     let mut progress = |progress: Progress| {
         let is_count = matches!(progress, Progress::Bytes { .. });
@@ -64,7 +64,7 @@ pub(super) fn images(
             tell(words(progress));
         }
     };
-    dataset::prepare(choice.clone(), data_dir, offline, &mut progress).map(Images::from)
+    Images::new(dataset::prepare(choice.clone(), data_dir, offline, &mut progress)?)
 }
 
 fn words(progress: Progress) -> String {

@@ -11,6 +11,7 @@ use std::process::Command;
 use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
+use crate::host::access::GROUP_VARIABLE;
 use crate::host::load::allowed_cores;
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
@@ -193,10 +194,11 @@ fn gpus() -> usize {
     }
 }
 
-/// Variables that change how ranks find or use their devices and libraries.
+/// Variables that change how ranks find or use their devices and libraries, and for whom they write.
 fn forwarded(names: impl Iterator<Item = String>) -> Vec<String> {
     let wanted = |name: &String| {
-        name.starts_with("NCCL_") || ["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"].contains(&name.as_str())
+        let others = ["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", GROUP_VARIABLE];
+        name.starts_with("NCCL_") || others.contains(&name.as_str())
     };
     let mut names: Vec<String> = names.filter(wanted).collect();
     names.sort();
@@ -209,8 +211,11 @@ mod tests {
 
     #[test]
     fn only_what_ranks_need_is_forwarded() {
-        let names = ["NCCL_DEBUG", "HOME", "LD_LIBRARY_PATH", "AWS_SECRET_ACCESS_KEY", "NCCL_ALGO"];
-        assert_eq!(forwarded(names.map(String::from).into_iter()), ["LD_LIBRARY_PATH", "NCCL_ALGO", "NCCL_DEBUG"]);
+        let names = ["NCCL_DEBUG", "HOME", "LD_LIBRARY_PATH", "AWS_SECRET_ACCESS_KEY", "NCCL_ALGO", "HVD_LAB_GROUP"];
+        assert_eq!(
+            forwarded(names.map(String::from).into_iter()),
+            ["HVD_LAB_GROUP", "LD_LIBRARY_PATH", "NCCL_ALGO", "NCCL_DEBUG"]
+        );
     }
 
     #[test]

@@ -103,6 +103,8 @@ impl Supervisor {
         let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), file_size_signal()].map(signal);
         let mut terminate = signal(SignalKind::terminate())?;
         self.set(RunState::Preparing, "looking for the images")?;
+        // Whoever started it has seen to that; a lab of another version may not have.
+        let _ = self.folder.reserve_status();
         let lock = self.lock.clone();
         let images = tokio::select! {
             images = self.prepare() => images,

@@ -9,14 +9,19 @@ use super::RunId;
 pub enum StoreError {
     #[error("no folder for the runs: set HVD_LAB_HOME or HOME to a folder you may write to")]
     NoHome,
-    #[error("{what} {}: {source}{}", path.display(), remedy(source))]
-    Io { what: &'static str, path: PathBuf, source: io::Error },
+    /// `cause` is part of the message, and so not the `source`, which would be printed a second time.
+    #[error("{what} {}: {cause}{}", path.display(), remedy(cause))]
+    Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error(
-        "cannot lock {}: {source}. Without locks two supervisors could train one run at once: set HVD_LAB_HOME to a folder on a \
+        "the name of the folder {path:?} is not UTF-8 text, and a run could not be told of it: set HVD_LAB_HOME to another one"
+    )]
+    NotText { path: PathBuf },
+    #[error(
+        "cannot lock {}: {cause}. Without locks two supervisors could train one run at once: set HVD_LAB_HOME to a folder on a \
          file system that has them (an NFS mount needs its lock service)",
         path.display()
     )]
-    NoLocks { path: PathBuf, source: io::Error },
+    NoLocks { path: PathBuf, cause: io::Error },
     #[error("{} is damaged: {cause}", path.display())]
     Damaged { path: PathBuf, cause: String },
     #[error("there is no run {id}: `hvd-lab runs` lists them")]
@@ -51,7 +56,7 @@ pub enum StoreError {
 impl StoreError {
     /// For `map_err`: what was being done (`cannot write`), and to which path.
     pub fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
-        move |source| StoreError::Io { what, path: path.to_owned(), source }
+        move |cause| StoreError::Io { what, path: path.to_owned(), cause }
     }
 }
 

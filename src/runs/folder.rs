@@ -7,6 +7,7 @@ use super::read::{Events, read_json};
 use super::{RunRecord, StoreError, files};
 use crate::domain::job::MAX_RANKS;
 use crate::domain::run::RunStatus;
+use crate::host;
 
 /// One run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +114,22 @@ impl RunFolder {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn write_status(&self, status: &RunStatus) -> Result<(), StoreError> {
-        files::write_json(&self.status_file(), status)
+        let path = self.status_file();
+        if !status.state.is_over() {
+            return files::write_json(&path, status);
+        }
+        host::files::write_with_reserve(&path, &files::json(&path, status)?).map_err(StoreError::io("cannot write", &path))?;
+        // There may be none, and it is only room.
+        let _ = host::files::release(&path);
+        Ok(())
+    }
+
+    /// Keep some room on the disk until the run is over: one that fails for want of space must still be able to say so.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]: there is none.
+    pub fn reserve_status(&self) -> Result<(), StoreError> {
+        let path = self.status_file();
+        host::files::reserve(&path).map_err(StoreError::io("cannot write", &path))
     }
 }

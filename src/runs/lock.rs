@@ -101,7 +101,7 @@ impl RunLock {
                 // Between opening and locking it, the folder may have been moved away.
                 Ok(()) => return Ok(self.identity()?.is_in_place().then_some(self)),
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    return Err(StoreError::NoLocks { path: self.path, source: error });
+                    return Err(StoreError::NoLocks { path: self.path, cause: error });
                 }
                 Err(_) if begin.elapsed() > PATIENCE => return Ok(None),
                 Err(_) => std::thread::sleep(Duration::from_millis(1)),

@@ -45,7 +45,7 @@ pub use comparable::{Work, gained, work};
 pub use compare::{Difference, Row, differences};
 pub use error::StoreError;
 pub use export::Report;
-pub use files::{lock, write_json};
+pub use files::{json, lock, write_json};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use lock::{Identity, RunLock};

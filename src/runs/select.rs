@@ -26,6 +26,24 @@ struct Word {
 pub const FIELDS: [&str; 10] = ["run", "state", "np", "steps", "model", "data", "preset", "host", "name", "note"];
 
 impl Filter {
+    /// A filter that names no field but those that there are.
+    ///
+    /// # Errors
+    /// Which field is unknown, and which there are.
+    pub fn of_known_fields(text: &str) -> Result<Filter, String> {
+        let filter = Filter::new(text);
+        let unknown = filter.words.iter().filter(|word| word.field.is_none()).find_map(|word| word.text.split_once(':'));
+        match unknown {
+            Some((field, rest)) => {
+                let fields = FIELDS.join(", ");
+                Err(format!(
+                    "a run has no field `{field}`: use one of {fields}, such as `name:{field}:{rest}` for a part of a name"
+                ))
+            }
+            None => Ok(filter),
+        }
+    }
+
     /// Any text is a filter: an unknown field is part of a word.
     pub fn new(text: &str) -> Filter {
         let words = text.split_whitespace().filter_map(|word| {

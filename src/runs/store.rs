@@ -12,7 +12,7 @@ use super::supervision::Supervision;
 use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
-use crate::host;
+use crate::host::{self, access};
 
 /// The runs under one home folder.
 #[derive(Clone, Debug)]
@@ -29,11 +29,14 @@ impl RunStore {
     /// Open the store under `home`, making the folders that are missing.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where the folder cannot be made or written to.
+    /// [`StoreError::Io`] where the folder cannot be made or written to, [`StoreError::NotText`] where ranks could not be told of it.
     pub fn open(home: &Path) -> Result<RunStore, StoreError> {
         let root = home.join("runs");
-        fs::create_dir_all(&root).map_err(StoreError::io("cannot make the folder", &root))?;
+        access::make_folder(&root).map_err(StoreError::io("cannot make the folder", &root))?;
         let root = root.canonicalize().map_err(StoreError::io("cannot open the folder", &root))?;
+        if root.to_str().is_none() {
+            return Err(StoreError::NotText { path: home.to_owned() });
+        }
         Ok(RunStore { root, here: host::place() })
     }
 
@@ -102,7 +105,7 @@ impl RunStore {
         let mut id = self.next_id();
         let folder = loop {
             let folder = self.folder(id);
-            match fs::create_dir(folder.path()) {
+            match access::new_folder(folder.path()) {
                 Ok(()) => break folder,
                 // Another lab was faster with this number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -115,7 +118,8 @@ impl RunStore {
         record.id = id;
         // The lock first: a status without a supervisor is taken for that of one that was killed.
         let made = RunLock::take(folder.path()).and_then(|lock| lock.ok_or(StoreError::StillGoing { id })).and_then(|lock| {
-            fs::create_dir(folder.log_dir()).map_err(StoreError::io("cannot make the folder", &folder.log_dir()))?;
+            access::new_folder(&folder.log_dir()).map_err(StoreError::io("cannot make the folder", &folder.log_dir()))?;
+            folder.reserve_status()?;
             folder.write_record(&record)?;
             folder.write_status(status)?;
             Ok(lock)

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{RunFolder, RunId, RunLock, RunStore, StoreError, Supervision, orphans, process};
-use crate::host;
+use crate::host::{self, access, files};
 
 /// Remembers the highest number ever emptied: numbers are not used again, since notes and progress name them.
 const HIGHEST: &str = "highest-number";
@@ -73,7 +73,7 @@ impl RunStore {
             return Err(StoreError::StillGoing { id });
         }
         let trash = self.trash();
-        fs::create_dir_all(&trash).map_err(StoreError::io("cannot make the folder", &trash))?;
+        access::make_folder(&trash).map_err(StoreError::io("cannot make the folder", &trash))?;
         let millis = (host::now_s() * 1000.0) as u64;
         let path = trash.join(format!("{:04}-{millis}", id.0));
         fs::rename(folder.path(), &path).map_err(StoreError::io("cannot move to the trash the folder", folder.path()))?;
@@ -119,7 +119,7 @@ impl RunStore {
         let Some(highest) = deleted.iter().map(|deleted| deleted.id.0).max() else { return Ok(()) };
         let mark = self.trash().join(HIGHEST);
         let highest = highest.max(self.highest_emptied());
-        fs::write(&mark, highest.to_string()).map_err(StoreError::io("cannot write", &mark))?;
+        files::write(&mark, highest.to_string().as_bytes()).map_err(StoreError::io("cannot write", &mark))?;
         for run in deleted {
             fs::remove_dir_all(&run.path).map_err(StoreError::io("cannot remove", &run.path))?;
         }

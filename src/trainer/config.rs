@@ -18,9 +18,10 @@ use super::timeline;
 use crate::comm::{Compression, StallLimits, Starved};
 use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::model::ModelSpec;
+use crate::domain::settings::in_plain_words;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::{DataSource, TrainingSpec};
-use crate::host::starved;
+use crate::host::{access, starved};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -174,9 +175,12 @@ impl Config {
         I: IntoIterator<Item = T>,
         T: Into<OsString> + Clone,
     {
+        // The first folder is made below, and only its user should be able to read it. The lab has said so already where
+        // the group is wrong.
+        let _ = access::settle();
         let config = Config::try_parse_from(args).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => refusal(&one_line(&error)),
+            _ => refusal(&in_plain_words(&one_line(&error))),
         })?;
         if config.build_info {
             return Ok(config);

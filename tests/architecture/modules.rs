@@ -80,3 +80,10 @@ pub fn logic_without_drawing(source: &Source) -> Vec<String> {
     let named = drawing.iter().filter(|name| source.names(name));
     named.map(|name| format!("names {name}: what a key does is decided without drawing")).collect()
 }
+
+/// Whoever prints an error adds its sources: one that stands in the text as well would be said twice.
+pub fn said_once(source: &Source) -> Vec<String> {
+    let twice = |line: &str| line.trim_start().starts_with("#[error(") && line.contains("{source}");
+    let lines = source.text.lines().enumerate().filter(|(_, line)| twice(line));
+    lines.map(|(at, _)| format!("line {} says its source in the text: call the field `cause`", at + 1)).collect()
+}

@@ -74,9 +74,7 @@ fn read_run(home: &Path) {
         }
     }
     let _ = logs.answer();
-    let out = home.join("packed.hvdrun");
-    let _ = pack(&folder, &out, true);
-    let _ = fs::remove_file(&out);
+    let _ = pack(&folder, true);
     if let Ok(recording) = Recording::of_folder(folder) {
         play(recording);
     }

@@ -18,10 +18,19 @@ fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {
 #[test]
 fn bad_flags_get_one_line_and_code_2() {
     let lab = Lab::with_fake_mpirun("4");
-    let cases: [(&[&str], &[&str]); 18] = [
+    let cases: [(&[&str], &[&str]); 27] = [
         (&["run", "--np", "0"], &["np is 0", "at least 1"]),
         (&["run", "--np", "-1"], &["-1"]),
-        (&["run", "--np", "two"], &["two", "--np"]),
+        (&["run", "--np", "two"], &["two", "--np", "a whole number, such as 2"]),
+        (&["run", "--wd", "inf"], &["weight decay inf", "not a number from 0"]),
+        (&["run", "--base-lr", "fast"], &["`fast` is not a number"]),
+        (&["run", "--target-accuracy", "85"], &["85 is not in 0 to 1", "write 0.85"]),
+        (&["run", "--target-accuracy", "1000"], &["1000 is not in 0 to 1"]),
+        (&["runs", "--filter", "foo:bar"], &["`foo`", "run, state, np", "name, note", "name:foo:bar"]),
+        (&["runs", "empty-trash", "--older-than", "-1"], &["number of days"]),
+        (&["lessons", "show", "four"], &["four", "expected a whole number"]),
+        (&["lessons", "show", "4", "--json"], &["--json"]),
+        (&["data", "fetch", "--json"], &["hvd-lab data --json"]),
         (&["run", "--np", "100000"], &["100000"]),
         (&["run", "--np", "3000", "--data", "generated"], &["np 3000", "--np", "--force"]),
         (&["run", "--steps", "1-11"], &["1-11", "no step list"]),
@@ -49,6 +58,16 @@ fn a_missing_trainer_says_how_to_get_one() {
     assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &["/nowhere/hvd-train", "HVD_TRAIN"]);
     let lab = Lab::with_fake_mpirun("4").env("HVD_LAB_MPIRUN", "/nowhere/mpirun");
     assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &["/nowhere/mpirun", "HVD_LAB_MPIRUN"]);
+}
+
+#[test]
+fn a_missing_cargo_says_how_to_get_one() {
+    let lab = Lab::with_fake_mpirun("4").env("CARGO", "/nowhere/cargo");
+    assert_eq!(lab.run(&["exercise", "start"]).status.code(), Some(0));
+    let output = lab.run(&["exercise", "build"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("/nowhere/cargo") && said.contains("rustup.rs"), "{said}");
 }
 
 #[test]
@@ -95,6 +114,36 @@ fn a_dry_run_shows_the_line_and_makes_nothing() {
     let line = stdout(&output);
     assert_eq!((output.status.code(), line.lines().count()), (Some(0), 1), "{}", stderr(&output));
     assert!(line.contains("mpirun.sh") && line.contains("-np 2") && line.contains("--steps 1,3-5"), "{line}");
+    assert_eq!(lab.store().ids(), []);
+}
+
+#[test]
+fn np_is_taken_as_mpirun_takes_it() {
+    let lab = Lab::with_fake_mpirun("4");
+    let output = lab.run(&["run", "-np", "2", "--data", "generated", "--dry-run"]);
+    assert!(stdout(&output).contains(" -np 2 "), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_shown_is_told_to_programs_as_json() {
+    let lab = Lab::with_fake_mpirun("4");
+    let json = |args: &[&str]| -> serde_json::Value {
+        let output = lab.run(args);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{args:?}");
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let line = json(&["run", "--np", "2", "--data", "generated", "--dry-run", "--json"]);
+    assert!(
+        line["argv"][0].as_str().unwrap().ends_with("mpirun.sh") && line["shell"].as_str().unwrap().contains("-np 2"),
+        "{line}"
+    );
+    assert_eq!(line["env"]["CUDA_DEVICE_ORDER"], "PCI_BUS_ID");
+    assert_eq!(json(&["progress", "--json"])["done"], serde_json::json!({}));
+    let lessons = json(&["lessons", "--json"]);
+    assert_eq!((lessons[4]["lesson"].as_u64(), lessons[4]["is_done"].as_bool()), (Some(4), Some(false)), "{lessons}");
+    let data = json(&["data", "--json"]);
+    assert_eq!(data["files"].as_array().unwrap().len(), 4);
+    assert_eq!(data["run"]["from"], "generated");
     assert_eq!(lab.store().ids(), []);
 }
 

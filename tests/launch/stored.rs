@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::lab::{Lab, stderr, stdout};
 
-fn data() -> PathBuf {
+pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version_0.1.0")
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let to = to.join(entry.file_name());

@@ -5,9 +5,11 @@
 
 mod setting;
 mod table;
+mod words;
 
 pub use setting::{Key, Setting, TrainerFlag, Values, next_name};
 pub use table::SETTINGS;
+pub use words::in_plain_words;
 
 #[cfg(test)]
 mod tests {

@@ -149,12 +149,41 @@ pub(super) fn or_word<T: ToString>(value: Option<T>, word: &str) -> String {
     value.map_or_else(|| word.to_owned(), |value| value.to_string())
 }
 
-fn number<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| if text.is_empty() { "empty: type a number".into() } else { format!("`{text}` is no such number") })
+/// What can be typed as a number.
+pub(super) trait Number: FromStr {
+    /// With an example.
+    const EXPECTED: &'static str;
 }
 
-pub(super) fn put<T: FromStr>(place: &mut T, text: &str) -> Result<(), String> {
-    *place = number(text)?;
+impl Number for usize {
+    const EXPECTED: &'static str = "a whole number, such as 2";
+}
+
+impl Number for u64 {
+    const EXPECTED: &'static str = "a whole number, such as 1";
+}
+
+impl Number for f64 {
+    const EXPECTED: &'static str = "a number, such as 0.5";
+}
+
+pub(super) fn put<T: Number>(place: &mut T, text: &str) -> Result<(), String> {
+    *place = text.parse().map_err(|_| match text {
+        "" => format!("empty: type {}", T::EXPECTED),
+        _ => format!("`{text}` is not {}", T::EXPECTED),
+    })?;
+    Ok(())
+}
+
+/// A share of all images, 0 to 1.
+pub(super) fn put_share(place: &mut f64, text: &str) -> Result<(), String> {
+    let mut share = *place;
+    put(&mut share, text)?;
+    if !(0.0..=1.0).contains(&share) {
+        let slip = (share > 1.0 && share <= 100.0).then(|| format!(": for {share} % write {}", share / 100.0));
+        return Err(format!("{text} is not in 0 to 1{}", slip.unwrap_or_default()));
+    }
+    *place = share;
     Ok(())
 }
 

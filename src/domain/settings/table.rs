@@ -1,7 +1,7 @@
 //! The rows of the table of settings, in the order of the trainer's argument vector and of the verbs' help.
 
 use super::setting::{
-    ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_switch, put_text, put_time, put_word,
+    ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_share, put_switch, put_text, put_time, put_word,
 };
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
@@ -144,12 +144,12 @@ pub static SETTINGS: [Setting; 19] = [
         key: Key::TargetAccuracy,
         flag: "target-accuracy",
         value_name: "F",
-        help: "Stop early above this validation accuracy",
+        help: "Stop early above this validation accuracy, 0 to 1; 1 never stops early",
         label: "target accuracy",
         hint: "0 to 1, such as 0.85",
         values: Values::Scale(TARGETS),
         get: |job| job.workload.target_accuracy.to_string(),
-        set: |job, text| put(&mut job.workload.target_accuracy, text),
+        set: |job, text| put_share(&mut job.workload.target_accuracy, text),
         problem: |job| {
             let target = job.workload.target_accuracy;
             when(!target.is_finite(), format!("target accuracy {target} is no number"))

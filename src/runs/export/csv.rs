@@ -1,6 +1,9 @@
 //! A report as a table for spreadsheets and data frames: a line a run, plain numbers, empty cells for what is not known.
 //!
-//! Never rounds, and never leaves a cell to a reader's guess: quotes, commas and line ends are those of RFC 4180.
+//! Never rounds, and never leaves a cell to a reader's guess: quotes, commas and line ends are those of RFC 4180, and no cell is a
+//! formula.
+
+use std::borrow::Cow;
 
 use super::report::Report;
 use crate::domain::device::DeviceKind;
@@ -46,9 +49,19 @@ pub fn write(report: &Report) -> String {
     let lines = std::iter::once(HEADING.map(String::from)).chain(measured).chain(published);
     for line in lines {
         // Into memory, and every line has as many cells as the heading: it cannot fail.
-        let _ = table.write_record(line.iter().map(|cell| safe::line(cell).into_owned()));
+        let _ = table.write_record(line.iter().map(|cell| as_text(&safe::line(cell)).into_owned()));
     }
     table.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+/// A spreadsheet takes what begins like a formula for one, and would run it: an apostrophe makes it a text. Numbers stay
+/// numbers.
+fn as_text(cell: &str) -> Cow<'_, str> {
+    let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
+    match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
+        true => format!("'{cell}").into(),
+        false => cell.into(),
+    }
 }
 
 fn number(value: Option<f64>) -> String {

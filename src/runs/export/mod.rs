@@ -2,12 +2,12 @@
 //!
 //! Never mixes up what was measured and what was published: a word in each row says which it is.
 
-use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::str::FromStr;
 
 use super::StoreError;
+use crate::host::files;
 
 mod csv;
 mod json;
@@ -72,15 +72,8 @@ fn names(between: &str) -> String {
 /// # Errors
 /// [`StoreError::Exists`]: nothing is overwritten; [`StoreError::Io`].
 pub fn write_new(path: &Path, text: &str) -> Result<(), StoreError> {
-    let opened = OpenOptions::new().write(true).create_new(true).open(path);
-    let mut file = opened.map_err(|error| match error.kind() {
+    files::export(path, false, |file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_owned() },
         _ => StoreError::io("cannot write", path)(error),
-    })?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    written.map_err(|error| {
-        // Half a file would look like a whole one.
-        let _ = std::fs::remove_file(path);
-        StoreError::io("cannot write", path)(error)
     })
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::index::LogIndex;
 use super::scan::{LogLine, LogQuery, Scan};
+use crate::host::files;
 use crate::runs::RunFolder;
 
 /// Blocks walked through in one piece of work: some milliseconds.
@@ -180,8 +181,38 @@ impl LogReader {
     /// # Errors
     /// The last folder's.
     pub fn save(&mut self, query: &LogQuery, name: &str, folders: &[PathBuf]) -> io::Result<(PathBuf, usize)> {
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for folder in folders {
+            match self.save_in(query, name, folder) {
+                Err(error) => last = error,
+                saved => return saved,
+            }
+        }
+        Err(last)
+    }
+
+    /// In a file that was not there before: `name.txt`, `name-2.txt` and so on.
+    fn save_in(&mut self, query: &LogQuery, name: &str, folder: &Path) -> io::Result<(PathBuf, usize)> {
+        let mut number = 1;
+        loop {
+            let end = if number == 1 { String::new() } else { format!("-{number}") };
+            let path = folder.join(format!("{name}{end}.txt"));
+            let mut written = 0;
+            let saved = files::export(&path, false, |file| {
+                written = self.copy(query, file)?;
+                Ok(())
+            });
+            match saved {
+                Ok(()) => return Ok((path, written)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The lines that fit; how many there are.
+    fn copy(&mut self, query: &LogQuery, file: &mut std::fs::File) -> io::Result<usize> {
         let mut scan = Scan::new(query.clone());
-        let (path, file) = create(name, folders)?;
         let mut out = BufWriter::new(file);
         let mut written = 0;
         loop {
@@ -195,26 +226,6 @@ impl LogReader {
             }
         }
         out.flush()?;
-        Ok((path, written))
+        Ok(written)
     }
-}
-
-/// A file that was not there before: `name.txt`, `name-2.txt` and so on.
-fn create(name: &str, folders: &[PathBuf]) -> io::Result<(PathBuf, std::fs::File)> {
-    let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for folder in folders {
-        for number in 1.. {
-            let end = if number == 1 { String::new() } else { format!("-{number}") };
-            let path = Path::new(folder).join(format!("{name}{end}.txt"));
-            match std::fs::File::create_new(&path) {
-                Ok(file) => return Ok((path, file)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    last = error;
-                    break;
-                }
-            }
-        }
-    }
-    Err(last)
 }

@@ -15,8 +15,8 @@ pub(super) const MOST_BYTES: u64 = 512 << 20;
 /// What is wrong with a recording, or with making one.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    #[error("{}", path.display())]
-    Io { path: PathBuf, source: io::Error },
+    #[error("{}: {cause}", path.display())]
+    Io { path: PathBuf, cause: io::Error },
     #[error("{} is no recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
     Foreign { path: PathBuf },
     #[error("{} ends in the middle: it was cut off, copy it again", path.display())]

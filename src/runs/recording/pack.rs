@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use flate2::Compression;
@@ -40,23 +40,23 @@ const WHAT: &str = "hvd-lab recording";
 /// The first line of anything else may be endless.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// Write one file with all that the screen shows of a run: not its checkpoints. With `hide` the names of hosts, users and
-/// folders are left out.
+/// One file with all that the screen shows of a run: not its checkpoints. With `hide` the names of hosts, users and folders
+/// are left out.
 ///
 /// # Errors
 /// [`RecordingError::Going`], [`RecordingError::Io`].
-pub fn pack(folder: &RunFolder, out: &Path, hide: bool) -> Result<u64, RecordingError> {
+pub fn pack(folder: &RunFolder, hide: bool) -> Result<Vec<u8>, RecordingError> {
     Recording::of_folder(folder.clone())?;
     let at = |path: &Path| {
         let path = path.to_owned();
-        move |source| RecordingError::Io { path, source }
+        move |cause| RecordingError::Io { path, cause }
     };
     let names = names(folder);
     let size = |name: &String| fs::metadata(folder.path().join(name)).map_or(0, |found| found.len());
     let total: u64 = names.iter().map(size).sum();
     if total > MOST_BYTES {
         let cause = format!("would have {}", units::bytes(total));
-        return Err(RecordingError::TooLarge { path: out.to_owned(), cause });
+        return Err(RecordingError::TooLarge { path: folder.path().to_owned(), cause });
     }
     let mut parts = Vec::new();
     for name in names {
@@ -69,23 +69,13 @@ pub fn pack(folder: &RunFolder, out: &Path, hide: bool) -> Result<u64, Recording
     }
     let list = parts.iter().map(|(name, bytes)| Part { name: name.clone(), bytes: bytes.len() as u64 }).collect();
     let header = Header { what: WHAT.to_owned(), format: FORMAT, parts: list };
-    let header = serde_json::to_string(&header).map_err(|error| at(out)(error.into()))?;
-    // Never over a file that is there.
-    let file = File::create_new(out).map_err(at(out))?;
-    let write = || -> io::Result<()> {
-        let mut packed = GzEncoder::new(BufWriter::new(file), Compression::best());
-        writeln!(packed, "{header}")?;
-        for (_, bytes) in &parts {
-            packed.write_all(bytes)?;
-        }
-        packed.finish()?.into_inner()?.sync_all()
+    let packed = || -> io::Result<Vec<u8>> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        writeln!(packed, "{}", serde_json::to_string(&header)?)?;
+        parts.iter().try_for_each(|(_, bytes)| packed.write_all(bytes))?;
+        packed.finish()
     };
-    if let Err(source) = write() {
-        // Half a recording is none.
-        let _ = fs::remove_file(out);
-        return Err(at(out)(source));
-    }
-    Ok(fs::metadata(out).map_or(0, |metadata| metadata.len()))
+    packed().map_err(at(folder.path()))
 }
 
 /// The parts of a run that its folder has.
@@ -140,7 +130,7 @@ impl Recording {
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
                 RecordingError::Damaged { path: path.to_owned(), cause: error.to_string() }
             }
-            _ => RecordingError::Io { path: path.to_owned(), source: error },
+            _ => RecordingError::Io { path: path.to_owned(), cause: error },
         };
         let mut unpacked = BufReader::new(GzDecoder::new(packed));
         let mut line = Vec::new();
@@ -164,10 +154,10 @@ impl Recording {
         let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
         let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         header.check(path)?;
-        let temporary = Unpacked::new().map_err(|source| RecordingError::Io { path: std::env::temp_dir(), source })?;
+        let temporary = Unpacked::new().map_err(|cause| RecordingError::Io { path: std::env::temp_dir(), cause })?;
         for part in &header.parts {
             let target = temporary.path().join(&part.name);
-            let mut file = File::create_new(&target).map_err(|source| RecordingError::Io { path: target, source })?;
+            let mut file = File::create_new(&target).map_err(|cause| RecordingError::Io { path: target, cause })?;
             let copied = io::copy(&mut (&mut unpacked).take(part.bytes), &mut file).map_err(broken)?;
             if copied < part.bytes {
                 return Err(RecordingError::Truncated { path: path.to_owned() });

@@ -39,7 +39,7 @@ impl Recording {
     /// # Errors
     /// [`RecordingError`], with what is wrong with the file.
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        let file = read::open(path).map_err(|source| RecordingError::Io { path: path.to_owned(), source })?;
+        let file = read::open(path).map_err(|cause| RecordingError::Io { path: path.to_owned(), cause })?;
         Recording::unpack(file, path)
     }
 

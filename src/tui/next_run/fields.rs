@@ -100,10 +100,6 @@ impl Field {
         };
         let mut next = spec.clone();
         (key.setting().set)(&mut next, text)?;
-        // The trainer takes more, to never stop early; on the screen it is a slip of the finger.
-        if key == Key::TargetAccuracy && !(0.0..=1.0).contains(&next.workload.target_accuracy) {
-            return Err(format!("{text} is not in 0 to 1"));
-        }
         match next.problem() {
             Some(problem) => Err(problem),
             None => {

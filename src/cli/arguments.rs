@@ -1,0 +1,46 @@
+//! The command line as people write it: what mpirun and horovodrun take too is put in the lab's own words.
+//!
+//! Never reads a value.
+
+use std::ffi::OsString;
+
+/// Verbs with a number of ranks.
+const VERBS: [&str; 3] = ["run", "guided", "ablation"];
+
+/// `-np 2` as `--np 2`, where it is a flag of the lab: not behind `--`, where flags of the trainer stand.
+pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let verb = words.iter().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    if verb.is_some_and(|verb| VERBS.iter().any(|known| verb == known)) {
+        for word in &mut words[..own] {
+            match word.to_str() {
+                Some("-np") => *word = "--np".into(),
+                Some(text) if text.starts_with("-np=") => *word = format!("-{text}").into(),
+                _ => {}
+            }
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn np_is_taken_as_mpirun_takes_it_where_it_is_a_flag() {
+        for (line, expected) in [
+            ("hvd-lab run -np 2 --epochs 3", "hvd-lab run --np 2 --epochs 3"),
+            ("hvd-lab run -np=2", "hvd-lab run --np=2"),
+            ("hvd-lab guided 4 -np 2", "hvd-lab guided 4 --np 2"),
+            ("hvd-lab ablation -np 4", "hvd-lab ablation --np 4"),
+            ("hvd-lab run --np 2 -- -np 3", "hvd-lab run --np 2 -- -np 3"),
+            ("hvd-lab runs name 7 -np", "hvd-lab runs name 7 -np"),
+            ("hvd-lab", "hvd-lab"),
+        ] {
+            let words = arguments(line.split(' ').map(OsString::from));
+            assert_eq!(words.join(std::ffi::OsStr::new(" ")), OsString::from(expected));
+        }
+    }
+}

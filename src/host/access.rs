@@ -1,0 +1,129 @@
+//! Who may read and write what the lab makes: its user alone, or a group that HVD_LAB_GROUP names.
+//!
+//! A program calls [`settle`] before it makes anything. Whatever it starts inherits the umask.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{Gid, Group, Uid, chown, getegid, getgroups};
+
+/// Names a group that may read and write everything here. Without it only the user may.
+pub const GROUP_VARIABLE: &str = "HVD_LAB_GROUP";
+
+struct Settled {
+    /// The umask that the user came with: files that the user asks for by name are made with it.
+    users_umask: u32,
+    group: Option<Gid>,
+}
+
+static SETTLED: OnceLock<Settled> = OnceLock::new();
+
+/// Set the umask of this process; the first call counts.
+///
+/// # Errors
+/// HVD_LAB_GROUP names no group of this user. Only the user has access then.
+pub fn settle() -> Result<(), String> {
+    let wanted = std::env::var(GROUP_VARIABLE).ok().filter(|name| !name.is_empty());
+    let group = wanted.map(|name| group_of_user(&name)).transpose();
+    let mask = if matches!(group, Ok(Some(_))) { 0o007 } else { 0o077 };
+    SETTLED.get_or_init(|| {
+        let users = umask(Mode::from_bits_truncate(mask));
+        Settled { users_umask: users.bits(), group: group.clone().ok().flatten() }
+    });
+    group.map(drop)
+}
+
+/// By name or number.
+fn group_of_user(name: &str) -> Result<Gid, String> {
+    let by_name = || Group::from_name(name).ok().flatten().map(|group| group.gid);
+    let group = by_name().or_else(|| name.parse().ok().map(Gid::from_raw));
+    let is_members =
+        |gid: &Gid| Uid::effective().is_root() || getegid() == *gid || getgroups().is_ok_and(|groups| groups.contains(gid));
+    group.filter(is_members).ok_or_else(|| {
+        format!("{GROUP_VARIABLE} is `{name}`, which is no group of yours: use one that `id -Gn` lists, or unset it")
+    })
+}
+
+fn group() -> Option<Gid> {
+    SETTLED.get().and_then(|settled| settled.group)
+}
+
+/// The permissions of a file that the lab keeps.
+pub(super) fn of_lab() -> u32 {
+    if group().is_some() { 0o660 } else { 0o600 }
+}
+
+/// The permissions of a file that the user asked for by name, or shares: as another program would make it, but only the
+/// user may write it.
+pub(super) fn of_user() -> u32 {
+    0o644 & !SETTLED.get().map_or(0o022, |settled| settled.users_umask)
+}
+
+/// The umask to start programs with that are the user's rather than the lab's, such as cargo.
+pub fn users_umask() -> u32 {
+    SETTLED.get().map_or(0o022, |settled| settled.users_umask)
+}
+
+/// Make a folder that is not there yet.
+///
+/// # Errors
+/// The system's.
+pub fn new_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(if group().is_some() { 0o770 } else { 0o700 }).create(path)?;
+    match group() {
+        None => Ok(()),
+        Some(group) => {
+            chown(path, None, Some(group))?;
+            // What is made in it belongs to the group too.
+            fs::set_permissions(path, Permissions::from_mode(0o2770))
+        }
+    }
+}
+
+/// Make a folder, and those above it that are missing; one that is there stays as it is.
+///
+/// # Errors
+/// The system's.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    match new_folder(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+                make_folder(above)?;
+            }
+            new_folder(path)
+        }
+        Err(_) if path.is_dir() => Ok(()),
+        made => made,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_private_whatever_the_umask_and_what_is_there_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let old = place.path().join("old");
+        fs::create_dir(&old).unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
+        let new = old.join("a/b");
+        make_folder(&new).unwrap();
+        make_folder(&new).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode(&old), mode(&old.join("a")), mode(&new)), (0o755, 0o700, 0o700));
+        assert_eq!(new_folder(&new).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert!(make_folder(Path::new("/dev/null/lab")).is_err() && make_folder(Path::new("/proc/lab")).is_err());
+    }
+
+    #[test]
+    fn a_group_that_is_not_the_users_is_refused_by_name() {
+        let error = group_of_user("no-such-group").unwrap_err();
+        assert!(error.contains("no-such-group") && error.contains("id -Gn"), "{error}");
+        assert_eq!(group_of_user(&getegid().to_string()), Ok(getegid()));
+    }
+}
