@@ -1,6 +1,4 @@
 //! `hvd-lab ablation`: all steps but one, in turn.
-//!
-//! Never draws a screen.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,4 @@
 //! `hvd-lab compare`: put runs side by side.
-//!
-//! Never draws a screen.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,6 +1,4 @@
 //! `hvd-lab exercise`: the learner's own trainer, to complete, build, run and compare with the solution.
-//!
-//! Never draws a screen.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;

@@ -1,6 +1,4 @@
 //! `hvd-lab guided`: run without and with a step, and put the two side by side.
-//!
-//! Never draws a screen.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,6 +1,4 @@
 //! `hvd-lab run`: start a run and follow it to its end.
-//!
-//! Never draws a screen.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

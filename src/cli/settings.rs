@@ -1,6 +1,4 @@
 //! The settings of a run as flags, shared by the verbs that start runs: one flag for each row of the table of settings.
-//!
-//! Never starts one.
 
 use std::path::PathBuf;
 

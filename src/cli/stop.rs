@@ -1,6 +1,4 @@
 //! `hvd-lab stop`: end a run that is going.
-//!
-//! Never draws a screen.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,6 +1,4 @@
 //! The signature of a collective: kind, length, operation and root. The ranks compare signatures before any data moves.
-//!
-//! Never carries the data of a collective.
 
 use std::fmt;
 

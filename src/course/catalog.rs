@@ -1,7 +1,5 @@
 //! All lessons: those of the program, and those of a folder over them.
 //!
-//! Never changes a file.
-//!
 //! A folder takes precedence lesson by lesson, by number: an instructor who changes one lesson writes one file and still
 //! gets the others of the next release; a translation is a folder with all of them. Names may differ (a slug is
 //! translated too), and numbers beyond the program's are lessons of the folder's own.

@@ -1,6 +1,4 @@
 //! What an author should mend in a lesson beyond what parses: sections, fences, links, widths, and missing parts.
-//!
-//! Never changes a lesson, and never looks whether a link is alive.
 
 use std::collections::BTreeMap;
 use std::path::Path;

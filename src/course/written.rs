@@ -1,6 +1,4 @@
 //! Results of a series as Markdown: one text for the screen, a terminal and a file.
-//!
-//! Never lays anything out: `page` does.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,4 @@
 //! The four official Fashion-MNIST files: names, sizes, digests, and where they are published.
-//!
-//! Never touches the network.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,7 +1,5 @@
 //! What ranks report while they train: one JSON object a line, the only thing the trainer tells the lab.
 //!
-//! Never writes or reads a stream: `to_line` and `parse_line` turn events into text and back.
-//!
 //! A rank prints events on its standard output behind [`MARKER`], between its human lines; the launcher's own tags tell
 //! the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
 //! an older lab can follow a newer trainer.

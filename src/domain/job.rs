@@ -1,7 +1,5 @@
 //! A run as data: the resources that it asks for, and the workload that it does with them.
 //!
-//! Never starts or stops anything: `launch` does.
-//!
 //! On disk a run's specification is one flat table: `np`, `hosts`, ... and beside them the settings of its workload. Any
 //! workload apart from training names itself in the field `workload`. That is the form that runs had before there was more than
 //! one workload, so each version of the lab reads the training runs of every other.

@@ -1,6 +1,4 @@
 //! How a run is going.
-//!
-//! Never starts or stops anything: `launch` does.
 
 use serde::{Deserialize, Serialize};
 

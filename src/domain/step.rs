@@ -1,6 +1,4 @@
 //! The ten steps from serial to distributed training, and sets of them (`1-10`, `none`, `1,3,5-7`).
-//!
-//! Never says how a step is done: that is `src/bin/hvd-train.rs`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,4 @@
 //! The settings of a training run: the flags of `hvd-train`, as data.
-//!
-//! Never says how a setting is shown or typed: [`super::settings`] has the one table of that.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,6 +1,4 @@
 //! The learner's editor, opened at a line.
-//!
-//! Never starts it: whoever owns the terminal does.
 
 use std::path::Path;
 

@@ -1,6 +1,4 @@
 //! What should be mended in the exercise and its solutions.
-//!
-//! Never edits them: they are derived from the trainer.
 
 use super::places;
 use super::programs::{EXERCISE, solution};

@@ -1,6 +1,4 @@
 //! Waits until the learner saves the program.
-//!
-//! Never builds: it only says that there is something new.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

@@ -1,6 +1,4 @@
 //! Why a run could not be started, continued or stopped, with what to do about it.
-//!
-//! Never prints: callers do.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,4 @@
 //! Which MPI launcher this is: Open MPI 4, Open MPI 5 or MPICH, from what `mpirun --version` says.
-//!
-//! Never runs it.
 
 use std::fmt;
 

@@ -1,6 +1,4 @@
 //! The exact lines for each launcher.
-//!
-//! Never starts one.
 
 use super::*;
 use crate::launch::{Machine, default_preset};

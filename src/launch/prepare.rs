@@ -1,6 +1,4 @@
 //! Which images a run trains on: where they are, and fetching them first where they are not.
-//!
-//! Never reads an image: `dataset` and the trainer do.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,6 +1,4 @@
 //! How a run ended, from the evidence: finished, stopped, or failed and by whose fault.
-//!
-//! Never looks at a process or a file.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

@@ -1,6 +1,4 @@
 //! Verdicts over what launchers and ranks really say.
-//!
-//! Never starts one.
 
 use super::*;
 use crate::domain::event::{EpochReport, Event, EventLine, TopologyReport};

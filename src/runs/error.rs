@@ -1,6 +1,4 @@
 //! What can go wrong with the run folders, each with the path and the remedy.
-//!
-//! Never prints: callers do.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,4 @@
 //! The small JSON files of the lab: each is replaced as a whole, by one writer at a time.
-//!
-//! Never knows what is written.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,6 +1,4 @@
 //! The paths inside one run folder, reading and writing its two small files, and reading its events.
-//!
-//! Never decides what is in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,4 @@
 //! Speed-up by number of ranks against the ideal line: what a drawing of it shows, on the screen and in a file.
-//!
-//! Never draws.
 
 use super::{Report, RunId};
 

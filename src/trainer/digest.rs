@@ -21,7 +21,7 @@ impl Digester {
         }
     }
 
-    /// Adds a text and its length, so that no two lists of texts come out alike.
+    /// Adds a text and its length, so that two different lists of texts never give the same digest.
     pub fn add_text(&mut self, text: &str) {
         self.0.update((text.len() as u64).to_le_bytes());
         self.0.update(text);

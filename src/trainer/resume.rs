@@ -1,7 +1,5 @@
 //! Checkpoints of a training: what goes into one, and how training goes on from it.
 //!
-//! Never knows the file format: `checkpoint` does.
-//!
 //! Batch norm statistics are each rank's own (as in Horovod, they are not averaged), so a checkpoint holds those of all
 //! ranks: with the root's alone, a resumed run would validate a little differently than one that never stopped.
 

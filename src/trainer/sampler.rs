@@ -1,7 +1,5 @@
 //! Which images a rank sees, in which order.
 //!
-//! Never touches the images themselves.
-//!
 //! Step 5 divides an epoch among the ranks. They take turns in one common order, drawn anew each epoch, so together they see
 //! every image once. In the original each rank draws its own order and takes the beginning of it: some images come twice in
 //! an epoch and others never (a quarter of them with two ranks), which costs accuracy. Measured on

@@ -43,7 +43,7 @@ pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
     let report = Reporter::new(comm::launched_index(), config.events);
     move |message| {
         report.event(Event::Warning { message: message.to_owned() });
-        // Training goes on when nobody reads.
+        // If nobody reads standard output, training goes on.
         let _ = writeln!(std::io::stderr(), "hvd-train: Warning: {message}");
     }
 }

@@ -28,7 +28,7 @@ impl Clock {
     /// A clock that has run since `began`, and tells the recorder of every lap. `gpu` is where the steps are computed, if not
     /// on the host.
     pub fn since(began: Instant, recorder: Option<Rc<Recorder>>, gpu: Option<Gpu>) -> Clock {
-        // A GPU without events cannot compute either, and whoever trains on it says so.
+        // A GPU without events cannot compute either: training on it reports the error.
         let gpu = gpu.and_then(|gpu| GpuMarks::on(gpu).ok());
         Clock { step: began, section: began, phases: PhaseSeconds::default(), recorder, gpu }
     }
@@ -43,7 +43,7 @@ impl Clock {
     pub fn begin_step(&mut self) {
         self.step = Instant::now();
         if let Some(gpu) = &mut self.gpu {
-            // What ails the GPU is told by the next thing that it shall compute.
+            // If something is wrong with the GPU, its next computation reports it.
             let _ = gpu.begin();
         }
     }

@@ -1,6 +1,4 @@
 //! Everything that can happen to the screen, as one type.
-//!
-//! Never acts: `update` does.
 
 use crossterm::event::{KeyEvent, MouseEvent};
 

@@ -1,6 +1,4 @@
 //! The screen as a whole: what keys do, what every pane looks like, and that no size or key makes it fall.
-//!
-//! Never a terminal: `tests/screen.rs` has the real one.
 
 mod clicks;
 mod footer;

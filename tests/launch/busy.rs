@@ -21,8 +21,9 @@ impl Others {
     fn start(count: usize) -> Others {
         let other = |_| {
             let mut command = Command::new("setsid");
-            // Not the leader of a group, or setsid forks and the loop outlives its parent's `kill`.
-            command.args(["sh", "-c", "while :; do :; done"]).stdin(Stdio::null());
+            // Not the leader of a group, or setsid forks and the loop outlives its parent's `kill`. A test that is killed
+            // itself leaves none behind: each looks whether its parent is still there.
+            command.args(["sh", "-c", "while kill -0 $PPID; do :; done"]).stdin(Stdio::null());
             command.spawn().unwrap()
         };
         Others((0..count).map(other).collect())

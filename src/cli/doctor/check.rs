@@ -1,6 +1,4 @@
 //! One thing that a run needs, and how it stands with it.
-//!
-//! Never looks for anything.
 
 use serde::Serialize;
 

@@ -1,6 +1,4 @@
 //! The processes of one attempt, what all of them have, and how they are called in a sentence.
-//!
-//! Never judges a step.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,4 @@
 //! Steps 1 and 2: who is who and where, and who speaks.
-//!
-//! Never looks at training.
 
 use std::collections::{BTreeMap, BTreeSet};
 

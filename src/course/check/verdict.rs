@@ -1,6 +1,4 @@
 //! What a check finds: a pass with its evidence, or an objection.
-//!
-//! Never looks at a run.
 
 use serde::Serialize;
 

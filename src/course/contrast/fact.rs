@@ -1,6 +1,4 @@
 //! The difference that a step makes, as rows and sentences.
-//!
-//! Never compares.
 
 use serde::Serialize;
 

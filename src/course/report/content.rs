@@ -1,6 +1,4 @@
 //! What stands in a report, as its file has it.
-//!
-//! Never says where it comes from, or how it looks.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,4 @@
 //! A report as Markdown that reads well as plain text too.
-//!
-//! Never decides what is in it.
 
 use super::chart::{Chart, FIGURES, figures, notes};
 use super::content::{Report, machine_lines};

@@ -1,6 +1,4 @@
 //! What one process reported in one attempt.
-//!
-//! Never looks at another process.
 
 use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
 

@@ -1,6 +1,4 @@
 //! Histories of made-up events: attempts, continued runs, other numbers of processes, bounded memory.
-//!
-//! Never reads a run.
 
 use super::*;
 use crate::domain::event::{ConfigReport, TopologyReport};

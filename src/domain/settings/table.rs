@@ -1,6 +1,4 @@
 //! The rows of the table of settings, in the order of the trainer's argument vector and of the verbs' help.
-//!
-//! Never anything but rows: what is done with them is in [`super::setting`].
 
 use super::setting::{
     ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_share, put_switch, put_text, put_time, put_word,

@@ -1,6 +1,4 @@
 //! A report as one JSON object, with everything that is known of each run.
-//!
-//! Never rounds.
 
 use serde_json::json;
 

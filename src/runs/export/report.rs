@@ -1,6 +1,4 @@
 //! What is exported: runs compared with one of them, and what others published.
-//!
-//! Never written here: each format has a file.
 
 use crate::runs::{Row, RunSummary, Source};
 

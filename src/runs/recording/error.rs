@@ -1,6 +1,4 @@
 //! What can be wrong with a recording, each with what to do.
-//!
-//! Never prints: callers do.
 
 use std::io;
 use std::path::PathBuf;

@@ -212,7 +212,7 @@ impl Written {
     }
 }
 
-/// Where a process writes: with step 1 off each believes to be the root, and strangers must not share one file.
+/// Where a process writes: with step 1 off each process thinks it is the root, and they must not share one file.
 fn path_of(file: &Path, process: usize) -> PathBuf {
     match (process, file.extension()) {
         (0, _) => file.to_owned(),
@@ -259,7 +259,7 @@ mod tests {
         let comm = timeline.observe(comm);
         assert!(std::ptr::addr_eq(before, &*comm), "the very communicator that was given");
         assert!(timeline.recorder.is_none());
-        // A collective would wait for the other rank for ever.
+        // A collective would never return: the other rank does not call it.
         let report = Reporter::new(0, false);
         timeline.begin(&*comm, &report, "cpu").unwrap();
         timeline.write(&*comm, &report, None).unwrap();

@@ -1,6 +1,4 @@
 //! What a feature asks for that it cannot do itself: of the world, of the application, or of another feature.
-//!
-//! Never done here: the application dispatches.
 
 use super::effect::Effect;
 use crate::domain::step::Step;

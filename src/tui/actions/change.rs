@@ -1,6 +1,4 @@
 //! What is to be done in the run folders, and what came of it.
-//!
-//! Never done here.
 
 use crate::runs::RunId;
 

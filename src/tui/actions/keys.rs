@@ -1,6 +1,4 @@
 //! Rows of key tables: what a key asks for, and the words that footer and help show.
-//!
-//! Never which rows are in force: that is the application's.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,6 +1,4 @@
 //! What features ask for, as data: of the world, of the application, of each other. And how they name keys and panes.
-//!
-//! Never done here.
 
 pub mod action;
 pub mod change;

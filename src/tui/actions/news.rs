@@ -1,6 +1,4 @@
 //! What happened to the learner's own trainer.
-//!
-//! Never done here.
 
 use crate::domain::step::Step;
 use crate::runs::RunId;

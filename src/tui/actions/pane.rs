@@ -1,6 +1,4 @@
 //! The panes, by name.
-//!
-//! Never what is in them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {

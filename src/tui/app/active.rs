@@ -1,6 +1,4 @@
 //! The keys in force: those of the window in front, else of the focused pane and of all panes.
-//!
-//! Never what a key does.
 
 use crossterm::event::KeyEvent;
 

@@ -1,6 +1,4 @@
 //! What a key asks of the application, whichever pane has the focus.
-//!
-//! Never done here: `dispatch` does.
 
 use crate::domain::step::Step;
 use crate::tui::actions::keys;

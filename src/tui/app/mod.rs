@@ -1,6 +1,4 @@
 //! The application: it owns the state, dispatches what happens to the features, and puts their panes and windows on the screen.
-//!
-//! Never named by a feature.
 
 pub mod active;
 pub mod clicks;

@@ -1,6 +1,4 @@
 //! Where everything lies on the screen as it is now.
-//!
-//! Never draws.
 
 use ratatui::layout::Rect;
 

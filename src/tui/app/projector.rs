@@ -8,11 +8,11 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use tui_big_text::{BigText, PixelSize};
 
 use crate::columns::cut;
 use crate::domain::step::Step;
 use crate::domain::units;
+use crate::tui::widgets::big_text::{Width, big_lines};
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let theme = state.shared.theme;
@@ -67,8 +67,8 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
 
 fn big(frame: &mut Frame, area: Rect, state: &State, text: String, style: Style) {
     // Half blocks are not ASCII; whole cells are as large as they are readable.
-    let wide = usize::from(area.width) > text.chars().count() * 8;
-    let pixels = if state.shared.theme.ascii || wide { PixelSize::Full } else { PixelSize::HalfWidth };
+    let is_wide = usize::from(area.width) > text.chars().count() * 8;
+    let width = if state.shared.theme.ascii || is_wide { Width::Eight } else { Width::Four };
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
-    frame.render_widget(BigText::builder().pixel_size(pixels).style(style).lines(vec![text.into()]).build(), area);
+    frame.render_widget(Paragraph::new(big_lines(&text, width).to_vec()).style(style), area);
 }

@@ -1,6 +1,4 @@
 //! The whole screen of one moment.
-//!
-//! Never changes the state.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Flex, Layout, Rect};

@@ -1,6 +1,4 @@
 //! What the chart can show, and how its numbers read.
-//!
-//! Never draws.
 
 use crate::domain::units;
 use crate::tui::shared::curves::{Curve, Curves};
@@ -103,7 +101,7 @@ impl Graph {
 
 /// With as many decimals as steps of this size need.
 pub fn decimals(value: f64, step: f64) -> String {
-    // A hair less, for steps that are powers of ten but for their last bit.
+    // Slightly less, for steps that differ from a power of ten in the last bit only.
     let digits = (-step.log10() - 1e-9).ceil().clamp(0.0, 7.0) as usize;
     format!("{value:.digits$}")
 }

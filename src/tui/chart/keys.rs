@@ -1,6 +1,4 @@
 //! The keys of the chart.
-//!
-//! Never decides anything: rows only.
 
 use crossterm::event::KeyCode as K;
 

@@ -1,6 +1,4 @@
 //! The chart: curves of the shown runs, and where the time of a step goes.
-//!
-//! Never names another feature.
 
 pub mod draw;
 pub mod graph;

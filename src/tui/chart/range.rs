@@ -1,6 +1,4 @@
 //! Which part of the chart is shown, and where its cursor stands.
-//!
-//! Never knows what is drawn: it is told how far the curves reach.
 
 use crate::tui::shared::curves::{Along, Curve};
 

@@ -1,6 +1,4 @@
 //! What the keys of the chart do.
-//!
-//! Never draws.
 
 use super::graph::Tab;
 use super::keys::Command;

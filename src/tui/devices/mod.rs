@@ -1,6 +1,4 @@
 //! The devices: what they are doing, and what they did in the last minutes.
-//!
-//! Never names another feature.
 
 pub mod ask;
 pub mod details;

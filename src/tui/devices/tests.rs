@@ -1,6 +1,4 @@
 //! The devices pane in every state: what it shows, in which colours, and what its keys do.
-//!
-//! Never a real device: `tests/telemetry.rs` has the real NVML path.
 
 use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};

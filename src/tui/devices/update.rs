@@ -1,6 +1,4 @@
 //! What the keys of the devices do: which device and field, in what order, and which of them.
-//!
-//! Never reads a device.
 
 use super::keys::Command;
 use super::state::Devices;

@@ -1,6 +1,4 @@
 //! What the keys of the learner's own trainer and of its diffs ask for.
-//!
-//! Never decides anything.
 
 use crate::tui::actions::keys;
 

@@ -1,6 +1,4 @@
 //! The learner's own trainer: its state, its diffs, its reset.
-//!
-//! Never names another feature.
 
 pub mod diff;
 pub mod draw;

@@ -1,6 +1,4 @@
 //! What the screen knows of the learner's own trainer.
-//!
-//! Never holds a process or a file: `runner` builds and reads.
 
 use super::windows::{Diff, Window};
 use crate::domain::step::Step;

@@ -1,6 +1,4 @@
 //! What each key does with the learner's own trainer and its diffs, and what happens to it.
-//!
-//! Never starts a program: effects do.
 
 use super::keys::Command;
 use super::state::{Exercise, Stage};

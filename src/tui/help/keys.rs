@@ -1,6 +1,4 @@
 //! What the keys of the help and of the palette ask for.
-//!
-//! Never decides anything.
 
 use crate::tui::actions::keys::{self, Move, Typing};
 

@@ -1,6 +1,4 @@
 //! All keys and commands: the help, the palette and the tour.
-//!
-//! Never names another feature.
 
 pub mod draw;
 pub mod front;

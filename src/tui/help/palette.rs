@@ -1,6 +1,4 @@
 //! What the words typed into the palette find.
-//!
-//! Never runs a command.
 
 use super::state::Entry;
 use crate::tui::actions::pane::Pane;

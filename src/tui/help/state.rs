@@ -1,6 +1,4 @@
 //! The help: what it lists, and where the tour of the screen is.
-//!
-//! Never about a run.
 
 use super::windows::{Keys, Palette, Window};
 use crate::tui::actions::pane::Pane;

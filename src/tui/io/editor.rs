@@ -11,7 +11,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpgrp, getsid};
 use tokio::task::JoinHandle;
 
-/// Held by whoever reads the terminal: the thread of keys while it reads, or a program for as long as it runs.
+/// Held by the one that reads the terminal: the keyboard thread while it reads, or a program for as long as it runs.
 static INPUT: Mutex<()> = Mutex::new(());
 
 /// Waits while another program has the terminal.

@@ -1,6 +1,4 @@
 //! Everything outside of the screen's state: the terminal, the threads that read runs, and what effects do.
-//!
-//! Never named by a feature.
 
 pub mod change;
 pub mod editor;

@@ -1,6 +1,4 @@
 //! Does what `update` asks for, off the thread that draws, and sends back what came of it.
-//!
-//! Never touches the state.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

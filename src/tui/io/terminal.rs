@@ -30,7 +30,7 @@ use crate::tui::io::editor;
 use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
 use crate::tui::message::Message;
 
-/// Whether the terminal is ours: whoever sets it to false gives it back.
+/// Whether we hold the terminal. Whoever sets it to false must also restore the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether the mouse is told to us while the terminal is ours.
 static MOUSE: AtomicBool = AtomicBool::new(false);
@@ -247,7 +247,7 @@ fn restore_on_panic() {
 
 /// Reads keys until the terminal is gone, on a thread of its own.
 ///
-/// crossterm's reader spins for ever when the terminal hangs up (its issue 793), so it is only called when `poll` says
+/// crossterm's reader spins when the terminal hangs up (its issue 793), so it is only called when `poll` says
 /// that there is something to read and that nothing hung up.
 pub fn read_keys(messages: Sender<Message>) {
     let mut replies = Replies::default();

@@ -1,6 +1,4 @@
 //! A lesson that is read, and its question answered.
-//!
-//! Never tells an answer: the question does, once there is a prediction.
 
 use super::windows::Reading;
 use crossterm::event::KeyCode as K;

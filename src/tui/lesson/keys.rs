@@ -1,6 +1,4 @@
 //! What the keys of a lesson ask for.
-//!
-//! Never decides anything.
 
 use crate::tui::actions::keys;
 

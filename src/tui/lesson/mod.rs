@@ -1,6 +1,4 @@
 //! The lessons: their text, their questions and answers.
-//!
-//! Never names another feature.
 
 pub mod draw;
 pub mod front;

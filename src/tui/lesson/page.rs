@@ -1,6 +1,4 @@
 //! The text of the lesson that is read, laid out once for a width: Markdown is parsed neither for a key nor for a frame.
-//!
-//! Never another text than the one asked for.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

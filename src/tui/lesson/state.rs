@@ -1,6 +1,4 @@
 //! The lesson that is read.
-//!
-//! Never how far the learner has come.
 
 use super::page::LessonPage;
 use super::windows::Window;

@@ -1,6 +1,4 @@
 //! How a lesson is opened, and what its keys do.
-//!
-//! Never tells an answer: the question does, once there is a prediction.
 
 use super::keys::Command;
 use super::state::Lesson;

@@ -1,6 +1,4 @@
 //! The log: what the processes print.
-//!
-//! Never names another feature.
 
 pub mod ask;
 pub mod draw;

@@ -1,6 +1,4 @@
 //! How much room the log has: what its pane takes for frame, signs, times and names of processes is no room for text.
-//!
-//! Never draws.
 
 use ratatui::layout::Rect;
 

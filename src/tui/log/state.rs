@@ -132,7 +132,7 @@ impl Log {
         LogRequest { number: self.asked, query: self.query(), place: self.place, jump, rows, until_ms }
     }
 
-    /// The page was read for what the log shall show now.
+    /// The page was read for what the log should show now.
     pub fn is_current(&self) -> bool {
         self.page.query == self.query()
     }

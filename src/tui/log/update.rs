@@ -27,7 +27,7 @@ pub fn update(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Actio
         Command::Move(by) => scroll(log, shared, by),
         command => return own(log, shared, command),
     }
-    // Also where the page has these lines: whoever reads must know what to read when new lines come.
+    // Even if the page has these lines: the reader must know what to read when new lines come.
     read(log, shared, None)
 }
 
@@ -218,7 +218,7 @@ pub fn take(log: &mut Log, shared: &Shared, run: RunId, page: LogPage) {
     }
 }
 
-/// Asks for the page of the log as it shall be now.
+/// Asks for the page that the log should show now.
 pub fn read(log: &mut Log, shared: &Shared, jump: Option<Jump>) -> Vec<Action> {
     let (_, height) = room(log, shared);
     match &shared.watched {

@@ -1,6 +1,4 @@
 //! The keys of the panes Steps and Next run.
-//!
-//! Never decides anything: rows only.
 
 use crossterm::event::KeyCode as K;
 

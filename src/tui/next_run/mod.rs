@@ -1,6 +1,4 @@
 //! The next run: its steps and settings.
-//!
-//! Never names another feature.
 
 pub mod confirm_start;
 pub mod edit;

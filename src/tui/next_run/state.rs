@@ -1,6 +1,4 @@
 //! Where the cursor is among the settings, and the window that asks about one.
-//!
-//! Never a value: those belong to the run that is to come.
 
 use super::fields::Field;
 use super::windows::Window;

@@ -1,6 +1,4 @@
 //! The words that say at any time that a recording is played, and where it is.
-//!
-//! Never plays.
 
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};

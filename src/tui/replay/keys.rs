@@ -1,6 +1,4 @@
 //! The keys of the player, before those of the panes. h and l still turn the tabs of the log.
-//!
-//! Never decides anything: rows only.
 
 use crossterm::event::KeyCode as K;
 

@@ -1,6 +1,4 @@
 //! A recording that is played.
-//!
-//! Never names another feature.
 
 pub mod draw;
 pub mod keys;

@@ -1,6 +1,4 @@
 //! A recording on the screen: always marked, moved by its own keys, and nothing begins or ends there.
-//!
-//! Never a thread or a clock: the player's steps are made here.
 
 use crossterm::event::KeyCode;
 use ratatui::layout::Rect;

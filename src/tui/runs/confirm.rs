@@ -1,6 +1,4 @@
 //! Questions about a run: stop it, move it to the trash, train it for longer, or leave it running.
-//!
-//! Never done without an answer.
 
 use super::windows::{ConfirmDelete, ConfirmStop, Continue, Quit};
 use crossterm::event::KeyCode as K;

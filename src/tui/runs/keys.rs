@@ -1,6 +1,4 @@
 //! The keys of the table of runs, and what the windows about a run ask for.
-//!
-//! Never decides anything: rows only.
 
 use crossterm::event::KeyCode as K;
 

@@ -1,6 +1,4 @@
 //! The runs: their table, one in detail, and two side by side.
-//!
-//! Never names another feature.
 
 pub mod ask;
 pub mod compare;

@@ -1,6 +1,4 @@
 //! What the table of runs remembers.
-//!
-//! Never reads a folder, and never draws.
 
 use super::windows::Window;
 use crate::domain::device::DeviceKind;

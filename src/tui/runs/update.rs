@@ -1,6 +1,4 @@
 //! What is done with runs: choose, filter, sort, name, delete, compare, export; stop, continue, make the baseline.
-//!
-//! Never touches a folder: what is to be done there goes out as an effect.
 
 use super::keys::Command;
 use super::state::{Runs, order_of};

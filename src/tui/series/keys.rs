@@ -1,6 +1,4 @@
 //! The keys of the windows of runs that take turns.
-//!
-//! Never decides anything.
 
 use crate::tui::actions::keys;
 

@@ -1,6 +1,4 @@
 //! Runs that take turns: before and after a step, and all steps but one.
-//!
-//! Never names another feature.
 
 pub mod draw;
 pub mod front;

@@ -105,7 +105,7 @@ pub fn changed(
     actions
 }
 
-/// Turns begin by themselves, and go on when the screen is opened again: whoever does not look at them is told.
+/// Turns begin by themselves, and go on when the screen is opened again: so a notice says it to those who look elsewhere.
 fn tell_turn(own: &SeriesView, shared: &mut Shared) {
     if let Some(series) = &own.series {
         let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());

@@ -1,6 +1,4 @@
 //! Curves from made-up events: extremes, gaps, bounded memory, continued runs, rates.
-//!
-//! Never reads a run.
 
 use crate::domain::event::{ConfigReport, EpochReport};
 use crate::domain::history::Keep;

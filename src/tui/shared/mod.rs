@@ -1,6 +1,4 @@
 //! What several features read: the runs, the one on the screen, the settings of the next one, and how far the learner has come.
-//!
-//! Never a feature.
 
 pub mod course;
 pub mod curves;

@@ -1,6 +1,4 @@
 //! Runs that the chart keeps beside others, and the colour and letter that each shown run has.
-//!
-//! Never which runs are shown.
 
 use std::collections::BTreeMap;
 

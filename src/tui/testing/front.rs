@@ -1,6 +1,4 @@
 //! The window in front as one type, for tests to ask for it and to open it.
-//!
-//! Never used outside tests.
 
 use crate::tui::app::features::State;
 use crate::tui::app::windows;

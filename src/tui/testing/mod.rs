@@ -1,6 +1,4 @@
 //! States and logs made up for tests.
-//!
-//! Never used outside tests.
 
 pub mod front;
 pub mod printed;

@@ -1,6 +1,4 @@
 //! Logs of a made-up run on disk, and what the screen asks of them answered at once, by the reader of the real screen.
-//!
-//! Never used outside tests.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,6 +1,4 @@
 //! The whole screen in every state at every size: each pane whole and in its frame, and what colours say, cell by cell.
-//!
-//! Never one pane's own look: the other files here have those.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;

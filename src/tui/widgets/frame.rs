@@ -1,6 +1,4 @@
 //! Frames of panes and windows, and where they lie.
-//!
-//! Never what is in them.
 
 use std::borrow::Cow;
 

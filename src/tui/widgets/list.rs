@@ -1,6 +1,4 @@
 //! A window to choose from a list by typing: what is typed, and the rows that it finds.
-//!
-//! Never finds them.
 
 use ratatui::Frame;
 use ratatui::layout::{Margin, Position, Rect};

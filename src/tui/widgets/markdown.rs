@@ -1,6 +1,4 @@
 //! Rows of laid out Markdown in the colours of the theme.
-//!
-//! Never lays out.
 
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};

@@ -1,7 +1,6 @@
 //! What is drawn, whatever it is about: frames, pages, questions, lists, lines to type, colours and themes.
-//!
-//! Never the state of the screen.
 
+pub mod big_text;
 pub mod footer;
 pub mod frame;
 pub mod list;

@@ -1,6 +1,4 @@
 //! A line above the footer's keys that says what happened or went wrong, until it is dismissed.
-//!
-//! Never ends the program.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

@@ -1,6 +1,4 @@
 //! A window of lines: scrolled where not all fit.
-//!
-//! Never what the lines say.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,6 +1,4 @@
 //! A question in front of the panes, and the keys that answer it.
-//!
-//! Never without an answer.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

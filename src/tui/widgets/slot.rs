@@ -1,6 +1,4 @@
 //! The names on the lower border of the place that some panes take in turn.
-//!
-//! Never decides which of them is there.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

@@ -1,6 +1,4 @@
 //! The columns of a table that there is room for.
-//!
-//! Never what is in them.
 
 /// The places of the columns that fit, in their order: those of the lowest rank first, up to one that has no room. A column takes
 /// one more than its width.

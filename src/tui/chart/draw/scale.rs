@@ -1,6 +1,4 @@
 //! Round numbers for axes, linear and logarithmic.
-//!
-//! Never draws.
 
 /// From a value to its place on an axis, 0 at the lower end and 1 at the upper.
 #[derive(Clone, Copy, Debug, PartialEq)]

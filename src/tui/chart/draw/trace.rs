@@ -76,7 +76,7 @@ impl Trace {
                     trace.points.push(spot);
                 }
                 match pen {
-                    // Within a bucket with a gap nobody knows what lies between its points.
+                    // A bucket with a gap: what lies between its points is unknown.
                     _ if bucket.gap.is_some() => trace.lone.push(spot),
                     Some((from, _)) if from == spot => {}
                     Some((from, _)) => {

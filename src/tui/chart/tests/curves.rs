@@ -1,6 +1,4 @@
 //! The chart in its states, from made-up events, and what its keys do.
-//!
-//! Never a real run.
 
 use crate::tui::app::view::draw_pane;
 use crossterm::event::KeyCode;

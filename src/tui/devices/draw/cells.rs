@@ -1,6 +1,4 @@
 //! One figure of a device as a cell of a table: as wide as its column, N/A where there is none.
-//!
-//! Never wider or narrower than its column.
 
 use ratatui::style::Style;
 use ratatui::text::Span;

@@ -1,6 +1,4 @@
 //! What the parts of the pane have in common.
-//!
-//! Never draws.
 
 use crate::domain::device::{DeviceKind, DeviceSample};
 use crate::tui::devices::state::Devices;

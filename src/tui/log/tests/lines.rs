@@ -1,6 +1,4 @@
 //! The log's regular expressions, and its lines that are scrolled sideways.
-//!
-//! Never the thread that reads: the desk of the log's tests answers at once.
 
 use crate::tui::log::windows::Ask;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

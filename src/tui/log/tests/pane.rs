@@ -1,6 +1,4 @@
 //! The log pane: places, searches, filters, marks, and what it looks like in every state.
-//!
-//! Never the thread that reads: `Printed` answers at once.
 
 use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};

@@ -1,6 +1,4 @@
 //! What was renamed, noted or deleted is taken back, the last first, and the screen says what.
-//!
-//! Never a made-up folder: changes go through the runner into a store, and back.
 
 use crossterm::event::KeyCode;
 
