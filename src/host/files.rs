@@ -125,6 +125,10 @@ impl Drop for Temporary {
 }
 
 fn put(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    // A device or a pipe is nobody's old version: to rename a file over it would take it from the whole machine.
+    if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "what is there is not a regular file"));
+    }
     // A link stays, and what it points to is replaced.
     let target = if path.is_symlink() { fs::canonicalize(path).ok() } else { None };
     let path = target.as_deref().unwrap_or(path);
@@ -201,6 +205,21 @@ mod tests {
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn a_pipe_or_a_device_stays_what_it_is() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, link) = (folder.path().join("pipe"), folder.path().join("summary.json"));
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        symlink(&pipe, &link).unwrap();
+        for path in [&pipe, &link] {
+            let error = put(path, true, 0o600, |file| file.write_all(b"x")).unwrap_err();
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+        }
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo() && link.is_symlink());
+        assert_eq!(names(folder.path()), ["pipe", "summary.json"]);
     }
 
     #[test]

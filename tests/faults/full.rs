@@ -154,6 +154,8 @@ fn training(_: usize, dice: &mut Dice) -> (String, Result<(), String>) {
         match code {
             Some(0) => {}
             Some(1 | 2) if said.contains("space") && said.contains('/') => {}
+            // Not even its first word had room, nor its log.
+            Some(1) if bytes < 64 << 10 && said.contains("its supervisor never came up") => {}
             _ => return Err(format!("exit code {code:?}: {said}")),
         }
         let left = process::of_run(&lab.home().join("runs/0001"));
@@ -189,7 +191,7 @@ fn may_mount() -> bool {
 
 #[test]
 fn verbs_on_a_full_disk_lose_nothing_and_say_so() {
-    if std::env::var_os("HVD_LAB_FAULTS").is_some() && may_mount() {
+    if may_mount() {
         try_all("full-disks", VERBS, full_disk);
     }
 }

@@ -4,6 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
 use super::campaign::Dice;
 
 /// What a file holds, as far as damage depends on it.
@@ -113,7 +116,7 @@ const WHOLE: [&str; 7] = [
     "gone",
     "a link to nowhere",
     "a link to itself",
-    "a link to /dev/null",
+    "a link to a pipe",
     "a link to a folder",
     "a large file of zeros",
 ];
@@ -148,7 +151,12 @@ fn replace_whole(dice: &mut Dice, path: &Path) -> &'static str {
         "gone" => {}
         "a link to nowhere" => symlink("nowhere/at/all", path).unwrap(),
         "a link to itself" => symlink(path, path).unwrap(),
-        "a link to /dev/null" => symlink("/dev/null", path).unwrap(),
+        "a link to a pipe" => {
+            // Not a device of the machine, which a fault of the lab must not reach.
+            let pipe = path.with_extension("pipe");
+            mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+            symlink(pipe, path).unwrap();
+        }
         "a link to a folder" => symlink("..", path).unwrap(),
         // It takes no room, but is long to read.
         _ => fs::File::create(path).unwrap().set_len(64 << 20).unwrap(),

@@ -148,6 +148,8 @@ fn what_is_no_file_is_not_waited_for() {
             match what {
                 "folder" => fs::create_dir(&path).unwrap(),
                 "pipe" => nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap(),
+                // Only what nobody writes: a fault of the lab must not reach a device of the machine.
+                "endless" if name == "summary.json" => continue,
                 "endless" => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
                 _ => std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap(),
             }
