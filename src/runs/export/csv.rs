@@ -58,7 +58,8 @@ pub fn write(report: &Report) -> String {
 /// numbers.
 fn as_text(cell: &str) -> Cow<'_, str> {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
-    match cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number() {
+    // Some leave out the blanks before it.
+    match cell.trim_start().starts_with(['=', '+', '-', '@']) && !is_number() {
         true => format!("'{cell}").into(),
         false => cell.into(),
     }

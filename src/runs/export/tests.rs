@@ -84,7 +84,7 @@ fn csv_is_read_back_cell_by_cell() {
 #[test]
 fn no_cell_is_taken_for_a_formula_and_numbers_stay_numbers() {
     let mut runs = runs();
-    let nasty = ["=HYPERLINK(\"http://x\")", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\r=1", "-0.5", "plain"];
+    let nasty = ["=HYPERLINK(\"http://x\")", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "  =1", "-0.5", "plain"];
     runs.resize_with(nasty.len(), || run(9, 2, 1.0));
     for (run, name) in runs.iter_mut().zip(nasty) {
         let record = run.record.as_mut().unwrap();
@@ -94,9 +94,10 @@ fn no_cell_is_taken_for_a_formula_and_numbers_stay_numbers() {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     for (row, name) in rows.iter().zip(nasty) {
-        let expected = if ["-0.5", "plain"].contains(&name) { name.to_owned() } else { format!("'{name}") };
+        let shown = name.replace('\t', "    ");
+        let expected = if ["-0.5", "plain"].contains(&name) { shown } else { format!("'{shown}") };
         assert_eq!((&row[3], &row[4]), (expected.as_str(), expected.as_str()));
-        let is_formula = |cell: &str| cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+        let is_formula = |cell: &str| cell.trim_start().starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
         assert!(!row.iter().any(is_formula), "{row:?}");
     }
 }
