@@ -75,6 +75,19 @@ pub fn export(path: &Path, replace: bool, fill: impl FnOnce(&mut File) -> io::Re
     put(path, replace, mode, fill)
 }
 
+/// Open a file, or make it, to write more behind what is there. A pipe would be waited for.
+///
+/// # Errors
+/// The system's, and what is there is no file.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.create(true).read(true).append(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
+    }
+}
+
 /// Keep some room beside a file for [`write_with_reserve`], until [`release`].
 ///
 /// # Errors
@@ -272,6 +285,19 @@ mod tests {
         write(&folder.path().join("status.json"), b"x").unwrap();
         assert_eq!(names(folder.path()), [".hvd-lab-7-2-0.tmp", ".hvd-lab-7-3-0.tmp", "status.json"]);
         drop((old, young));
+    }
+
+    #[test]
+    fn more_is_written_behind_a_file_and_no_pipe_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, pipe) = (folder.path().join("launcher.log"), folder.path().join("pipe"));
+        for word in ["one", "two"] {
+            open_to_append(&path).unwrap().write_all(word.as_bytes()).unwrap();
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"onetwo");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(open_to_append(&pipe).unwrap_err().to_string().contains("not a file"));
+        assert!(open_to_append(folder.path()).is_err());
     }
 
     #[test]

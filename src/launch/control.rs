@@ -2,7 +2,6 @@
 //!
 //! Never waits for a run. The supervisor does the work; this only starts it and sends it signals.
 
-use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,7 +15,7 @@ use crate::dataset::Location;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
-use crate::host;
+use crate::host::{self, files};
 use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, process};
 
 /// For a supervisor to come up.
@@ -235,7 +234,8 @@ fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError
     // Not by its path: a new build may have taken its place while the screen was open.
     let path = PathBuf::from("/proc/self/exe");
     let failed = |cause| LaunchError::Supervisor { path: path.clone(), cause };
-    let log = OpenOptions::new().create(true).append(true).open(folder.launcher_log()).map_err(failed)?;
+    let log = folder.launcher_log();
+    let log = files::open_to_append(&log).map_err(StoreError::io("cannot open", &log))?;
     let mut child = Command::new(&path)
         .arg0("hvd-lab")
         .arg("supervise")

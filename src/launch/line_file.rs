@@ -2,9 +2,11 @@
 //!
 //! Never read while it grows: whoever follows it has a reader of their own.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+
+use crate::host::files;
 
 /// Lines are written down when so much is waiting, or when the file is flushed.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -30,7 +32,7 @@ impl LineFile {
     /// # Errors
     /// It cannot be made or read.
     pub fn open(path: PathBuf) -> Result<LineFile, JournalError> {
-        let opened = OpenOptions::new().create(true).read(true).append(true).open(&path);
+        let opened = files::open_to_append(&path);
         let begun = opened.and_then(|mut file| Ok((file.metadata()?.len(), ends_in_a_line(&mut file)?, file)));
         let (length, is_whole, file) = begun.map_err(|cause| JournalError { path: path.clone(), cause })?;
         // The attempt before ended in the middle of a line: the next one must not go on there.
@@ -110,7 +112,7 @@ mod tests {
     fn a_disk_that_is_full_for_a_while_cuts_no_line() {
         let (_folder, path) = file();
         let mut lines = LineFile::open(path.clone()).unwrap();
-        let good = std::mem::replace(&mut lines.file, OpenOptions::new().append(true).open("/dev/full").unwrap());
+        let good = std::mem::replace(&mut lines.file, File::options().append(true).open("/dev/full").unwrap());
         lines.line("one").unwrap();
         let error = lines.flush().unwrap_err().to_string();
         assert!(error.contains("events.jsonl: No space left on device"), "{error}");

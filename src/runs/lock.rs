@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 
 use super::StoreError;
+use crate::host::read;
 
 const NAME: &str = "lock";
 /// Who only [looks](held) has it for less than this.
@@ -41,7 +42,7 @@ fn path_in(folder: &Path) -> PathBuf {
 
 /// Whether anybody holds the lock of this folder, in whatever container, and on whatever host where the file system says so.
 pub fn held(folder: &Path) -> Held {
-    let Ok(file) = File::open(path_in(folder)) else { return Held::Unknown };
+    let Ok(file) = read::open(&path_in(folder)) else { return Held::Unknown };
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Held::No,
         Err(error) if io::Error::from(error).kind() == io::ErrorKind::WouldBlock => Held::Yes,
