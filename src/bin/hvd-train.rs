@@ -106,7 +106,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         false => ResumeState::default(),
     };
     // Outside of any "if root": a collective that only the root reaches hangs.
-    let found = if on(Step::CheckpointOnRoot) { found.broadcast(comm)? } else { found };
+    let mut found = if on(Step::CheckpointOnRoot) { found.broadcast(comm)? } else { found };
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
@@ -209,8 +209,10 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         };
         let mut files = Vec::new();
         if config.use_checkpointing {
-            let statistics = resume::gather_statistics(comm, &*model)?.with_report(comm, &ended)?;
-            let so_far = ResumeState { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
+            let statistics = resume::gather_statistics(comm, &*model)?;
+            found.reports.gather(comm, &ended)?;
+            let (epochs_at_target, reports) = (stop.epochs_at_target(), found.reports.clone());
+            let so_far = ResumeState { epoch: last_epoch, epochs_at_target, statistics, reports };
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }

@@ -68,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(id) = args.continued {
         let epochs = match args.settings.number(Key::Epochs) {
             Some(epochs) => epochs,
-            None => store.summary(id)?.last_epoch + 3,
+            None => store.summary(id)?.epochs_to_go_on_to(),
         };
         let follower = Follower::from_here(store.folder(id));
         let time_limit_s = match store.record(id)?.training_job() {

@@ -31,6 +31,9 @@ pub struct EventLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// The lab launches this many processes: what follows is of another attempt. The only event that no process sends.
+    /// Older labs wrote none.
+    Launched { np: usize },
     /// First event of every process: who it is and where it computes.
     Topology(TopologyReport),
     /// What this process is going to do.
@@ -58,8 +61,8 @@ pub enum Event {
     Epoch(EpochReport),
     /// A checkpoint was written, read, refused or checked.
     Checkpoint(CheckpointReport),
-    /// The epoch at whose end the checkpoint was written that training goes on from, as each process had seen it. Ranks that
-    /// are killed after they wrote a checkpoint may not have come to report its epoch.
+    /// An epoch that the checkpoint holds from which training goes on, as each process had seen it. Ranks that are killed
+    /// after they wrote a checkpoint may not have come to report its epoch, or nobody was there to write the report down.
     Restored { epochs: Vec<ProcessEpoch> },
     /// Training stops early after this epoch (counted from 1).
     EarlyStop { epoch: usize },
@@ -257,6 +260,9 @@ impl EpochReport {
 pub struct ProcessEpoch {
     /// Index as it was launched.
     pub process: usize,
+    /// The epoch from whose end the attempt went on that trained this one; 0 from the start. Older trainers do not say.
+    #[serde(default)]
+    pub since: Option<usize>,
     #[serde(flatten)]
     pub report: EpochReport,
 }
@@ -342,7 +348,7 @@ mod tests {
             Event::Epoch(EpochReport { averaged: None, ..EpochReport::sample() }),
             Event::Finished { epochs: 2, training_seconds: 1.5, total_seconds: 2.5, peak_rss_bytes: Some(1 << 40) },
             Event::Epoch(EpochReport::sample()),
-            Event::Restored { epochs: vec![ProcessEpoch { process: 3, report: EpochReport::sample() }] },
+            Event::Restored { epochs: vec![ProcessEpoch { process: 3, since: Some(0), report: EpochReport::sample() }] },
             Event::Devices {
                 sample: TelemetrySample {
                     time_s: 1.5,

@@ -142,7 +142,7 @@ impl MoreWork {
 ///
 /// # Errors
 /// [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`LaunchError::NoCheckpoints`],
-/// [`LaunchError::NothingToContinue`], and as [`start`].
+/// [`LaunchError::CheckpointsGone`], [`LaunchError::NothingToContinue`], and as [`start`].
 pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), LaunchError> {
     let lock = store.claim(id).map_err(|error| match error {
         StoreError::StillGoing { id } => LaunchError::StillGoing { id },
@@ -159,10 +159,15 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     }
     training.epochs = more.epochs;
     let summary = store.summary(id)?;
-    if more.epochs <= summary.last_epoch {
-        return Err(LaunchError::NothingToContinue { id, done: summary.last_epoch });
+    let done = summary.last_epoch;
+    // One that was ended after its last epoch has its test still to do.
+    if more.epochs < done || more.epochs == done && summary.status.state == RunState::Finished {
+        return Err(LaunchError::NothingToContinue { id, done });
     }
     let folder = store.folder(id);
+    if done > 0 && !has_checkpoint(&folder.log_dir()) {
+        return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
+    }
     let again = StartRequest {
         spec: record.spec.clone(),
         preset: record.preset.clone(),
@@ -184,6 +189,12 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     folder.write_status(&beginning())?;
     store.forget_summary(id);
     spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
+}
+
+fn has_checkpoint(log_dir: &Path) -> bool {
+    let is_one = |name: &str| name.starts_with("checkpoint-") && name.ends_with(".safetensors");
+    let mut entries = std::fs::read_dir(log_dir).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_str().is_some_and(is_one))
 }
 
 /// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.

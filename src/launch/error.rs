@@ -48,6 +48,11 @@ pub enum LaunchError {
     NothingToContinue { id: RunId, done: usize },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]
     NoCheckpoints { id: RunId },
+    #[error(
+        "run {id} cannot go on: none of its checkpoints is left in {}. Put one back, or start a new run with `hvd-lab run`",
+        folder.display()
+    )]
+    CheckpointsGone { id: RunId, folder: PathBuf },
 }
 
 impl LaunchError {

@@ -65,9 +65,10 @@ impl Evidence {
         self.history.process(process).is_some_and(|process| process.has_finished)
     }
 
-    /// The last epoch that process 0 has ended; 0 before the first.
+    /// The last epoch that process 0 has ended, in this attempt or before it; 0 before the first.
     pub fn epoch(&self) -> usize {
-        self.history.epochs(0).next_back().map_or(0, |report| report.epoch)
+        let began = self.history.process(0).and_then(|process| process.config.as_ref()).map_or(0, |config| config.resume_epoch);
+        self.history.epochs(0).next_back().map_or(began, |report| report.epoch)
     }
 
     /// The last step that a process reported.
@@ -134,6 +135,9 @@ impl Journal {
         for process in 0..np {
             journal.log(process)?;
         }
+        let launched = EventLine { time_s: host::now_s(), process: 0, event: Event::Launched { np } };
+        journal.events.line(&launched.to_line())?;
+        journal.events.flush()?;
         if journal.arrivals.length() == 0 {
             // What an older lab wrote came at times that nobody knows.
             let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.length()));
@@ -168,8 +172,12 @@ impl Journal {
                 // Events of a newer trainer are kept, though this lab may not know them.
                 // One that is longer than any is text that a program printed: nobody would read it as an event.
                 Some(json) if json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => {
-                    self.events.line(json)?;
                     let event = EventLine::parse_line(json);
+                    if matches!(event, Some(EventLine { event: Event::Launched { .. }, .. })) {
+                        // Not a rank's to say.
+                        return Ok(None);
+                    }
+                    self.events.line(json)?;
                     if let Some(event) = &event {
                         self.evidence.take(event);
                     }
@@ -249,13 +257,18 @@ mod tests {
         let newer = r#"{"time_s":1.0,"process":1,"event":"sneezed"}"#;
         assert_eq!(journal.take(rank(1, &format!("{MARKER}{event}"))).unwrap(), Some(Event::EarlyStop { epoch: 3 }));
         assert_eq!(journal.take(rank(1, &format!("{MARKER}{newer}"))).unwrap(), None);
+        let launched = r#"{"time_s":1.0,"process":1,"event":"launched","np":9}"#;
+        assert_eq!(journal.take(rank(1, &format!("{MARKER}{launched}"))).unwrap(), None, "not a rank's to say");
         journal.take(rank(0, "Epoch 1/3")).unwrap();
         journal.take(rank(1, &format!("{MARKER}{{broken"))).unwrap();
         journal.take(rank(7, "unexpected")).unwrap();
         journal.take(Line::Launcher("words".into())).unwrap();
         journal.flush().unwrap();
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-        assert_eq!(read("events.jsonl"), format!("{event}\n{newer}\n"));
+        let events = read("events.jsonl");
+        let (launched, events) = events.split_once('\n').unwrap();
+        assert!(matches!(EventLine::parse_line(launched).unwrap().event, Event::Launched { np: 2 }));
+        assert_eq!(events, format!("{event}\n{newer}\n"));
         assert_eq!((read("rank-0.log").as_str(), read("rank-7.log").as_str()), ("Epoch 1/3\n", "unexpected\n"));
         assert_eq!((read("rank-1.log").as_str(), read("launcher.log").as_str()), ("@hvd {broken\n", "words\n"));
     }

@@ -12,11 +12,13 @@ use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
 use crate::domain::history::{History, Keep};
 use crate::domain::phase::{Phase, PhaseSeconds};
-use crate::domain::run::RunStatus;
+use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::{Figures, median};
 
 /// Epochs of each process that count: more than anybody trains, and bounded whatever the file says.
 const KEPT_EPOCHS: usize = 100_000;
+/// What a run that has trained all its epochs is given where nobody says how many.
+const MORE_EPOCHS: usize = 3;
 
 /// One row of the runs table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +72,16 @@ impl Tally {
     /// What the run cost: seconds of training and validation, times GPUs, or ranks where it ran on the CPU.
     pub fn device_seconds(&self) -> Option<f64> {
         Some(self.devices?.count as f64 * self.training_seconds?)
+    }
+}
+
+impl RunSummary {
+    /// The epochs in total that it goes on to where nobody asks for others: what is left of those it was to train, else three
+    /// more.
+    pub fn epochs_to_go_on_to(&self) -> usize {
+        let asked = self.record.as_ref().and_then(RunRecord::training).map_or(0, |training| training.epochs);
+        let is_done = self.last_epoch > asked || self.last_epoch == asked && self.status.state == RunState::Finished;
+        if is_done { self.last_epoch.saturating_add(MORE_EPOCHS) } else { asked }
     }
 }
 
@@ -144,7 +156,8 @@ impl Accountant {
 
     /// Of a run whose attempts had different numbers of processes, those that trained last.
     fn np(&self) -> usize {
-        let mut sizes = self.history.attempts.iter().map(|attempt| attempt.processes.len());
+        // An attempt whose processes told nothing says nothing of their number.
+        let mut sizes = self.history.attempts.iter().map(|attempt| attempt.processes.len()).filter(|size| *size > 0);
         let first = sizes.next();
         match self.history.trained() {
             Some(trained) if sizes.any(|size| Some(size) != first) => trained.processes.len(),

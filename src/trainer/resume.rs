@@ -22,8 +22,11 @@ use crate::domain::topology::{ROOT_RANK, Topology};
 const STATISTICS: &str = "statistics.all_ranks";
 /// Metadata: epochs in a row, up to this one, that met the target accuracy.
 const EPOCHS_AT_TARGET: &str = "epochs_at_target";
-/// Metadata: what each rank is going to report of this epoch. Ranks that are killed right after the file is written never do.
+/// Metadata: what each rank reported of the last epochs, and is going to report of this one. What is killed right after the file
+/// is written never does.
 const REPORTS: &str = "reports";
+/// Epochs whose reports a checkpoint holds: more than ranks can train before they notice that nobody reads them any more.
+const REPORTED_EPOCHS: usize = 16;
 
 /// How far training has come: what a checkpoint held, or is about to hold.
 #[derive(Default)]
@@ -32,31 +35,47 @@ pub struct ResumeState {
     pub epoch: usize,
     /// Epochs in a row that met the target accuracy so far.
     pub epochs_at_target: usize,
-    pub statistics: OfRanks,
-}
-
-/// What a checkpoint holds of each rank.
-#[derive(Default)]
-pub struct OfRanks {
     /// Batch norm statistics, one row a rank.
-    rows: Vec<Vec<f32>>,
-    /// The epoch that has just ended.
-    reports: Vec<ProcessEpoch>,
+    pub statistics: Vec<Vec<f32>>,
+    pub reports: EpochReports,
 }
 
-impl OfRanks {
-    /// With what every rank is going to report of the epoch that has just ended.
+/// What every rank reported of the last epochs, in this run and those that it goes on from.
+#[derive(Clone, Default)]
+pub struct EpochReports {
+    /// Where this run goes on from.
+    since: usize,
+    /// Oldest epoch first.
+    all: Vec<ProcessEpoch>,
+}
+
+impl EpochReports {
+    /// Take what every rank is going to report of the epoch that has just ended.
     ///
     /// # Collective
     /// Every rank calls it, before the root alone writes.
     ///
     /// # Errors
     /// As for every collective, see [`Communicator`].
-    pub fn with_report(self, comm: &dyn Communicator, report: &EpochReport) -> Result<OfRanks, CommError> {
-        let own = ProcessEpoch { process: launched_index(), report: report.clone() };
+    pub fn gather(&mut self, comm: &dyn Communicator, report: &EpochReport) -> Result<(), CommError> {
+        let own = ProcessEpoch { process: launched_index(), since: Some(self.since), report: report.clone() };
         // A report is numbers and names: writing it cannot fail.
-        let all = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
-        Ok(OfRanks { reports: all.iter().filter_map(|one| serde_json::from_slice(one).ok()).collect(), ..self })
+        let ended = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
+        self.all.retain(|known| known.report.epoch + REPORTED_EPOCHS > report.epoch);
+        self.all.extend(ended.iter().filter_map(|one| serde_json::from_slice::<ProcessEpoch>(one).ok()));
+        Ok(())
+    }
+
+    /// Those of a checkpoint. Older trainers wrote none.
+    fn of(loaded: &Checkpoint) -> EpochReports {
+        let all = loaded.metadata.get(REPORTS).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        EpochReports { since: loaded.epoch, all }
+    }
+
+    /// Tell them again, epoch by epoch.
+    fn tell(&self, report: &Reporter) {
+        let of_an_epoch = self.all.chunk_by(|one, next| one.report.epoch == next.report.epoch);
+        of_an_epoch.for_each(|epochs| report.event(Event::Restored { epochs: epochs.to_vec() }));
     }
 }
 
@@ -72,19 +91,19 @@ impl ResumeState {
     /// # Errors
     /// As for every collective, see [`Communicator`].
     pub fn broadcast(self, comm: &dyn Communicator) -> Result<ResumeState, CommError> {
-        let numbers = [self.epoch, self.epochs_at_target, self.statistics.rows.len()];
+        let numbers = [self.epoch, self.epochs_at_target, self.statistics.len()];
         let mut message: Vec<u8> = numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
         comm.broadcast_bytes(&mut message, ROOT_RANK)?;
         let numbers: Vec<usize> = message
             .chunks_exact(8)
             .map(|bytes| bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
             .collect();
-        let mut rows = bytes(&self.statistics.rows.concat());
+        let mut rows = bytes(&self.statistics.concat());
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
         Ok(match numbers[..] {
             [epoch, epochs_at_target, ranks] => {
-                let rows = split(&floats(&rows), ranks);
-                ResumeState { epoch, epochs_at_target, statistics: OfRanks { rows, ..self.statistics } }
+                let reports = EpochReports { since: epoch, ..self.reports };
+                ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks), reports }
             }
             _ => self,
         })
@@ -92,7 +111,7 @@ impl ResumeState {
 
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.
     pub fn restore_statistics(&self, topology: &Topology, model: &mut dyn Model) {
-        let rows = &self.statistics.rows;
+        let rows = &self.statistics;
         let same_size = rows.len() == topology.size.0;
         if let Some(row) = rows.get(topology.rank.0).filter(|row| same_size && row.len() == model.buffers().len()) {
             model.buffers_mut().set(row);
@@ -109,12 +128,8 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
     let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
-    // Older trainers wrote none.
-    let reports: Vec<ProcessEpoch> =
-        loaded.metadata.get(REPORTS).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    if !reports.is_empty() {
-        report.event(Event::Restored { epochs: reports });
-    }
+    let reports = EpochReports::of(&loaded);
+    reports.tell(report);
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);
     for (group, flat) in [("model", model.params()), ("buffer", model.buffers())] {
@@ -126,10 +141,10 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
     for (name, state) in optimizer.state() {
         set(state, &loaded.tensors[&format!("optimizer.{name}")].1);
     }
-    let rows = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
+    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
     let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
     let epochs_at_target = at_target.min(loaded.epoch);
-    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics: OfRanks { rows, ..OfRanks::default() } }
+    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports }
 }
 
 /// Every rank's batch norm statistics.
@@ -139,9 +154,8 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
 ///
 /// # Errors
 /// As for every collective, see [`Communicator`].
-pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<OfRanks, CommError> {
-    let rows = comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect();
-    Ok(OfRanks { rows, reports: Vec::new() })
+pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
+    Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
 }
 
 /// Write the checkpoint of `so_far.epoch`: the state at the end of that epoch.
@@ -159,11 +173,11 @@ pub fn save(
     tensors.extend(
         optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), (vec![state.numel()], to_vec(state)))),
     );
-    let OfRanks { rows, reports } = so_far.statistics;
+    let ResumeState { statistics: rows, reports, .. } = so_far;
     tensors.insert(STATISTICS.to_owned(), (vec![rows.len(), model.buffers().len()], rows.concat()));
     let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]);
-    if !reports.is_empty() {
-        metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports).unwrap_or_default());
+    if !reports.all.is_empty() {
+        metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports.all).unwrap_or_default());
     }
     let written = checkpoint::save(
         &config.log_dir,
@@ -275,7 +289,7 @@ mod tests {
         let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), 0.9, 0.0);
         let (so_far, report) = (|epoch| ResumeState { epoch, ..ResumeState::default() }, Reporter::new(0, false));
         for epoch in [1, 2] {
-            let statistics = OfRanks { rows: vec![model.buffers().to_vec(); 2], ..OfRanks::default() };
+            let statistics = vec![model.buffers().to_vec(); 2];
             save(&config, ResumeState { statistics, ..so_far(epoch) }, &*model, &mut *optimizer).unwrap();
         }
         let (whole, _) = checkpoint::load(&checkpoint::path(folder.path(), 2)).unwrap();
@@ -309,10 +323,10 @@ mod tests {
             let said = refused[0].to_string();
             assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
             let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-            assert_eq!((state.epoch, state.statistics.rows.len()), (1, 2), "the one before is taken");
+            assert_eq!((state.epoch, state.statistics.len()), (1, 2), "the one before is taken");
         }
         checkpoint::save(folder.path(), &whole).unwrap();
         let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-        assert_eq!((state.epoch, state.statistics.rows[1].len()), (2, columns));
+        assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));
     }
 }

@@ -33,10 +33,21 @@ fn losses(lab: &Lab, id: u32) -> BTreeMap<(usize, usize, usize), u64> {
 }
 
 /// The run has trained as one that never stopped, and all that compares and judges runs sees every epoch once.
+///
+/// Of the steps the last ones before the kill may be missing: they were on their way to the file.
 fn assert_unbroken(lab: &Lab, id: u32, unbroken: u32) {
-    assert_eq!(losses(lab, id), losses(lab, unbroken));
     let mut history = History::new(Keep::Everything);
     events(lab, id).iter().for_each(|line| history.take(line));
+    let (found, expected) = (losses(lab, id), losses(lab, unbroken));
+    for process in 0..2 {
+        let resumed = history.process(process).unwrap().config.as_ref().unwrap().resume_epoch;
+        let of = |all: &BTreeMap<(usize, usize, usize), u64>, epochs: std::ops::Range<usize>| {
+            let all = all.range((process, epochs.start, 0)..(process, epochs.end, 0));
+            all.map(|(step, loss)| (*step, *loss)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&found, resumed..EPOCHS), of(&expected, resumed..EPOCHS), "process {process}");
+        assert!(of(&expected, 0..resumed).starts_with(&of(&found, 0..resumed)), "process {process}: {found:?}");
+    }
     for process in 0..2 {
         let epochs: Vec<usize> = history.epochs(process).map(|report| report.epoch).collect();
         assert_eq!(epochs, (1..=EPOCHS).collect::<Vec<_>>(), "process {process}");
@@ -53,8 +64,9 @@ fn assert_unbroken(lab: &Lab, id: u32, unbroken: u32) {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// To the epochs that it was to train from the first.
 fn go_on(lab: &Lab, id: u32) {
-    let output = lab.run(&["run", "--continue", &id.to_string(), "--epochs", "4"]);
+    let output = lab.run(&["run", "--continue", &id.to_string()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
@@ -62,11 +74,12 @@ fn go_on(lab: &Lab, id: u32) {
 #[test]
 fn an_epoch_whose_report_was_lost_with_the_ranks_comes_from_its_checkpoint() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    for id in 1..=3 {
+    for id in 1..=4 {
         let output = run(&lab, &FLAGS);
         assert_eq!(output.status.code(), Some(0), "run {id}: {}", stderr(&output));
     }
-    for (id, trained) in [(2, 2), (3, EPOCHS)] {
+    // Of the last one only the test at the end is missing.
+    for (id, trained) in [(2, 2), (3, EPOCHS), (4, EPOCHS + 1)] {
         let folder = lab.folder(id);
         for epoch in trained + 1..=EPOCHS {
             std::fs::remove_file(folder.log_dir().join(format!("checkpoint-{epoch}.safetensors"))).unwrap();
@@ -90,6 +103,18 @@ fn an_epoch_whose_report_was_lost_with_the_ranks_comes_from_its_checkpoint() {
         go_on(&lab, id);
         assert_unbroken(&lab, id, 1);
     }
+    // All is done now, and without a checkpoint nothing can go on: training anew would lose what the record has.
+    let refused = |flags: &[&str], expected: &str| {
+        let output = lab.run(&[&["run", "--continue", "4"], flags].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    };
+    refused(&["--epochs", "4"], "has trained 4 epochs already");
+    for epoch in 1..=EPOCHS {
+        std::fs::remove_file(lab.folder(4).log_dir().join(format!("checkpoint-{epoch}.safetensors"))).unwrap();
+    }
+    refused(&[], "none of its checkpoints is left in ");
+    assert_unbroken(&lab, 4, 1);
 }
 
 /// Kills everything of run `id` when the file system says that this happened to a file of its log folder.

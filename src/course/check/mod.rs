@@ -31,6 +31,8 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
         .attempts
         .iter()
         .enumerate()
+        // Of one whose processes told nothing there is nothing to judge.
+        .filter(|(_, attempt)| !attempt.processes.is_empty())
         .map(|(place, attempt)| judge(evidence, attempt, evidence.np_of(place), step))
         .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();

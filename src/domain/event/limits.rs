@@ -17,13 +17,15 @@ impl Bounded for EventLine {
     fn out_of_bounds(&self) -> Option<String> {
         let line = first([moment("time", self.time_s), process("process", self.process)]);
         line.or_else(|| match &self.event {
+            Event::Launched { np } => count("number of processes", *np, MAX_RANKS),
             Event::Topology(report) => report.out_of_bounds(),
             Event::Config(report) => report.out_of_bounds(),
             Event::Epoch(report) => report.out_of_bounds(),
             Event::Restored { epochs } => match epochs.len() {
-                0..=MAX_RANKS => {
-                    epochs.iter().find_map(|of| process("process", of.process).or_else(|| of.report.out_of_bounds()))
-                }
+                0..=MAX_RANKS => epochs.iter().find_map(|of| {
+                    let since = count("resumed epoch", of.since.unwrap_or(0), MAX_EPOCHS);
+                    first([process("process", of.process), since]).or_else(|| of.report.out_of_bounds())
+                }),
                 many => count("number of epochs", many, MAX_RANKS),
             },
             Event::Progress { done, of, .. } => first([count("images", *done, MAX_COUNT), count("images", *of, MAX_COUNT)]),

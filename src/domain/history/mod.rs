@@ -5,12 +5,14 @@
 //!
 //! # A continued run
 //!
-//! An attempt begins when a process introduces itself that the last attempt knows already. It goes on from the checkpoint
-//! that its processes name (`resume_epoch`). Epochs after that checkpoint were lost with the attempt that trained them, and
-//! their time with them; the time up to the checkpoint counts. Attempts may have different numbers of processes.
+//! An attempt begins where the lab launches the processes. Older labs did not say so: there it begins when a process introduces
+//! itself that the last attempt knows already. It goes on from the checkpoint that its processes name (`resume_epoch`). Epochs
+//! after that checkpoint were lost with the attempt that trained them, and their time with them; the time up to the checkpoint
+//! counts. Attempts may have different numbers of processes.
 //!
-//! Ranks may be killed between the checkpoint of an epoch and their report of it. The checkpoint holds that report as well,
-//! and whoever loads it tells it again: where it is missing, it is put in its place; where it is there, it counts once.
+//! Ranks may be killed between the checkpoint of an epoch and their report of it, or go on for a moment when nobody is left to
+//! write their reports down: then even the beginning of an attempt may be missing. The checkpoint holds the last reports as
+//! well, and whoever loads it tells them again: what is missing is put in its place, and what is there counts once.
 
 mod process;
 
@@ -28,8 +30,10 @@ const WARNINGS: usize = 50;
 #[derive(Clone, Debug)]
 pub struct History {
     keep: Keep,
-    /// In their order; the last one may be going on.
+    /// In their order; the last one may be going on. One whose processes told nothing is there as soon as another tells something.
     pub attempts: Vec<Attempt>,
+    /// Launches since then, whose processes have told nothing yet.
+    launches: usize,
 }
 
 /// One launch of the ranks.
@@ -63,6 +67,11 @@ impl Attempt {
         }
     }
 
+    /// The epoch from whose end this attempt went on, as far as its processes came to say.
+    fn resume_epoch(&self) -> Option<usize> {
+        self.processes.values().find_map(|process| Some(process.config.as_ref()?.resume_epoch))
+    }
+
     fn take(&mut self, line: &EventLine, keep: Keep) {
         match &line.event {
             Event::Fatal { during, cause } if self.fatal.len() < MAX_RANKS => {
@@ -79,48 +88,60 @@ impl Attempt {
 
 impl History {
     pub fn new(keep: Keep) -> History {
-        History { keep, attempts: Vec::new() }
+        History { keep, attempts: Vec::new(), launches: 0 }
     }
 
     /// The next event, in order of arrival.
     pub fn take(&mut self, line: &EventLine) {
-        let is_new = self.attempts.last().is_none_or(|attempt| attempt.is_over_with(line));
-        if is_new && self.attempts.len() < MAX_ATTEMPTS {
-            self.attempts.push(Attempt::default());
+        if let Event::Launched { .. } = line.event {
+            self.launches = (self.launches + 1).min(MAX_ATTEMPTS);
+            return;
         }
+        let is_new = self.attempts.last().is_none_or(|attempt| attempt.is_over_with(line));
+        let begun = std::mem::take(&mut self.launches).max(usize::from(is_new));
+        self.attempts.resize_with((self.attempts.len() + begun).min(MAX_ATTEMPTS), Attempt::default);
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.take(line, self.keep);
         }
         match &line.event {
-            Event::Config(config) => self.go_on(line.process, config.resume_epoch),
-            Event::Restored { epochs } => self.restore(epochs),
+            Event::Config(config) => self.go_on(self.attempts.len() - 1, line.process, config.resume_epoch),
+            Event::Restored { epochs } => epochs.iter().for_each(|of| self.restore(of)),
             _ => {}
         }
     }
 
-    /// Put the epochs that the attempts before did not come to report in their places.
-    fn restore(&mut self, epochs: &[ProcessEpoch]) {
-        let Some((attempt, before)) = self.attempts.split_last_mut() else { return };
-        for ProcessEpoch { process, report } in epochs {
-            let of_process = || before.iter().filter_map(|attempt| attempt.processes.get(process));
-            if of_process().any(|known| known.kept().any(|kept| kept.epoch == report.epoch)) {
-                continue;
-            }
-            let mut newest_first = before.iter_mut().rev().filter_map(|attempt| attempt.processes.get_mut(process));
-            if let Some(trained) = newest_first.find(|known| known.began_before(report.epoch)) {
-                trained.restore(report, self.keep);
-            }
+    /// Put an epoch that the attempts before did not come to report in its place.
+    fn restore(&mut self, ProcessEpoch { process, since, report }: &ProcessEpoch) {
+        let Some((_, before)) = self.attempts.split_last() else { return };
+        let is_it = |began: usize| since.map_or(began < report.epoch, |since| began == since);
+        let began = |attempt: &Attempt| attempt.resume_epoch().is_some_and(is_it);
+        // Of one whose processes did not come to say where it began, the checkpoint knows.
+        let silent = |attempt: &Attempt| since.is_some() && attempt.resume_epoch().is_none();
+        let Some(place) = before.iter().rposition(began).or_else(|| before.iter().rposition(silent)) else { return };
+        let resume_epoch = before[place].resume_epoch().or(*since).unwrap_or_default();
+        if before[place].processes.get(process).is_none_or(|known| known.config.is_none()) {
+            self.attempts[place].processes.entry(*process).or_default();
+            self.go_on(place, *process, resume_epoch);
         }
-        // Another rank's word from where it goes on may have come first.
-        let began = attempt.processes.iter().filter_map(|(index, known)| Some((*index, known.config.as_ref()?.resume_epoch)));
-        for (process, resume_epoch) in began.collect::<Vec<_>>() {
-            self.go_on(process, resume_epoch);
+        if self.epochs(*process).any(|kept| kept.epoch == report.epoch) {
+            return;
+        }
+        if let Some(trained) = self.attempts[place].processes.get_mut(process) {
+            trained.restore(report, self.keep);
+        }
+        // What came after it had begun too early.
+        for place in place + 1..self.attempts.len() {
+            let processes = &self.attempts[place].processes;
+            let began = processes.iter().filter_map(|(index, known)| Some((*index, known.config.as_ref()?.resume_epoch)));
+            for (process, resume_epoch) in began.collect::<Vec<_>>() {
+                self.go_on(place, process, resume_epoch);
+            }
         }
     }
 
-    /// The newest attempt goes on from the end of this epoch, as this process says.
-    fn go_on(&mut self, process: usize, resume_epoch: usize) {
-        let Some((attempt, before)) = self.attempts.split_last_mut() else { return };
+    /// The attempt at this place goes on from the end of this epoch, as this process says.
+    fn go_on(&mut self, place: usize, process: usize, resume_epoch: usize) {
+        let Some((attempt, before)) = self.attempts[..=place].split_last_mut() else { return };
         // A process that the attempts before did not have goes on from where the others were.
         let spent = |of: &dyn Fn(usize) -> bool| {
             let all = before.iter().rev().flat_map(|attempt| &attempt.processes).filter(|(index, _)| of(**index));

@@ -98,8 +98,10 @@ impl Clock {
     }
 
     fn go_on_from(&mut self, before_s: f64) {
-        self.now_s += before_s - self.before_s;
+        let later = before_s - self.before_s;
         self.before_s = before_s;
+        self.now_s += later;
+        self.ends_s.iter_mut().for_each(|end_s| *end_s += later);
     }
 }
 
@@ -131,7 +133,8 @@ impl Process {
             Event::EarlyStop { epoch } => self.early_stop = Some(*epoch),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.
-            Event::Digest { .. }
+            Event::Launched { .. }
+            | Event::Digest { .. }
             | Event::Checkpoint(_)
             | Event::Restored { .. }
             | Event::Progress { .. }
@@ -155,20 +158,20 @@ impl Process {
         self.continuation.clock.end_epoch();
     }
 
-    /// Whether this attempt may have trained an epoch: it began before it.
-    pub(super) fn began_before(&self, epoch: usize) -> bool {
-        self.config.as_ref().is_some_and(|config| config.resume_epoch < epoch)
-    }
-
-    /// The process ended this epoch, but was killed before it could report it.
+    /// The process ended this epoch, but its report was lost.
     pub(super) fn restore(&mut self, report: &EpochReport, keep: Keep) {
         if self.epochs.last().is_none_or(|last| last.epoch < report.epoch) {
+            let clock = &mut self.continuation.clock;
+            // How long it took to start is not known where nothing else is.
+            clock.now_s = clock.now_s.max(clock.before_s + report.cumulative_seconds);
             self.end_epoch(report, keep);
         }
     }
 
-    /// This attempt goes on from there.
+    /// This attempt goes on from there: so do the epochs that it has trained already.
     pub(super) fn go_on_from(&mut self, spent: Spent) {
+        let later_s = spent.trained_s - self.continuation.trained_before_s;
+        self.epochs.iter_mut().for_each(|report| report.cumulative_seconds += later_s);
         self.continuation.trained_before_s = spent.trained_s;
         self.continuation.clock.go_on_from(spent.passed_s);
     }

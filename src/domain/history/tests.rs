@@ -137,10 +137,19 @@ fn a_clock_that_is_set_back_stops_no_run() {
     assert_eq!(history(Keep::Epochs(9), &events).process(0).map(Process::passed_s), Some(31.0));
 }
 
+/// Of each process, epoch and seconds, by a trainer that does not say where the attempt began.
 fn restored(time_s: f64, of: &[(usize, usize, f64)]) -> EventLine {
+    restored_since(None, time_s, of)
+}
+
+fn restored_since(since: Option<usize>, time_s: f64, of: &[(usize, usize, f64)]) -> EventLine {
     let report = |epoch, cumulative_seconds| EpochReport { epoch, cumulative_seconds, ..EpochReport::sample() };
-    let epochs = of.iter().map(|(process, epoch, seconds)| ProcessEpoch { process: *process, report: report(*epoch, *seconds) });
-    line(time_s, 0, Event::Restored { epochs: epochs.collect() })
+    let epoch = |&(process, epoch, seconds): &_| ProcessEpoch { process, since, report: report(epoch, seconds) };
+    line(time_s, 0, Event::Restored { epochs: of.iter().map(epoch).collect() })
+}
+
+fn launched(time_s: f64) -> EventLine {
+    line(time_s, 0, Event::Launched { np: 2 })
 }
 
 #[test]
@@ -198,4 +207,74 @@ fn a_restored_epoch_belongs_to_the_attempt_that_trained_it() {
     events.push(begins(700.0, 0, 3)[1].clone());
     let run = history(Keep::Epochs(9), &events);
     assert_eq!(epochs(&run, 0), [(1, 10.0), (2, 20.0), (3, 27.0)]);
+}
+
+#[test]
+fn a_launch_begins_an_attempt_whoever_speaks_first() {
+    let mut events = vec![launched(99.0)];
+    events.extend(first_attempt());
+    assert_eq!(history(Keep::Epochs(9), &[launched(1.0)]).attempts.len(), 0, "nobody has told anything");
+    // Of the second attempt only process 1 was heard; in the third process 0 is the first.
+    events.push(launched(500.0));
+    events.extend(begins(501.0, 1, 2));
+    events.push(launched(600.0));
+    events.extend(begins(601.0, 0, 2));
+    let run = history(Keep::Epochs(9), &events);
+    let processes = |place: usize| run.attempts[place].processes.keys().copied().collect::<Vec<_>>();
+    assert_eq!((run.attempts.len(), processes(1), processes(2)), (3, vec![1], vec![0]));
+    // And of one nothing at all.
+    events.extend([launched(700.0), launched(800.0)]);
+    events.extend(begins(801.0, 1, 2));
+    assert_eq!(
+        history(Keep::Epochs(9), &events).attempts.iter().map(|of| of.processes.len()).collect::<Vec<_>>(),
+        [2, 1, 1, 0, 1]
+    );
+}
+
+/// What a supervisor that is killed leaves: of the second attempt, which went on from the second epoch and trained two, only the
+/// beginning was written down, or not even that.
+#[test]
+fn epochs_of_an_attempt_that_was_hardly_heard_are_restored_with_their_time() {
+    let heard: [&dyn Fn(usize) -> Vec<EventLine>; 5] = [
+        &|_| Vec::new(),
+        &|process| begins(500.0, process, 2)[..1].to_vec(),
+        &|process| if process == 1 { begins(500.0, 1, 2).to_vec() } else { Vec::new() },
+        &|process| begins(500.0, process, 2).to_vec(),
+        &|process| [begins(500.0, process, 2).to_vec(), vec![epoch(510.0, process, 3, 7.0)]].concat(),
+    ];
+    for (case, heard) in heard.iter().enumerate() {
+        let mut events = [vec![launched(99.0)], first_attempt(), vec![launched(499.0)]].concat();
+        events.extend((0..2).flat_map(heard));
+        events.push(launched(600.0));
+        // Process 1 has even trained on before process 0 is heard.
+        events.extend(begins(600.0, 1, 4));
+        events.push(epoch(606.0, 1, 5, 5.0));
+        events.push(begins(600.0, 0, 4)[0].clone());
+        events.push(restored_since(Some(0), 600.2, &[(0, 2, 20.0), (1, 2, 20.0)]));
+        events.push(restored_since(Some(2), 600.2, &[(0, 3, 7.0), (1, 3, 7.0)]));
+        events.push(restored_since(Some(2), 600.2, &[(0, 4, 15.0), (1, 4, 15.0)]));
+        events.push(begins(600.0, 0, 4)[1].clone());
+        events.push(epoch(606.0, 0, 5, 5.0));
+        let run = history(Keep::Epochs(9), &events);
+        for process in 0..2 {
+            let expected = [(1, 10.0), (2, 20.0), (3, 27.0), (4, 35.0), (5, 40.0)];
+            assert_eq!(epochs(&run, process), expected, "case {case}, process {process}");
+            let passed_s = run.process(process).map(Process::passed_s).unwrap();
+            assert!((41.0..43.0).contains(&passed_s), "case {case}, process {process}: {passed_s}");
+        }
+        assert_eq!(run.attempts.len(), 3, "case {case}");
+    }
+}
+
+/// The attempt that loaded an epoch told nobody, and wrote a checkpoint of its own: that one holds both.
+#[test]
+fn epochs_come_back_over_two_attempts_that_nobody_heard() {
+    let mut events = [vec![launched(99.0)], first_attempt()].concat();
+    events.truncate(events.len() - 2);
+    events.extend([launched(200.0), launched(300.0), launched(400.0)]);
+    events.push(begins(400.0, 0, 4)[0].clone());
+    events.push(restored_since(Some(0), 400.1, &[(0, 3, 31.0)]));
+    events.push(restored_since(Some(3), 400.1, &[(0, 4, 9.0)]));
+    events.push(begins(400.0, 0, 4)[1].clone());
+    assert_eq!(epochs(&history(Keep::Epochs(9), &events), 0), [(1, 10.0), (2, 20.0), (3, 31.0), (4, 40.0)]);
 }

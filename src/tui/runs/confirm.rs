@@ -105,10 +105,13 @@ impl Window for Continue {
 
     fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
         let epochs = units::counted(self.more, "more epoch");
-        let text = [
-            format!("Train run {} for {epochs}?", self.run),
-            format!("From its last checkpoint, to {} epochs in total.", self.done + self.more),
-        ];
+        let text = match self.more {
+            0 => [format!("Let run {} do its test?", self.run), format!("It has trained all its {} epochs.", self.done)],
+            _ => [
+                format!("Train run {} for {epochs}?", self.run),
+                format!("From its last checkpoint, to {} epochs in total.", self.done + self.more),
+            ],
+        };
         Some(Question::view("Continue", text))
     }
 

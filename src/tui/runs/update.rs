@@ -192,9 +192,6 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
     let Some(training) = record.training() else {
         return never(format!("run {id} cannot go on: {}", record.spec.problem().unwrap_or_default()));
     };
-    // The list may be a moment behind what the run itself has told.
-    let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
-    let (done, asked) = (run.last_epoch.max(told), training.epochs);
     if let Some(why) = shared.out_of_reach(id) {
         return Err(Refused::NotYet(why));
     }
@@ -204,9 +201,10 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
     if !training.checkpointing {
         return never(format!("run {id} wrote no checkpoints, so it cannot go on: switch checkpoints on for the next run"));
     }
-    // What is left of a run that was stopped; else as many as it had, within reason.
-    let more = if done < asked { asked - done } else { asked.clamp(1, 3) };
-    Ok(Continue { run: id, done, more }.into())
+    // The list may be a moment behind what the run itself has told.
+    let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
+    let done = run.last_epoch.max(told);
+    Ok(Continue { run: id, done, more: run.epochs_to_go_on_to().saturating_sub(done) }.into())
 }
 
 pub fn baseline(shared: &mut Shared) -> Vec<Action> {
