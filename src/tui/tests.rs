@@ -2,6 +2,7 @@
 
 mod clicks;
 mod footer;
+mod gain;
 mod keys;
 pub mod looks;
 pub mod mouse;
