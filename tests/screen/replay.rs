@@ -21,7 +21,7 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.wait_for("▶ running");
     lab.press(" ");
     lab.wait_for("paused");
-    lab.press("\x1b[F");
+    lab.press("}");
     lab.wait_for("at its end");
     lab.wait_for("✓ finished");
     // Both recordings are in the table, and what the second rank was worth.
@@ -30,7 +30,7 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.wait_for("this is a recording");
     lab.press("\x1b");
     lab.wait("the notice gone", |seen| !seen.terminal.screen().contents().contains("this is a recording"));
-    lab.press("\x1b[H");
+    lab.press("{");
     lab.wait_for("▶ running");
     lab.press("q");
     assert!(lab.exit().success());
@@ -123,7 +123,7 @@ fn a_run_is_recorded_and_played_and_stays_as_it_was() {
         let arguments: &'static [&'static str] = arguments.to_vec().leak();
         let mut lab = Options { columns: 120, rows: 40, arguments, ..Options::default() }.start(&home);
         lab.wait_for("REPLAY");
-        lab.press("\x1b[F");
+        lab.press("}");
         lab.wait_for("Epoch 3/3");
         lab.wait_for("✓ finished");
         lab.press("\x03");

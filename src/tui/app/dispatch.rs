@@ -22,6 +22,7 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return vec![Effect::Suspend];
     }
     lay_out_log(state);
+    state.hints.note(command);
     if windows::is_open(state) {
         let actions = windows::press(state, command);
         return act(state, actions);
@@ -47,6 +48,7 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Stop => runs::update::stop(&mut state.runs, shared),
         AppCommand::Continue => runs::update::continue_run(&mut state.runs, shared),
         AppCommand::Baseline => return runs::update::baseline(shared),
+        AppCommand::Compare => runs::update::compare(&mut state.runs, shared),
         AppCommand::Details => runs::update::details(&mut state.runs, shared),
         AppCommand::Lesson => return lesson::update::open(&mut state.lesson, shared),
         AppCommand::Diff => {
@@ -162,8 +164,14 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             exercise::update::show_diff(&mut state.exercise, &mut state.shared, step);
             Vec::new()
         }),
-        Action::Guided => windows::replace(state, |state| series::update::guided(&mut state.series, &mut state.shared)),
-        Action::Ablation => windows::replace(state, |state| series::update::ablation(&mut state.series, &mut state.shared)),
+        Action::Guided => windows::replace(state, |state| {
+            series::update::guided(&mut state.series, &mut state.shared);
+            Vec::new()
+        }),
+        Action::Ablation => windows::replace(state, |state| {
+            series::update::ablation(&mut state.series, &mut state.shared);
+            Vec::new()
+        }),
         Action::AdvanceSeries => series::update::advance(&state.series, &mut state.shared),
         Action::ShowSeries => windows::replace(state, |state| {
             series::update::show(&mut state.series, &mut state.shared);

@@ -6,6 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::command::AppCommand;
+use super::hint::Done;
 use super::preferences::{Dragged, Preferences};
 use crate::domain::step::Step;
 use crate::launch::Preset;
@@ -41,6 +42,8 @@ pub struct State {
     pub exercise: Exercise,
     pub help: Help,
     pub preferences: Preferences,
+    /// What the learner has done so far, for the hint at what to do next.
+    pub hints: Done,
     pub focus: Pane,
     /// Which of log, chart and devices a small screen shows.
     pub slot: Pane,
@@ -66,6 +69,7 @@ impl State {
             exercise: Exercise::default(),
             help: Help::default(),
             preferences: Preferences::default(),
+            hints: Done::default(),
             focus: Pane::Steps,
             slot: Pane::Log,
             zoom: false,

@@ -7,6 +7,7 @@ pub mod dispatch;
 pub mod features;
 pub mod footer;
 pub mod header;
+pub mod hint;
 pub mod keymap;
 pub mod layout;
 pub mod places;

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::features::{self, State};
 use super::layout::LEAST;
-use super::{footer, header, places, projector, windows};
+use super::{footer, header, hint, places, projector, windows};
 use crate::tui::actions::pane::Pane;
 use crate::tui::help;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
@@ -23,9 +23,10 @@ pub fn draw(frame: &mut Frame, state: &State) {
             // The tour stands where nothing is at first.
             let quiet = places.panes.iter().find(|(pane, _)| *pane == Pane::Log).or(places.panes.get(2)).map(|(_, rect)| *rect);
             let panes = if state.projector { Vec::new() } else { places.panes };
-            for (pane, rect) in panes {
-                draw_pane(frame, rect, pane, state, places.shared.is_some());
+            for (pane, rect) in &panes {
+                draw_pane(frame, *rect, *pane, state, places.shared.is_some());
             }
+            hint::draw(frame, &panes, state);
             if state.projector {
                 projector::draw(frame, places.body, state);
             } else if let Some(rect) = places.shared {
@@ -56,7 +57,9 @@ pub fn draw_pane(frame: &mut Frame, area: Rect, pane: Pane, state: &State, share
 
 /// Whether a pane has the keyboard.
 pub fn focus(state: &State, pane: Pane) -> Focus {
-    Focus { here: state.focus == pane, behind: windows::is_open(state), alone: state.zoom }
+    // The tour points at the pane that it speaks of.
+    let focused = help::tour::pane(&state.help).unwrap_or(state.focus);
+    Focus { here: focused == pane, behind: windows::is_open(state), alone: state.zoom }
 }
 
 fn too_small(frame: &mut Frame, area: Rect, state: &State) {

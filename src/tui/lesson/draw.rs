@@ -71,7 +71,7 @@ pub fn lines(
             page.text(hint, theme.text());
         }
         if hints < lesson.hints.len() {
-            page.lines.push(Line::from(vec![Span::styled("  ?", theme.key()), Span::styled(" shows the next one", theme.dim())]));
+            page.lines.push(Line::from(vec![Span::styled("  H", theme.key()), Span::styled(" shows the next one", theme.dim())]));
         }
     }
     if !lesson.links.is_empty() {

@@ -74,10 +74,10 @@ fn a_number_is_typed_mended_and_judged() {
 fn hints_come_one_by_one() {
     let mut state = open();
     assert!(!text(&state, 120, 60).contains("first"));
-    type_text(&mut state, "?");
+    type_text(&mut state, "H");
     let shown = text(&state, 120, 60);
     assert!(shown.contains("first") && !shown.contains("second") && shown.contains("Hints (1 of 3)"));
-    type_text(&mut state, "????");
+    type_text(&mut state, "HHHH");
     assert!(text(&state, 120, 60).contains("third"));
 }
 

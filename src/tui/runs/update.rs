@@ -102,7 +102,7 @@ fn delete(runs: &mut Runs, shared: &mut Shared) {
     }
 }
 
-fn compare(runs: &mut Runs, shared: &mut Shared) {
+pub fn compare(runs: &mut Runs, shared: &mut Shared) {
     let Some(run) = chosen(shared) else { return };
     match shared.baseline() {
         Some(_) => runs.window = Some(Compare { run: run.id, scroll: 0 }.into()),

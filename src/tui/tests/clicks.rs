@@ -228,7 +228,7 @@ fn an_entry_of_the_palette_is_run_by_a_click() {
         (0..20).for_each(|_| drop(press(&mut state, KeyCode::Down)));
         assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen: 20, .. })));
         for entry in [7, 12, 20] {
-            let words = &keymap::entries()[crate::tui::help::palette::found(keymap::entries(), "")[entry]].text;
+            let words = &keymap::entries()[crate::tui::help::palette::found(keymap::entries(), "", &[])[entry]].text;
             let place = find(&state, &words[..words.len().min(40)]);
             let (mut clicked, mut typed) = (state.clone(), state.clone());
             open(&mut typed, Front::Palette(crate::tui::help::windows::Palette { typed: String::new(), chosen: entry }));

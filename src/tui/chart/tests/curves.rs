@@ -136,7 +136,7 @@ fn looks() {
         type_text(&mut state, keys);
         state
     };
-    look("log", &keys("g"));
+    look("log", &keys("L"));
     look("zoomed", &keys("]]"));
     look("cursor_by_step", &keys("t,,,,,,,,,,"));
     look("by_time", &keys("tt"));
@@ -279,7 +279,7 @@ fn the_cursor_reads_every_run_where_it_stands() {
 #[test]
 fn keys_turn_scale_axis_and_graph() {
     let mut state = running();
-    assert_eq!(type_text(&mut state, "g"), [] as [Effect; 0]);
+    assert_eq!(type_text(&mut state, "L"), [] as [Effect; 0]);
     assert!(state.chart.is_log(Graph::Loss) && !state.chart.is_log(Graph::Accuracy));
     assert!(text(&pane(&state, 120, 40, false)).contains("training loss, log"));
     type_text(&mut state, "gtt");
