@@ -97,6 +97,8 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         true => resume::load_latest(config, report, &mut *model, &mut *optimizer),
         false => ResumeState::default(),
     };
+    // Outside of any "if root": a collective that only the root reaches hangs.
+    let mut found = found;
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
@@ -192,8 +194,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         };
         let mut files = Vec::new();
         if config.use_checkpointing {
-            let statistics = resume::gather_statistics(comm, &*model)?.with_report(comm, &ended)?;
-            let so_far = ResumeState { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
+            let so_far = found.gather(comm, &*model, &ended, stop.epochs_at_target())?;
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }

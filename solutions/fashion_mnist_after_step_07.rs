@@ -100,7 +100,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         false => ResumeState::default(),
     };
     // Outside of any "if root": a collective that only the root reaches hangs.
-    let found = found.broadcast(comm)?;
+    let mut found = found.broadcast(comm)?;
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
@@ -196,8 +196,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         };
         let mut files = Vec::new();
         if config.use_checkpointing {
-            let statistics = resume::gather_statistics(comm, &*model)?.with_report(comm, &ended)?;
-            let so_far = ResumeState { epoch: last_epoch, epochs_at_target: stop.epochs_at_target(), statistics };
+            let so_far = found.gather(comm, &*model, &ended, stop.epochs_at_target())?;
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }

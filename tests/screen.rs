@@ -68,9 +68,9 @@ fn a_resized_terminal_is_drawn_again() {
     let mut lab = Lab::start(80, 24);
     lab.wait_for("press r to run");
     let size = |columns, rows| PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
-    lab.seen.0.lock().unwrap().terminal.screen_mut().set_size(20, 60);
-    lab.master.as_ref().unwrap().resize(size(60, 20)).unwrap();
-    lab.wait_for("this is 60x20");
+    lab.seen.0.lock().unwrap().terminal.screen_mut().set_size(14, 50);
+    lab.master.as_ref().unwrap().resize(size(50, 14)).unwrap();
+    lab.wait_for("50x14");
     lab.seen.0.lock().unwrap().terminal.screen_mut().set_size(40, 120);
     lab.master.as_ref().unwrap().resize(size(120, 40)).unwrap();
     lab.wait_for("In Horovod:");

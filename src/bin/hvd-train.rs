@@ -209,10 +209,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         };
         let mut files = Vec::new();
         if config.use_checkpointing {
-            let statistics = resume::gather_statistics(comm, &*model)?;
-            found.reports.gather(comm, &ended)?;
-            let (epochs_at_target, reports) = (stop.epochs_at_target(), found.reports.clone());
-            let so_far = ResumeState { epoch: last_epoch, epochs_at_target, statistics, reports };
+            let so_far = found.gather(comm, &*model, &ended, stop.epochs_at_target())?;
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }

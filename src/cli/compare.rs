@@ -108,7 +108,8 @@ fn times(ratio: f64) -> String {
 
 fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
     let differs = row.differences.iter().map(|one| format!("{} {} (not {})", one.label(), one.run, one.baseline));
-    let differs: Vec<String> = row.not_comparable.map(|reason| format!("({reason})")).into_iter().chain(differs).collect();
+    let reasons = row.not_comparable.into_iter().chain(row.no_efficiency).map(|reason| format!("({reason})"));
+    let differs: Vec<String> = reasons.chain(differs).collect();
     vec![
         run.id.to_string(),
         run.figures.np.to_string(),

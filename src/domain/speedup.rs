@@ -21,8 +21,15 @@ pub struct Comparison {
     pub speedup: Option<f64>,
     /// The baseline's time to the target accuracy over this run's.
     pub speedup_to_target: Option<f64>,
-    /// Speed-up per added rank: 1.0 is ideal.
+    /// Speed-up per added rank: 1.0 is ideal. `None` above that as well: see [`Comparison::is_beyond_ideal`].
     pub scaling_efficiency: Option<f64>,
+}
+
+impl Comparison {
+    /// More ranks do not work faster than each of them alone: such a figure says that the baseline was too slow.
+    pub fn is_beyond_ideal(&self) -> bool {
+        self.speedup.is_some() && self.scaling_efficiency.is_none()
+    }
 }
 
 /// Compare `run` with `baseline`.
@@ -36,7 +43,8 @@ pub fn compare(run: &Figures, baseline: &Figures) -> Comparison {
     Comparison {
         speedup,
         speedup_to_target: ratio(baseline.seconds_to_target, run.seconds_to_target),
-        scaling_efficiency: speedup.filter(|_| run.np > 0).map(|speedup| speedup / ranks),
+        // As it is shown: half a per cent above the ideal is noise.
+        scaling_efficiency: speedup.map(|speedup| speedup / ranks).filter(|part| (100.0 * part).round() <= 100.0),
     }
 }
 
@@ -64,6 +72,17 @@ mod tests {
         assert!((gained.speedup.unwrap() - 4.02).abs() < 1e-9);
         assert!((gained.speedup_to_target.unwrap() - 2.2034).abs() < 1e-3);
         assert!((gained.scaling_efficiency.unwrap() - 1.005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn more_than_ideal_is_no_efficiency() {
+        let rates = |np, rate| Figures { np, images_per_sec: Some(rate), ..Figures::default() };
+        let gained = compare(&rates(2, 2031.0), &rates(1, 1000.0));
+        assert_eq!((gained.scaling_efficiency, gained.is_beyond_ideal()), (None, true));
+        assert_eq!(gained.speedup, Some(2.031), "what was measured stays");
+        let noise = compare(&rates(2, 2008.0), &rates(1, 1000.0));
+        assert!(noise.scaling_efficiency.is_some() && !noise.is_beyond_ideal());
+        assert!(!Comparison::default().is_beyond_ideal(), "nothing is known yet");
     }
 
     #[test]

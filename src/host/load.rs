@@ -6,6 +6,8 @@ use std::fs;
 
 use sysinfo::MINIMUM_CPU_UPDATE_INTERVAL;
 
+use super::process;
+
 /// The kernel counts in ticks of 10 ms.
 const TICKS_PER_SECOND: u64 = 100;
 
@@ -23,12 +25,12 @@ pub struct Load {
 impl Load {
     /// With the processes of a session as those in question, and all of its processes that have ended.
     pub fn of_session(session: u32) -> Option<Load> {
-        Load::with(processes().filter(|process| process.session == session).map(|process| process.ticks).sum())
+        Load::with(process::all().filter(|process| process.session == session).map(|process| process.cpu_ticks).sum())
     }
 
     /// With this process and the children that it has waited for as those in question.
     pub fn of_this_process() -> Option<Load> {
-        Load::with(Process::read(std::process::id())?.ticks)
+        Load::with(process::look_up(std::process::id())?.cpu_ticks)
     }
 
     fn with(own: u64) -> Option<Load> {
@@ -47,30 +49,6 @@ impl Load {
         let shortest = MINIMUM_CPU_UPDATE_INTERVAL.as_millis() as u64 * TICKS_PER_SECOND / 1000;
         (all >= shortest.max(1)).then(|| (busy.saturating_sub(own) as f64 / all as f64).min(1.0))
     }
-}
-
-/// A process as /proc shows it, with the processor time of itself and of the children that it has waited for.
-struct Process {
-    session: u32,
-    ticks: u64,
-}
-
-impl Process {
-    fn read(pid: u32) -> Option<Process> {
-        Process::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// Fields count from behind the last `)`: a command name may contain anything.
-    fn parse(stat: &str) -> Option<Process> {
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        Some(Process { session: u32::try_from(number(3)?).ok()?, ticks: (11..15).map(number).sum::<Option<u64>>()? })
-    }
-}
-
-fn processes() -> impl Iterator<Item = Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| Process::read(entry.file_name().to_str()?.parse().ok()?))
 }
 
 /// Ticks of these cores, all and busy.

@@ -1,8 +1,9 @@
-//! What this host knows of a process by its id.
+//! The processes of this host as /proc shows them. No other module reads /proc/PID/stat or lists the pids.
 //!
 //! Never signals a process.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, PoisonError};
 
@@ -13,9 +14,63 @@ use crate::domain::device::Reading;
 /// Longer command lines are cut: they are recorded twice a second.
 const LONGEST: usize = 120;
 
+/// What `/proc/PID/stat` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub pid: u32,
+    pub session: u32,
+    /// Clock ticks since boot.
+    pub start_ticks: u64,
+    /// Ended, but its parent has not asked for its exit code yet.
+    pub zombie: bool,
+    /// Processor time of itself and of the children that it has waited for.
+    pub cpu_ticks: u64,
+}
+
+impl Process {
+    /// Fields count from behind the last `)`: a command name may contain anything.
+    fn parse(stat: &str) -> Option<Process> {
+        let pid = stat.split_once(' ')?.0.parse().ok()?;
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        Some(Process {
+            pid,
+            session: u32::try_from(number(3)?).ok()?,
+            start_ticks: number(19)?,
+            zombie: matches!(*fields.first()?, "Z" | "X"),
+            cpu_ticks: (11..15).map(number).sum::<Option<u64>>()?,
+        })
+    }
+}
+
+/// The process with this number, if there is one (ended ones that nobody waited for included).
+pub fn look_up(pid: u32) -> Option<Process> {
+    Process::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Every process of this host, as far as it may be seen (ended ones that nobody waited for included).
+pub fn all() -> impl Iterator<Item = Process> {
+    ids().filter_map(look_up)
+}
+
+/// Their numbers alone.
+pub fn ids() -> impl Iterator<Item = u32> {
+    numbers("/proc")
+}
+
+/// The threads of a process.
+pub fn threads(pid: u32) -> impl Iterator<Item = u32> {
+    numbers(&format!("/proc/{pid}/task"))
+}
+
+/// The entries of a folder that are numbers.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// Name of the program with its arguments, or why it cannot be told: a GPU's processes may belong to another container.
 pub fn command(pid: u32) -> String {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = String::from_utf8_lossy(&line);
     let mut words = line.split('\0').filter(|word| !word.is_empty());
     // Its folders say little and take the room of its arguments.
@@ -26,7 +81,7 @@ pub fn command(pid: u32) -> String {
             whole.chars().map(|c| if c.is_control() { '?' } else { c }).take(LONGEST).collect()
         }
         // A process of the kernel, or one that has just ended, has a name only.
-        None => match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
+        None => match fs::read_to_string(format!("/proc/{pid}/comm")) {
             Ok(name) => name.trim_end().to_owned(),
             Err(_) => "(not visible here)".into(),
         },
@@ -37,7 +92,7 @@ pub fn command(pid: u32) -> String {
 pub fn owner(pid: u32) -> Reading<String> {
     // Names may come over the network, and are asked for twice a second.
     static NAMES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
-    let Ok(process) = std::fs::metadata(format!("/proc/{pid}")) else {
+    let Ok(process) = fs::metadata(format!("/proc/{pid}")) else {
         return Reading::missing("no process of this id is visible here: it may run in another container");
     };
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,6 +106,22 @@ pub fn owner(pid: u32) -> Reading<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_with_spaces_and_brackets_do_not_shift_the_fields() {
+        let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 1 2 3 4 20 0 1 0 987654 1 1";
+        let process = Process { pid: 42, session: 7, start_ticks: 987_654, zombie: false, cpu_ticks: 10 };
+        assert_eq!(Process::parse(stat), Some(process.clone()));
+        assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process }));
+        assert_eq!(Process::parse("42 (a"), None);
+    }
+
+    #[test]
+    fn this_process_is_among_all() {
+        let me = std::process::id();
+        assert_eq!(all().find(|process| process.pid == me).unwrap().start_ticks, look_up(me).unwrap().start_ticks);
+        assert!(threads(me).any(|thread| thread == me));
+    }
 
     #[test]
     fn a_process_has_an_owner_or_the_reason_why_none_is_known() {

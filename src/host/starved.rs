@@ -7,6 +7,8 @@ use std::fs;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::process;
+
 /// A wait that other programs stretch is at most so many times as long: what cannot be told from a hang ends at last.
 const MOST: u32 = 20;
 /// A core is never there at once: less than this part of the time says nothing.
@@ -54,27 +56,17 @@ pub fn of_this_session() -> Duration {
 }
 
 fn of_session(session: i32) -> Vec<u32> {
-    let of_session = |pid: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-        let session_of = |stat: &str| stat.rsplit_once(')')?.1.split_whitespace().nth(3)?.parse::<i32>().ok();
-        stat.and_then(|stat| session_of(&stat)) == Some(session)
-    };
-    numbers("/proc").filter(of_session).collect()
+    process::all().filter(|process| i32::try_from(process.session) == Ok(session)).map(|process| process.pid).collect()
 }
 
 fn waits(pids: &[u32]) -> HashMap<(u32, u32), u64> {
-    let threads = |pid: u32| numbers(&format!("/proc/{pid}/task")).map(move |thread| (pid, thread));
+    let threads = |pid: u32| process::threads(pid).map(move |thread| (pid, thread));
     let wait = |(pid, thread): (u32, u32)| {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
         // Nanoseconds on a core, nanoseconds of waiting for one, and how often it got one.
         Some(((pid, thread), text.split_whitespace().nth(1)?.parse().ok()?))
     };
     pids.iter().flat_map(|pid| threads(*pid)).filter_map(wait).collect()
-}
-
-/// The entries of a folder that are numbers.
-fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 #[cfg(test)]

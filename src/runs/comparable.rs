@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{RunRecord, RunSummary};
 use crate::domain::model::ModelSpec;
-use crate::domain::speedup::{self, Comparison};
+use crate::domain::speedup::{self, Comparison, Figures};
 use crate::domain::step::Step;
 use crate::domain::training::TrainingSpec;
 
@@ -51,6 +51,14 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
 /// # Errors
 /// The reason, as a part of a sentence.
 pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+    gained_so_far(run, &run.figures, baseline)
+}
+
+/// [`gained`], by newer figures of the run than its summary has.
+///
+/// # Errors
+/// The reason, as a part of a sentence.
+pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary) -> Result<Comparison, &'static str> {
     let (record, after) = training(run)?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
     let before = with.training().ok_or("the baseline is no training that this version knows")?;
@@ -58,14 +66,25 @@ pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'s
         Work::of(record, after).same_as(&Work::of(with, before))?;
         work(run)?;
         work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
-        if baseline.figures.np > run.figures.np {
+        if baseline.figures.np > figures.np {
             return Err("the baseline has more ranks");
         }
     }
-    let gained = speedup::compare(&run.figures, &baseline.figures);
+    let gained = speedup::compare(figures, &baseline.figures);
     // Sooner at another target is no gain.
     let same_target = before.target_accuracy == after.target_accuracy;
     Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })
+}
+
+/// Why a run that gained something has no scaling efficiency. What stands in parentheses may be left out.
+pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Comparison) -> Option<&'static str> {
+    let flags = |run: &RunSummary| Some(run.record.as_ref()?.training()?.trainer_flags.clone());
+    match gained.is_beyond_ideal() {
+        false => None,
+        true if baseline.disturbed().is_some() => Some("over 100 %: other programs slowed the baseline down"),
+        true if flags(run) != flags(baseline) => Some("over 100 %: not computed as the baseline was (trainer flags)"),
+        true => Some("over 100 %: the baseline was too slow (other programs, a busy machine)"),
+    }
 }
 
 fn training(run: &RunSummary) -> Result<(&RunRecord, &TrainingSpec), &'static str> {
@@ -197,6 +216,25 @@ mod tests {
         assert_eq!(gained(&run(1, 2), &run(1, 2)).unwrap().speedup, Some(1.0), "itself");
         let unreadable = RunSummary { record: None, ..run(1, 1) };
         assert_eq!(gained(&run(2, 2), &unreadable), Err("the baseline's record cannot be read"));
+    }
+
+    #[test]
+    fn an_efficiency_over_100_percent_has_a_reason_in_its_place() {
+        let faster = |mut run: RunSummary| {
+            run.tally.figures.images_per_sec = Some(2200.0);
+            run
+        };
+        let reason = |run: &RunSummary, baseline: &RunSummary| {
+            let gained = gained(run, baseline).unwrap();
+            assert_eq!((gained.speedup, gained.scaling_efficiency), (Some(2.2), None));
+            no_efficiency(run, baseline, &gained).unwrap()
+        };
+        assert!(reason(&faster(run(2, 2)), &run(1, 1)).contains("the baseline was too slow"));
+        assert!(reason(&faster(flagged("--precision bf16")), &run(1, 1)).contains("not computed as the baseline"));
+        let mut busy = run(1, 1);
+        busy.record.as_mut().unwrap().attempts = vec![crate::runs::Attempt { others_cpu: Some(0.6), ..Default::default() }];
+        assert!(reason(&faster(run(2, 2)), &busy).contains("other programs slowed the baseline down"));
+        assert_eq!(no_efficiency(&run(2, 2), &run(1, 1), &gained(&run(2, 2), &run(1, 1)).unwrap()), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::comparable::gained;
+use super::comparable::{gained, no_efficiency};
 use super::{RunId, RunRecord, RunSummary};
 use crate::domain::job::RunSpec;
 use crate::domain::speedup::Comparison;
@@ -21,6 +21,9 @@ pub struct Row {
     pub comparison: Comparison,
     /// Why there are no ratios.
     pub not_comparable: Option<&'static str>,
+    /// Why there is a speed-up, and no scaling efficiency.
+    #[serde(skip)]
+    pub no_efficiency: Option<&'static str>,
     /// What the run cost: its training time, times GPUs, or ranks on the CPU.
     pub device_seconds: Option<f64>,
     pub differences: Vec<Difference>,
@@ -42,6 +45,7 @@ impl Row {
             is_baseline: run.id == baseline.id,
             comparison: gained.unwrap_or_default(),
             not_comparable: gained.err(),
+            no_efficiency: gained.ok().and_then(|gained| no_efficiency(run, baseline, &gained)),
             device_seconds: run.device_seconds(),
             differences: match (&baseline.record, &run.record) {
                 (Some(baseline), Some(run)) => differences(baseline, run),

@@ -41,7 +41,7 @@ mod summary;
 mod supervision;
 mod trash;
 
-pub use comparable::{Work, gained, work};
+pub use comparable::{Work, gained, gained_so_far, no_efficiency, work};
 pub use compare::{Difference, Row, differences};
 pub use error::StoreError;
 pub use export::Report;

@@ -1,4 +1,4 @@
-//! Processes as /proc shows them: is this one proven to be the run's, who is in this session, and ending them.
+//! The processes of a run: is this one proven to be the run's, who is in this session, and ending them.
 //!
 //! Never starts a process. A pid alone is no name: it goes with its start time, since numbers are used again, and with the
 //! mark in its environment, since other hosts and containers use the same numbers at the same times.
@@ -14,50 +14,20 @@ use nix::unistd::Pid;
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
+use crate::host::process;
+pub use crate::host::process::{Process, look_up};
+
 /// Set for a supervisor and everything that it starts, to the path of the run folder: leftovers are known by it.
 pub const RUN_DIR_VARIABLE: &str = "HVD_LAB_RUN_DIR";
-
-/// What `/proc/PID/stat` says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    pub pid: u32,
-    pub session: u32,
-    /// Clock ticks since boot.
-    pub start_ticks: u64,
-    /// Ended, but its parent has not asked for its exit code yet.
-    pub zombie: bool,
-}
-
-/// The process with this number, if there is one (ended ones that nobody waited for included).
-pub fn look_up(pid: u32) -> Option<Process> {
-    parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-}
-
-/// Fields count from behind the last `)`: a command name may contain anything.
-fn parse_stat(stat: &str) -> Option<Process> {
-    let pid = stat.split_once(' ')?.0.parse().ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    Some(Process {
-        pid,
-        session: fields.get(3)?.parse().ok()?,
-        start_ticks: fields.get(19)?.parse().ok()?,
-        zombie: matches!(*fields.first()?, "Z" | "X"),
-    })
-}
 
 /// Whether the process that was seen with this start time still runs.
 pub fn is_alive(pid: u32, start_ticks: u64) -> bool {
     look_up(pid).is_some_and(|process| !process.zombie && process.start_ticks == start_ticks)
 }
 
-/// Every process of this machine that runs, as far as it may be seen.
-fn all() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .flatten()
-        .filter_map(|entry| look_up(entry.file_name().to_str()?.parse().ok()?))
-        .filter(|process| !process.zombie)
-        .collect()
+/// Every process of this host that runs, as far as it may be seen.
+fn all() -> impl Iterator<Item = Process> {
+    process::all().filter(|process| !process.zombie)
 }
 
 /// What can be told here of a process that is said to belong to a run.
@@ -119,19 +89,19 @@ fn is_in_our_container(pid: u32) -> bool {
 
 /// Processes of a session, other than its leader.
 pub fn of_session(session: u32) -> Vec<u32> {
-    all().into_iter().filter(|process| process.session == session && process.pid != session).map(|process| process.pid).collect()
+    all().filter(|process| process.session == session && process.pid != session).map(|process| process.pid).collect()
 }
 
 /// Processes that are proven to have been started for a run by a supervisor, other than the caller.
 pub fn of_run(folder: &Path) -> Vec<u32> {
     let is_started =
         |pid: &u32| *pid != std::process::id() && is_of_run(*pid, folder) == Some(true) && !is_supervisor(*pid, folder);
-    all().into_iter().map(|process| process.pid).filter(is_started).collect()
+    all().map(|process| process.pid).filter(is_started).collect()
 }
 
 /// Processes whose environment has this variable with this path, as far as it may be read.
 pub fn with_variable(name: &str, path: &Path) -> Vec<u32> {
-    all().into_iter().map(|process| process.pid).filter(|pid| has_variable(*pid, name, path).is_ok_and(|has_it| has_it)).collect()
+    all().map(|process| process.pid).filter(|pid| has_variable(*pid, name, path).is_ok_and(|has_it| has_it)).collect()
 }
 
 /// Send a signal to every process that is proven to be the run's, other than a supervisor; whether there was any.
@@ -183,13 +153,6 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-
-    #[test]
-    fn names_with_spaces_and_brackets_do_not_shift_the_fields() {
-        let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1";
-        assert_eq!(parse_stat(stat), Some(Process { pid: 42, session: 7, start_ticks: 987_654, zombie: false }));
-        assert_eq!(parse_stat("42 (a"), None);
-    }
 
     #[test]
     fn this_process_lives_and_an_impostor_does_not() {

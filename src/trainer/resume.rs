@@ -57,7 +57,7 @@ impl EpochReports {
     ///
     /// # Errors
     /// As for every collective, see [`Communicator`].
-    pub fn gather(&mut self, comm: &dyn Communicator, report: &EpochReport) -> Result<(), CommError> {
+    fn gather(&mut self, comm: &dyn Communicator, report: &EpochReport) -> Result<(), CommError> {
         let own = ProcessEpoch { process: launched_index(), since: Some(self.since), report: report.clone() };
         // A report is numbers and names: writing it cannot fail.
         let ended = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
@@ -109,6 +109,25 @@ impl ResumeState {
         })
     }
 
+    /// How far training has come at the end of this epoch, as the checkpoint of it holds it.
+    ///
+    /// # Collective
+    /// Every rank calls it, before the root alone writes.
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`].
+    pub fn gather(
+        &mut self,
+        comm: &dyn Communicator,
+        model: &dyn Model,
+        ended: &EpochReport,
+        epochs_at_target: usize,
+    ) -> Result<ResumeState, CommError> {
+        let statistics = gather_statistics(comm, model)?;
+        self.reports.gather(comm, ended)?;
+        Ok(ResumeState { epoch: ended.epoch, epochs_at_target, statistics, reports: self.reports.clone() })
+    }
+
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.
     pub fn restore_statistics(&self, topology: &Topology, model: &mut dyn Model) {
         let rows = &self.statistics;
@@ -154,7 +173,7 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
 ///
 /// # Errors
 /// As for every collective, see [`Communicator`].
-pub fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
+fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
     Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
 }
 

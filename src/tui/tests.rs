@@ -2,12 +2,14 @@
 
 mod clicks;
 mod footer;
+mod gain;
 mod keys;
 pub mod looks;
 pub mod mouse;
 mod notices;
 mod panic;
 mod preferences;
+mod room;
 mod states;
 mod sweep;
 mod themes;
@@ -56,7 +58,7 @@ pub fn pane(state: &State, pane: Pane, width: u16, height: u16) -> String {
     let places = places::in_area(state, Rect::new(0, 0, width, height)).unwrap();
     let (_, place) = *places.panes.iter().find(|(shown, _)| *shown == pane).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(place.width, place.height)).unwrap();
-    terminal.draw(|frame| view::draw_pane(frame, frame.area(), pane, state, places.shared.is_some())).unwrap();
+    terminal.draw(|frame| view::draw_pane(frame, frame.area(), pane, state, places.turns)).unwrap();
     terminal.backend().to_string()
 }
 

@@ -92,7 +92,7 @@ fn differences(text: &mut String, report: &Report) {
     }
     text.push_str(&format!("\n## What differs from run {}\n\n", report.baseline.id));
     for (row, run) in others {
-        let mut said: Vec<String> = row.not_comparable.iter().map(|reason| (*reason).to_owned()).collect();
+        let mut said: Vec<String> = row.not_comparable.into_iter().chain(row.no_efficiency).map(str::to_owned).collect();
         said.extend(row.differences.iter().map(|one| {
             let steps = one.steps();
             let steps = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };

@@ -14,6 +14,8 @@ use std::time::{Duration, SystemTime};
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::geteuid;
 
+use crate::host::process;
+
 /// Of every such folder, also of those that labs without locks made.
 const PREFIX: &str = "hvd-lab-replay-";
 const LOCK: &str = "in-use.lock";
@@ -119,8 +121,7 @@ fn is_left(folder: &Path) -> bool {
 /// Whether a process of this user has a file in the folder open.
 fn is_open(folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return true };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let files = processes.flat_map(|process| fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten());
+    let files = process::ids().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten());
     let mut targets = files.filter_map(|file| fs::read_link(file.path()).ok());
     targets.any(|target: PathBuf| target.starts_with(&folder))
 }

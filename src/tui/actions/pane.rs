@@ -25,8 +25,8 @@ impl Pane {
         }
     }
 
-    /// One of the three that share a place on a small screen.
+    /// One of the two that share a place on a small screen.
     pub fn shares_slot(self) -> bool {
-        matches!(self, Pane::Devices | Pane::Chart | Pane::Log)
+        matches!(self, Pane::Chart | Pane::Log)
     }
 }

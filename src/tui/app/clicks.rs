@@ -88,7 +88,7 @@ fn press(state: &mut State, places: &Places, at: Position) -> Vec<Effect> {
     if windows::is_open(state) {
         return in_window(state, at);
     }
-    if let Some(pane) = places.shared.and_then(|area| slot::hit(area, at)) {
+    if let Some(pane) = places.shared.and_then(|area| slot::hit(area, places.turns, at)) {
         dispatch::focus(state, pane);
         return Vec::new();
     }

@@ -2,10 +2,12 @@
 //!
 //! Never does nothing: a command that cannot be followed says why.
 
+use ratatui::layout::Rect;
+
 use super::command::AppCommand;
 use super::features::Command;
 use super::features::State;
-use super::{features, keymap, places, windows};
+use super::{features, keymap, layout, places, windows};
 use crate::domain::settings::Key;
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::action::Action;
@@ -120,8 +122,21 @@ fn turn(state: &mut State, by: usize) {
 /// Gives a pane the keyboard, and the place that it shares with others.
 pub fn focus(state: &mut State, pane: Pane) {
     state.focus = pane;
-    if pane.shares_slot() {
+    let (columns, rows) = state.shared.size;
+    if pane.shares_slot() || layout::turns(Rect::new(0, 0, columns, rows)).contains(&pane) {
         state.slot = pane;
+    }
+}
+
+/// After the terminal got another size: the pane that has the keyboard is on the screen.
+pub fn keep_focus_on_the_screen(state: &mut State) {
+    let (columns, rows) = state.shared.size;
+    let area = Rect::new(0, 0, columns, rows);
+    match (state.focus, layout::in_turn(area, state.slot)) {
+        // What was gained; settings are not what a small screen is for.
+        (Pane::Chart | Pane::Log | Pane::Runs, Some(_)) => focus(state, state.focus),
+        (focus, Some(shown)) if layout::turns(area).contains(&focus) => state.focus = shown,
+        _ => {}
     }
 }
 

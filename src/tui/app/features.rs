@@ -45,7 +45,7 @@ pub struct State {
     /// What the learner has done so far, for the hint at what to do next.
     pub hints: Done,
     pub focus: Pane,
-    /// Which of log, chart and devices a small screen shows.
+    /// Which pane has the place that several take in turn on a small screen.
     pub slot: Pane,
     pub zoom: bool,
     /// Large step and speed-up, for the last row of a lecture hall.
@@ -71,7 +71,7 @@ impl State {
             preferences: Preferences::default(),
             hints: Done::default(),
             focus: Pane::Steps,
-            slot: Pane::Log,
+            slot: Pane::Chart,
             zoom: false,
             projector: false,
             dragged: None,
@@ -226,15 +226,15 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
     }
 }
 
-/// Draws a pane in its place, which panes that are not on the screen may share with it.
-pub fn draw(frame: &mut Frame, area: Rect, pane: Pane, state: &State, focus: Focus, shares: bool) {
+/// Draws a pane in its place, which it may take in turn with others.
+pub fn draw(frame: &mut Frame, area: Rect, pane: Pane, state: &State, focus: Focus, turns: &[Pane]) {
     let shared = &state.shared;
     match pane {
         Pane::Steps => next_run::steps::draw(frame, area, shared, focus),
         Pane::Settings => next_run::settings::draw(frame, area, &state.next_run, shared, focus),
         Pane::Devices => devices::draw::draw(frame, area, &state.devices, shared, focus),
         Pane::Chart => chart::draw::draw(frame, area, &state.chart, shared, focus),
-        Pane::Log => log::draw::draw(frame, area, &state.log, shared, focus, if shares { slot::width() } else { 0 }),
+        Pane::Log => log::draw::draw(frame, area, &state.log, shared, focus, slot::width(turns)),
         Pane::Runs => runs::draw::draw(frame, area, &state.runs, shared, focus),
     }
 }

@@ -1,8 +1,9 @@
-//! Two lines on top: what the next run would be, and how the shown run is going.
+//! Two lines on top: the step and how the shown run is going; what that run gained, and what the next one would be.
 //!
 //! Never hides that images are generated.
 
 use super::features::State;
+use super::gain::{self, Said};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -16,22 +17,21 @@ use crate::domain::{safe, units};
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::theme::{bar, sign};
 
+/// Facts of a run that the title of the step makes room for.
+const FIRST_FACTS: usize = 2;
+
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
-    let theme = state.shared.theme;
-    let step = match &state.shared.replay {
-        Some(playing) => crate::tui::replay::draw::bar(playing, theme),
-        None => Line::from(vec![
-            Span::styled(" hvd-lab ", theme.key()),
-            Span::styled("│ ", theme.dim()),
-            Span::styled(state.shared.step.to_string(), theme.strong()),
-        ]),
-    };
-    let next = next_run(state, (first.width as usize).saturating_sub(step.width() + 2));
-    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(next.width() as u16)]).areas(first);
-    frame.render_widget(Paragraph::new(step), left);
-    frame.render_widget(Paragraph::new(next), right);
-    frame.render_widget(Paragraph::new(run_line(state, second.width as usize)), second);
+    let (left, right) = first_line(state, first.width as usize);
+    both_ends(frame, first, left, right);
+    let (left, right) = second_line(state, second.width as usize);
+    both_ends(frame, second, left, right);
+}
+
+fn both_ends(frame: &mut Frame, area: Rect, left: Line, right: Line) {
+    let [from, to] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(right.width() as u16)]).areas(area);
+    frame.render_widget(Paragraph::new(left), from);
+    frame.render_widget(Paragraph::new(right), to);
 }
 
 /// For the terminal's title: what the shown run does.
@@ -47,103 +47,140 @@ pub fn title(state: &State) -> String {
     }
 }
 
-/// `np 2 · wrn-10-1 · Fashion-MNIST`; the model goes first where there is no room.
-fn next_run(state: &State, width: usize) -> Line<'static> {
+/// The step under the cursor, or the recording; and how the shown run is going.
+fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let theme = state.shared.theme;
-    let np = Span::raw(format!("np {}", state.shared.spec.resources.np));
-    let model = Span::raw(state.shared.spec.workload.model.to_string());
-    let label = state.shared.data.as_ref().map_or_else(|| state.shared.spec.workload.data.to_string(), |data| data.label.clone());
-    // It may be a path, which leaves the model its room.
-    let room = width.saturating_sub(np.width() + model.width() + 7).max(13);
-    let data = match label == LABEL_GENERATED {
-        true => Span::styled(label, theme.warn()),
-        false => Span::raw(cut(&label, room)),
+    let lab = || [Span::styled(" hvd-lab ", theme.key()), Span::styled("│ ", theme.dim())];
+    let (step, number) = (state.shared.step, format!("Step {}/10", state.shared.step.number()));
+    let lefts = match &state.shared.replay {
+        Some(playing) => vec![crate::tui::replay::draw::bar(playing, theme)],
+        None => vec![
+            Line::from_iter(lab().into_iter().chain([Span::styled(step.to_string(), theme.strong())])),
+            Line::from_iter(lab().into_iter().chain([Span::styled(number.clone(), theme.strong())])),
+            Line::styled(format!(" {number}"), theme.strong()),
+        ],
     };
-    let candidates = [vec![np.clone(), model, data.clone()], vec![np.clone(), data], vec![np]];
-    let lines = candidates.into_iter().map(|facts| {
-        let mut line = Line::default();
-        for (index, fact) in facts.into_iter().enumerate() {
-            if index > 0 {
-                line.push_span(Span::styled(" · ", theme.dim()));
-            }
-            line.push_span(fact);
-        }
-        line.push_span(Span::raw(" "));
-        line
-    });
-    lines.into_iter().find(|line| line.width() <= width).unwrap_or_default()
+    let (run, facts) = run_facts(state, width).unwrap_or_default();
+    let wide = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
+    // With a space at the right end. The title of the step, which its pane shows too, makes room for the first facts.
+    let least = wide(&run) + facts.iter().take(FIRST_FACTS).map(|fact| wide(fact)).sum::<usize>() + 1;
+    let fitting = lefts.iter().find(|left| left.width() + least <= width);
+    let Some(left) = fitting.or(lefts.last()).cloned() else { return Default::default() };
+    let mut room = width.saturating_sub(left.width() + 1);
+    let mut spans = run;
+    room = room.saturating_sub(wide(&spans));
+    for fact in facts {
+        // Half a figure would be a wrong one.
+        let Some(rest) = room.checked_sub(wide(&fact)) else { break };
+        room = rest;
+        spans.extend(fact);
+    }
+    let mut right = fit(spans, width.saturating_sub(left.width() + 1));
+    right.push_span(Span::raw(" "));
+    (left, right)
 }
 
-fn run_line(state: &State, width: usize) -> Line<'static> {
-    let theme = state.shared.theme;
-    if state.shared.is_starting() {
-        return Line::from(vec![Span::styled(" a run is starting …", theme.accent())]);
+/// What the shown run gained, and what the next one would be.
+fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
+    let Said { texts, reason } = gain::said(state);
+    let nexts = next_run(state);
+    for text in &texts {
+        let room = width.saturating_sub(text.width() + 1);
+        if let Some(next) = nexts(room) {
+            return (text.clone(), next);
+        }
+        // A reason goes last.
+        if reason && text.width() <= width {
+            return (text.clone(), Line::default());
+        }
     }
-    let Some(watched) = &state.shared.watched else {
-        let text = if state.shared.listed { " no run yet: press " } else { " reading the runs … press " };
-        return Line::from(vec![
-            Span::styled(text, theme.dim()),
-            Span::styled("r", theme.key()),
-            Span::styled(" to run, ", theme.dim()),
-            Span::styled("?", theme.key()),
-            Span::styled(" for help", theme.dim()),
-        ]);
-    };
+    let least = texts.into_iter().next_back().unwrap_or_default();
+    (fit(least.spans, width), Line::default())
+}
+
+/// `next run: np 2 · wrn-10-1 · Fashion-MNIST`; the model goes first where there is no room. `None` where there is room for
+/// nothing.
+fn next_run(state: &State) -> impl Fn(usize) -> Option<Line<'static>> {
+    let theme = state.shared.theme;
+    let np = format!("np {}", state.shared.spec.resources.np);
+    let model = state.shared.spec.workload.model.to_string();
+    let label = state.shared.data.as_ref().map_or_else(|| state.shared.spec.workload.data.to_string(), |data| data.label.clone());
+    let style = if label == LABEL_GENERATED { theme.warn() } else { theme.text() };
+    move |width: usize| {
+        let label_and = |facts: &[String], data: Option<usize>| {
+            let mut line = Line::from(Span::styled("next run: ", theme.dim()));
+            line.push_span(Span::raw(facts.join(" · ")));
+            if let Some(room) = data {
+                line.extend([Span::styled(" · ", theme.dim()), Span::styled(cut(&label, room), style)]);
+            }
+            line.push_span(Span::raw(" "));
+            line
+        };
+        let both = [np.clone(), model.clone()];
+        // The images may be in a folder with a long path, which leaves the others their room.
+        let room = |facts: &[String]| width.saturating_sub(label_and(facts, None).width() + 3).max(13);
+        let (all, few) = (&both[..], &both[..1]);
+        let candidates = [label_and(all, Some(room(all))), label_and(few, Some(room(few))), label_and(few, None)];
+        candidates.into_iter().find(|line| line.width() <= width)
+    }
+}
+
+/// The shown run: what it is and how it stands, and facts about it, the most telling first, each with what parts it from the
+/// last one.
+fn run_facts(state: &State, width: usize) -> Option<(Vec<Span<'static>>, Vec<Vec<Span<'static>>>)> {
+    let theme = state.shared.theme;
+    let watched = state.shared.watched.as_ref().filter(|_| !state.shared.is_starting())?;
     let summary = state.shared.summary(watched.id);
     let Some(status) = state.shared.status(watched.id) else {
-        return Line::styled(format!(" run {}: reading …", watched.id), theme.dim());
+        return Some((vec![Span::styled(format!(" run {}: reading …", watched.id), theme.dim())], Vec::new()));
     };
-    let mut spans = vec![
+    let mut run = vec![
         Span::styled(format!(" run {} ", watched.id), theme.strong()),
         Span::styled(format!("{} {}", sign(status.state), status.state.name()), theme.state(status.state)),
     ];
     if summary.and_then(|summary| summary.record.as_ref()).is_some_and(|record| record.data_label == LABEL_GENERATED) {
-        spans.push(Span::styled(format!("  on {LABEL_GENERATED}"), theme.warn()));
+        run.push(Span::styled(format!("  on {LABEL_GENERATED}"), theme.warn()));
     }
     let mut facts = match status.state {
         RunState::Running | RunState::Preparing | RunState::Stopping => going(state, watched, status, width),
-        RunState::Failed => failed(status),
+        // The line below says why.
+        RunState::Failed => Vec::new(),
         RunState::Finished | RunState::Stopped => {
-            // Half a figure would be a wrong one.
-            let mut left = width.saturating_sub(spans.iter().map(Span::width).sum());
-            let facts = over(state, watched, status).into_iter().map(Span::raw);
-            facts.take_while(|fact| left.checked_sub(fact.width()).map(|rest| left = rest).is_some()).collect()
+            over(state, watched, status).into_iter().map(|fact| vec![Span::raw(fact)]).collect()
         }
     };
     if let Some(other) = state.shared.going().filter(|other| *other != watched.id) {
-        facts.push(Span::styled(format!("  (run {other} is going)"), theme.warn()));
+        facts.insert(0, vec![Span::styled(format!("  (run {other} is going)"), theme.warn())]);
     }
-    spans.extend(facts);
-    fit(spans, width)
+    Some((run, facts))
 }
 
-fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> Vec<Span<'static>> {
+fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> Vec<Vec<Span<'static>>> {
     let theme = state.shared.theme;
     let elapsed = units::clock(state.shared.now_s.max(status.started_s) - status.started_s);
+    let elapsed = vec![Span::raw(format!("  {elapsed}"))];
     let Some(config) = watched.config() else {
-        return vec![Span::raw(format!("  {elapsed}  ")), Span::styled(status.message.clone(), theme.dim())];
+        return vec![elapsed, vec![Span::styled(format!("  {}", status.message), theme.dim())]];
     };
     let (full, rest) = bar(
         watched.progress(),
         match width {
             0..110 => 8,
-            110..150 => 20,
+            110..150 => 10,
             _ => 30,
         },
     );
-    let mut spans = vec![
-        Span::raw(format!("  epoch {}/{} ", watched.epoch().max(1), config.epochs)),
+    let epoch = vec![Span::raw(format!("  epoch {}/{}", watched.epoch().max(1), config.epochs))];
+    let progress = vec![
+        Span::raw(" "),
         Span::styled(full, theme.accent()),
         Span::styled(rest, theme.dim()),
-        Span::raw(format!(" {:>3.0} %  {elapsed}", watched.progress() * 100.0)),
+        Span::raw(format!(" {:>3.0} %", watched.progress() * 100.0)),
     ];
-    if let Some(step) = watched.step() {
-        spans.push(Span::raw(format!("  loss {:.3}", step.loss)));
-    }
-    if let Some(report) = watched.last_epoch() {
-        spans.push(Span::raw(format!("  accuracy {:.1} %", report.judged().accuracy * 100.0)));
-    }
-    spans
+    let loss = watched.step().map(|step| format!("  loss {:.3}", step.loss));
+    let accuracy = watched.last_epoch().map(|report| format!("  accuracy {:.1} %", report.judged().accuracy * 100.0));
+    let figures = loss.into_iter().chain(accuracy).map(|figure| vec![Span::raw(figure)]);
+    [epoch, progress, elapsed].into_iter().chain(figures).collect()
 }
 
 /// What there is to say of it, the most telling first.
@@ -151,22 +188,13 @@ fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<String> {
     let Some(summary) = state.shared.summary(watched.id) else { return Vec::new() };
     let epochs = summary.last_epoch;
     let early = watched.early_stop().map_or(String::new(), |epoch| format!(" (stopped early after {epoch})"));
-    let mut facts = vec![format!("  {}{early}", units::counted(epochs, "epoch"))];
     let accuracy = watched.test().map(|test| test.accuracy).or(summary.test.map(|test| test.accuracy));
-    facts.extend(accuracy.map(|accuracy| format!("  test accuracy {:.1} %", accuracy * 100.0)));
+    let accuracy = accuracy.map(|accuracy| format!("  test accuracy {:.1} %", accuracy * 100.0));
+    let mut facts: Vec<String> = accuracy.into_iter().collect();
+    facts.push(format!("  {}{early}", units::counted(epochs, "epoch")));
     facts.extend(status.ended_s.map(|ended| format!("  {} in all", units::seconds(ended - status.started_s))));
     facts.extend(summary.figures.images_per_sec.map(|rate| format!("  {} images/s", units::rate(rate))));
     facts
-}
-
-/// Which rank, and why, in the words of the launcher.
-fn failed(status: &RunStatus) -> Vec<Span<'static>> {
-    let cause = match (status.failed_process, status.message.strip_prefix("process ")) {
-        (Some(_), Some(rest)) => format!("rank {rest}"),
-        (Some(process), None) => format!("rank {process}: {}", status.message),
-        (None, _) => status.message.clone(),
-    };
-    vec![Span::raw(format!("  {cause}"))]
 }
 
 /// Cuts the line where the screen ends, with a sign.

@@ -1,18 +1,18 @@
-//! Where each pane goes, by the size of the terminal.
+//! Where each pane goes, by the size of the terminal and by what each has to show.
 //!
 //! Never draws. Borders can be dragged; no pane gets smaller than it can be read.
 //!
 //! ```text
-//! 80x24 up                          110x36 up                        150x24 up
-//! +-------- header (2) ---------+   +---------- header (2) --------+ +-------------- header (2) ---------------+
-//! | Steps     | Devices, Chart  |   | Steps     | Devices          | | Steps    | Log          | Devices       |
-//! |           | or Log          |   |           +------------------+ |          |              +---------------+
-//! |           |                 |   |           | Chart            | |          |              | Chart         |
-//! +-----------+-----------------+   +-----------+------------------+ +----------+              |               |
-//! | Next run  | Runs            |   | Next run  | Log              | | Next run +--------------+               |
-//! |           |                 |   |           +------------------+ |          | Runs         |               |
-//! |           |                 |   |           | Runs             | |          |              |               |
-//! +-------- footer (1) ---------+   +---------- footer (1) --------+ +-------------- footer (1) ---------------+
+//! 60x16 up                80x24 up                          110x36 up                        150x24 up
+//! +---- header (2) ---+   +-------- header (2) ---------+   +---------- header (2) --------+ +-------------- header (2) ---------------+
+//! | Devices           |   | Steps     | Devices         |   | Steps     | Devices          | | Steps    | Chart        | Devices       |
+//! +-------------------+   |           +-----------------+   |           +------------------+ |          |              |               |
+//! | Chart, Runs, Log, |   |           | Chart or Log    |   |           | Chart            | |          |              |               |
+//! | Steps or Next run |   +-----------+                 |   +-----------+------------------+ +----------+              +---------------+
+//! |                   |   | Next run  +-----------------+   | Next run  | Log              | | Next run +--------------+ Log           |
+//! |                   |   |           | Runs            |   |           +------------------+ |          | Runs         |               |
+//! |                   |   |           |                 |   |           | Runs             | |          |              |               |
+//! +---- footer (1) ---+   +-------- footer (1) ---------+   +---------- footer (1) --------+ +-------------- footer (1) ---------------+
 //! ```
 
 use std::collections::BTreeMap;
@@ -24,7 +24,11 @@ use crate::tui::actions::pane::Pane;
 use crate::tui::next_run::fields::Field;
 
 /// Below this the screen says so and waits.
-pub const LEAST: (u16, u16) = (80, 24);
+pub const LEAST: (u16, u16) = (60, 16);
+/// From this size on steps and settings stand beside the rest.
+const TWO_COLUMNS: (u16, u16) = (80, 24);
+/// From this width on a screen that is not high enough for two columns shows the devices beside the other place.
+const WIDE: u16 = 120;
 
 /// A border that can be dragged, by what lies before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,24 +86,55 @@ pub struct Places {
     pub panes: Vec<(Pane, Rect)>,
     pub borders: Vec<Border>,
     pub footer: Rect,
-    /// The place that devices, chart and log take in turn, where there is no room for all.
+    /// The place that [`turns`] take in turn, where there is no room for all.
     pub shared: Option<Rect>,
+    /// Who takes it; nobody where it is not there.
+    pub turns: &'static [Pane],
 }
 
-/// `None` where the terminal is too small. `device_rows` is what the devices would like to have.
-pub fn places(area: Rect, zoomed: Option<Pane>, slot: Pane, device_rows: u16, shares: &Shares) -> Option<Places> {
-    if area.width < LEAST.0 || area.height < LEAST.1 {
-        return None;
+/// Lines that panes would like to have inside of their frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    pub devices: u16,
+    pub log: u16,
+}
+
+/// Panes that take one place in turn on a screen of this size, the one that it shows at first before the others.
+pub fn turns(area: Rect) -> &'static [Pane] {
+    if is_compact(area) {
+        &[Pane::Chart, Pane::Runs, Pane::Log, Pane::Steps, Pane::Settings]
+    } else if area.width < THREE_COLUMNS && parts(area)[1].height < TALL {
+        &[Pane::Chart, Pane::Log]
+    } else {
+        &[]
     }
-    let [header, body, footer] = parts(area);
+}
+
+/// The pane that has the place which several take in turn: `slot` where it is one of them.
+pub fn in_turn(area: Rect, slot: Pane) -> Option<Pane> {
+    let turns = turns(area);
+    turns.iter().find(|pane| **pane == slot).or(turns.first()).copied()
+}
+
+fn is_compact(area: Rect) -> bool {
+    area.width < TWO_COLUMNS.0 || area.height < TWO_COLUMNS.1
+}
+
+/// `None` where the terminal is too small.
+pub fn places(area: Rect, zoomed: Option<Pane>, slot: Pane, wish: Wish, shares: &Shares) -> Option<Places> {
+    let body = body(area)?;
+    let [header, _, footer] = parts(area);
     let mut tiling = Tiling { shares, borders: Vec::new() };
-    let panes = match zoomed {
-        Some(pane) => vec![(pane, body)],
-        None => tiling.panes(body, slot, device_rows),
+    let turn = in_turn(area, slot);
+    let panes = match (zoomed, turn) {
+        (Some(pane), _) => vec![(pane, body)],
+        (None, Some(shown)) if is_compact(area) => tiling.compact(body, shown, wish),
+        (None, shown) => tiling.panes(body, shown, wish),
     };
-    let slots: Vec<Rect> = panes.iter().filter(|(pane, _)| pane.shares_slot()).map(|(_, rect)| *rect).collect();
-    let shared = (zoomed.is_none() && slots.len() == 1).then(|| slots[0]);
-    Some(Places { header, body, panes, borders: tiling.borders, footer, shared })
+    let place_of = |wanted: Pane| panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
+    let shared = turn.filter(|_| zoomed.is_none()).and_then(place_of);
+    let turns = if shared.is_some() { turns(area) } else { &[] };
+    Some(Places { header, body, panes, borders: tiling.borders, footer, shared, turns })
 }
 
 /// What is between header and footer.
@@ -113,9 +148,16 @@ fn parts(area: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(2), Constraint::Fill(1), Constraint::Length(1)]).areas(area)
 }
 
+/// From this height of the body on each pane has a place of its own.
+const TALL: u16 = 33;
+const THREE_COLUMNS: u16 = 150;
 /// From this height on the devices get room for graphs.
-const TALL: u16 = 50;
+const GRAPHS_FROM: u16 = 50;
 const GRAPHS: u16 = 6;
+/// The frame of a pane.
+const FRAME: u16 = 2;
+/// A log that has nothing to show.
+const LEAST_LOG: u16 = 5;
 
 struct Tiling<'a> {
     shares: &'a Shares,
@@ -123,10 +165,25 @@ struct Tiling<'a> {
 }
 
 impl Tiling<'_> {
-    fn panes(&mut self, body: Rect, slot: Pane, device_rows: u16) -> Vec<(Pane, Rect)> {
+    /// Devices and one other pane: what answers what the devices do, and what was gained.
+    fn compact(&mut self, body: Rect, shown: Pane, wish: Wish) -> Vec<(Pane, Rect)> {
+        let (devices, other) = match body.width {
+            WIDE.. => {
+                let [devices, other] = Layout::horizontal([Constraint::Fill(1); 2]).areas(body);
+                (devices, other)
+            }
+            _ => {
+                let height = wish.devices.saturating_add(FRAME).clamp(LEAST_PANE.1, (body.height / 2).max(LEAST_PANE.1));
+                self.rows(Split::Devices, body, height, 1)
+            }
+        };
+        vec![(Pane::Devices, devices), (shown, other)]
+    }
+
+    fn panes(&mut self, body: Rect, shown: Option<Pane>, wish: Wish) -> Vec<(Pane, Rect)> {
         // At most a third of the height, so that a node full of GPUs leaves the chart its place.
-        let graphs = if body.height >= TALL { GRAPHS } else { 0 };
-        let devices_height = (device_rows + graphs + 2).clamp(7, (body.height / 3).max(7));
+        let graphs = if body.height >= GRAPHS_FROM { GRAPHS } else { 0 };
+        let devices_height = wish.devices.saturating_add(graphs + FRAME).clamp(6, (body.height / 3).max(7));
         let left_width = match body.width {
             0..110 => 33,
             110..150 => 38,
@@ -135,26 +192,37 @@ impl Tiling<'_> {
         };
         // Steps with room for an explanation, settings with room for each field.
         let settings = (Field::ALL.len() as u16 + 3).min(body.height.saturating_sub(12));
-        let three_columns = body.width >= 150;
-        let columns = if three_columns { 2 } else { 1 };
+        let columns = if body.width >= THREE_COLUMNS { 2 } else { 1 };
         let (left, rest) = self.columns(Split::Left, body, left_width, columns);
         let (steps, next_run) = self.rows(Split::Steps, left, left.height - settings, 1);
         let mut panes = vec![(Pane::Steps, steps), (Pane::Settings, next_run)];
-        if three_columns {
+        // A log gets the room for what is printed, and no more than what the panes beside it leave.
+        let log_height = |most: u16| wish.log.saturating_add(FRAME).clamp(LEAST_LOG, most.max(LEAST_LOG));
+        if let Some(shown) = shown {
+            // Who asked for the log wants to read it.
+            let (devices_height, runs_height) = match shown {
+                Pane::Log => (devices_height.min(6), LEAST_PANE.1),
+                _ => (devices_height, (body.height * 2 / 7).max(6)),
+            };
+            let (devices, below) = self.rows(Split::Devices, rest, devices_height, 2);
+            let (shared, runs) = self.rows(Split::Log, below, below.height - runs_height, 1);
+            panes.extend([(Pane::Devices, devices), (shown, shared), (Pane::Runs, runs)]);
+        } else if body.width >= THREE_COLUMNS {
             let [middle, _] = Layout::horizontal([Constraint::Fill(6), Constraint::Fill(5)]).areas(rest);
             let (middle, right) = self.columns(Split::Middle, rest, middle.width, 1);
             let runs_height = (middle.height / 3).max(9);
-            let (log, runs) = self.rows(Split::Log, middle, middle.height - runs_height, 1);
-            let (devices, chart) = self.rows(Split::Devices, right, devices_height, 1);
-            panes.extend([(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]);
-        } else if body.height >= 33 {
-            let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
-            let (chart, below) = self.rows(Split::Chart, below, part(below.height, 5, 13), 2);
-            let (log, runs) = self.rows(Split::Log, below, part(below.height, 1, 2), 1);
+            let (chart, runs) = self.rows(Split::Chart, middle, middle.height - runs_height, 1);
+            let log = log_height(right.height - devices_height.max(right.height / 2));
+            let (devices, log) = self.rows(Split::Devices, right, right.height - log, 1);
             panes.extend([(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]);
         } else {
-            let (shared, runs) = self.rows(Split::Log, rest, rest.height - settings, 1);
-            panes.extend([(slot, shared), (Pane::Runs, runs)]);
+            let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
+            // What the log does not need is the chart's.
+            let usual = below.height - part(below.height, 5, 13);
+            let (log, runs) = (log_height(part(usual, 1, 2)), usual - part(usual, 1, 2));
+            let (chart, below) = self.rows(Split::Chart, below, below.height.saturating_sub(log + runs), 2);
+            let (log, runs) = self.rows(Split::Log, below, log, 1);
+            panes.extend([(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]);
         }
         panes
     }
@@ -190,6 +258,17 @@ fn part(length: u16, of: u16, all: u16) -> u16 {
 mod tests {
     use super::*;
 
+    const EMPTY: Wish = Wish { devices: 6, log: 0 };
+    const FULL: Wish = Wish { devices: 6, log: 500 };
+
+    fn at(width: u16, height: u16, wish: Wish) -> Places {
+        places(Rect::new(0, 0, width, height), None, Pane::Chart, wish, &Shares::new()).unwrap()
+    }
+
+    fn height_of(places: &Places, wanted: Pane) -> u16 {
+        places.panes.iter().find(|(pane, _)| *pane == wanted).map_or(0, |(_, rect)| rect.height)
+    }
+
     #[test]
     fn panes_fill_the_body_without_overlap() {
         let at = |share| {
@@ -203,10 +282,11 @@ mod tests {
     }
 
     fn filled(shares: &Shares) {
-        for width in (80..=220).step_by(7) {
-            for height in 24..=70 {
+        for width in (60..=220).step_by(5) {
+            for height in 16..=70 {
                 let area = Rect::new(0, 0, width, height);
-                let places = places(area, None, Pane::Chart, width % 20, shares).unwrap();
+                let wish = Wish { devices: width % 20, log: height % 17 };
+                let places = places(area, None, Pane::Chart, wish, shares).unwrap();
                 let cells: u32 = places.panes.iter().map(|(_, rect)| rect.area()).sum();
                 assert_eq!(cells, u32::from(width) * u32::from(height - 3), "{width}x{height}");
                 for (index, (pane, rect)) in places.panes.iter().enumerate() {
@@ -219,15 +299,44 @@ mod tests {
 
     #[test]
     fn below_the_least_size_there_is_no_layout() {
-        assert!(places(Rect::new(0, 0, 79, 24), None, Pane::Log, 5, &Shares::new()).is_none());
-        assert!(places(Rect::new(0, 0, 80, 23), None, Pane::Log, 5, &Shares::new()).is_none());
+        assert!(places(Rect::new(0, 0, 59, 16), None, Pane::Log, EMPTY, &Shares::new()).is_none());
+        assert!(places(Rect::new(0, 0, 60, 15), None, Pane::Log, EMPTY, &Shares::new()).is_none());
+    }
+
+    #[test]
+    fn an_empty_log_leaves_its_room_to_the_others_and_a_full_one_does_not_take_it_all() {
+        for (width, height) in [(120, 40), (140, 60), (160, 40), (200, 60)] {
+            let (empty, full) = (at(width, height, EMPTY), at(width, height, FULL));
+            assert_eq!(height_of(&empty, Pane::Log), LEAST_LOG, "{width}x{height}");
+            assert!(height_of(&full, Pane::Log) > LEAST_LOG && height_of(&full, Pane::Log) <= height / 2, "{width}x{height}");
+            let of_both = |places| height_of(places, Pane::Chart) + height_of(places, Pane::Devices);
+            assert!(of_both(&empty) > of_both(&full), "{width}x{height}");
+            assert!(height_of(&full, Pane::Devices) >= 8, "{width}x{height}");
+        }
+    }
+
+    #[test]
+    fn chart_and_devices_come_before_the_log_where_not_all_have_room() {
+        for (width, height) in [(80, 24), (100, 30)] {
+            let places = at(width, height, FULL);
+            let shown: Vec<Pane> = places.panes.iter().map(|(pane, _)| *pane).collect();
+            assert_eq!(shown, [Pane::Steps, Pane::Settings, Pane::Devices, Pane::Chart, Pane::Runs], "{width}x{height}");
+        }
+        for (width, height) in [(60, 16), (79, 50), (200, 16), (119, 23)] {
+            for slot in [Pane::Chart, Pane::Runs, Pane::Log, Pane::Steps, Pane::Settings] {
+                let places = places(Rect::new(0, 0, width, height), None, slot, FULL, &Shares::new()).unwrap();
+                let shown: Vec<Pane> = places.panes.iter().map(|(pane, _)| *pane).collect();
+                assert_eq!(shown, [Pane::Devices, slot], "{width}x{height}");
+                assert_eq!(places.shared, Some(places.panes[1].1));
+            }
+        }
     }
 
     #[test]
     fn a_dragged_border_follows_the_pointer_in_every_layout() {
         for (width, height) in [(80, 24), (120, 40), (200, 60)] {
             let area = Rect::new(0, 0, width, height);
-            let tiled = |shares: &Shares| places(area, None, Pane::Log, 5, shares).unwrap();
+            let tiled = |shares: &Shares| places(area, None, Pane::Chart, FULL, shares).unwrap();
             let borders = tiled(&Shares::new()).borders;
             assert!(borders.len() >= 3);
             for border in borders {

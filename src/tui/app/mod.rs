@@ -6,6 +6,7 @@ pub mod command;
 pub mod dispatch;
 pub mod features;
 pub mod footer;
+pub mod gain;
 pub mod header;
 pub mod hint;
 pub mod keymap;

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::features::State;
-use super::layout::{Places, places};
+use super::layout::{Places, Wish, places};
 use crate::tui::actions::pane::Pane;
 
 pub fn of(state: &State) -> Option<Places> {
@@ -12,7 +12,12 @@ pub fn of(state: &State) -> Option<Places> {
 
 /// As [`of`], on a screen of another size.
 pub fn in_area(state: &State, area: Rect) -> Option<Places> {
-    places(area, state.zoom.then_some(state.focus), state.slot, state.devices.wished_rows(), &state.preferences.shares)
+    places(area, state.zoom.then_some(state.focus), state.slot, wish(state), &state.preferences.shares)
+}
+
+/// The lines that panes would like to have.
+pub fn wish(state: &State) -> Wish {
+    Wish { devices: state.devices.wished_rows(), log: state.log.wished_rows() }
 }
 
 /// Where a pane is drawn, if it is on the screen.

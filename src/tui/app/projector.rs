@@ -1,74 +1,133 @@
-//! For a lecture hall: the step and the speed-up in figures that the last row can read.
+//! For a lecture hall: what more ranks gained, in figures that the last row can read.
 //!
-//! Never puts anything vital on the lowest lines, where heads are in the way.
+//! Never puts anything vital on the lowest lines, where heads are in the way; never a run against itself.
 
 use super::features::State;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::cut;
+use crate::columns::{cut, wrap};
 use crate::domain::step::Step;
-use crate::domain::units;
-use crate::tui::widgets::big_text::{Width, big_lines};
+use crate::domain::{safe, units};
+use crate::runs::RunId;
+use crate::tui::shared::gain::Gain;
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::big_text::{Pixel, big_lines};
+use crate::tui::widgets::theme::bar;
+
+/// Lines below the figure: an empty one, runs, efficiency, bar and an empty one; then the steps.
+const WORDS: u16 = 5;
+const STEPS: u16 = 4;
 
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
-    let theme = state.shared.theme;
-    let (step, steps) = (state.shared.step, state.shared.spec.workload.steps);
-    // The lowest quarter stays empty.
-    let [_, figures, words, marks, _] = Layout::vertical([
-        Constraint::Length(area.height.saturating_sub(18) / 4),
-        Constraint::Length(9),
-        Constraint::Length(2),
-        Constraint::Length(4),
-        Constraint::Min(area.height / 6),
-    ])
-    .areas(area);
-    let halves = |area| Layout::horizontal([Constraint::Fill(2), Constraint::Fill(3)]).areas::<2>(area);
-    let [left, right] = halves(figures);
-    big(frame, left, state, step.number().to_string(), theme.accent());
-    let run = state.shared.watched.as_ref().and_then(|watched| state.shared.summary(watched.id));
-    let gained = run.and_then(|run| state.shared.comparison(run).ok()).and_then(|gained| Some((gained, gained.speedup?)));
-    if let Some((_, speedup)) = gained {
-        big(frame, right, state, format!("{speedup:.2}x"), theme.warn());
-    }
-    let [left, right] = halves(words);
-    let switched = if steps.contains(step) { "on" } else { "off" };
-    let title = vec![
-        Line::styled(cut(&format!(" {}", step.title()), left.width as usize), theme.strong()),
-        Line::raw(format!(" step {} of 10, {switched}", step.number())),
-    ];
-    frame.render_widget(Paragraph::new(title), left);
-    let said = match (run, gained) {
-        (None, _) => ["no run yet".into(), "r starts one".into()],
-        (Some(run), None) => {
-            let reason = state.shared.comparison(run).err().unwrap_or("it has nothing to compare with yet");
-            [format!("run {} has no speed-up to show", run.id), reason.to_owned()]
-        }
-        (Some(run), Some((gained, _))) => {
-            let baseline = state.shared.baseline().map_or(String::new(), |baseline| format!(" over run {}", baseline.id));
-            let np = run.record.as_ref().map_or(run.figures.np, |record| record.np());
-            let efficiency = gained.scaling_efficiency.map_or("N/A".into(), units::percent);
-            [format!("speed-up of run {}{baseline}", run.id), format!("np {np}, scaling efficiency {efficiency}")]
+    let shared = &state.shared;
+    // The lowest eighth of the screen stays empty.
+    let height = area.height.saturating_sub(area.height / 8 + 1);
+    let [_, area, _] = Layout::horizontal([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
+    let area = Rect { height, ..area };
+    let room = height.saturating_sub(WORDS + STEPS);
+    let used = match gain(shared) {
+        Some(gain) => figures(frame, Rect { height: room, ..area }, shared, &gain) + WORDS,
+        None => {
+            let lines = how_to_get_one(shared, area.width.into());
+            let used = lines.len() as u16 + 1;
+            frame.render_widget(Paragraph::new(lines), area);
+            used
         }
     };
-    let said = said.map(|line| Line::raw(cut(&line, right.width as usize)));
-    frame.render_widget(Paragraph::new(said.to_vec()), right);
+    let used = used.min(height);
+    steps(frame, Rect { y: area.y + used, height: height - used, ..area }, shared);
+}
+
+/// Of the run on the screen where it can be compared, else of the best one.
+fn gain(shared: &Shared) -> Option<Gain> {
+    let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    chosen.and_then(|run| shared.gain(run).ok()).or_else(|| shared.best_gain())
+}
+
+/// The speed-up as large as it gets, and below it what it is of. Returns the lines that the figure took.
+fn figures(frame: &mut Frame, area: Rect, shared: &Shared, gain: &Gain) -> u16 {
+    let (theme, width) = (shared.theme, usize::from(area.width));
+    let text = format!("{:.2}x", gain.speedup);
+    let pixel = Pixel::largest(text.len(), width, area.height.into(), theme.ascii);
+    let mut lines: Vec<Line> = big_lines(&text, pixel);
+    lines.iter_mut().for_each(|line| *line = std::mem::take(line).style(theme.warn()));
+    let used = lines.len() as u16;
+    let so_far = if gain.so_far { " so far" } else { "" };
+    let against = format!("{}{so_far} against {}", named(shared, gain.run), named(shared, gain.baseline));
+    let ranks = shared.summary(gain.baseline).map_or(1, |run| run.figures.np);
+    let efficiency = match gain.efficiency {
+        Ok(part) => format!("{} scaling efficiency", units::percent(part)),
+        Err(reason) => format!("scaling efficiency –, {reason}"),
+    };
+    let efficiency = format!("{} against {ranks}: {efficiency}", units::counted(gain.np, "rank"));
+    let of = format!(" {} of {}", gain.times(), gain.of());
+    let (full, rest) = bar(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()));
+    lines.extend([
+        Line::raw(""),
+        Line::styled(cut(&against, width), theme.strong()),
+        Line::raw(cut(&efficiency, width)),
+        Line::from(vec![Span::styled(full, theme.accent()), Span::styled(rest, theme.dim()), Span::raw(of)]),
+    ]);
+    frame.render_widget(Paragraph::new(lines), Rect { height: area.height + WORDS, ..area });
+    used
+}
+
+/// `run 2 (two ranks)`
+fn named(shared: &Shared, run: RunId) -> String {
+    let name = shared.summary(run).and_then(|run| run.record.as_ref()?.name.as_deref());
+    name.map_or(format!("run {run}"), |name| format!("run {run} ({})", safe::line(name)))
+}
+
+/// No two runs can be compared: why, and what to do.
+fn how_to_get_one(shared: &Shared, width: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    let keys = "- and + change the ranks of the next run, r starts it.";
+    let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    let (what, how) = match (shared.baseline(), chosen) {
+        (None, None) => {
+            ("No run yet".to_owned(), format!("Run once on 1 rank and once on 2 ranks, with the same settings. {keys}"))
+        }
+        (None, Some(run)) => {
+            let ranks = units::counted(run.figures.np, "rank");
+            (
+                format!("Run {} on {ranks} has measured no speed yet", run.id),
+                format!("Let it end an epoch, then run on more ranks. {keys}"),
+            )
+        }
+        (Some(baseline), chosen) => {
+            let why = chosen.filter(|run| run.id != baseline.id).and_then(|run| Some((run.id, shared.gain(run).err()?)));
+            let what = why.map_or("Only one run can be compared so far".to_owned(), |(run, why)| {
+                format!("No speed-up of run {run}: {why}")
+            });
+            let (np, more) = (units::counted(baseline.figures.np, "rank"), 2 * baseline.figures.np);
+            (what, format!("Run {} is measured on {np}. Run the same settings on {more} ranks. {keys}", baseline.id))
+        }
+    };
+    let mut lines = vec![Line::raw("")];
+    lines.extend(wrap(&what, width).into_iter().map(|line| Line::styled(line, theme.warn())));
+    lines.push(Line::raw(""));
+    lines.extend(wrap(&how, width).into_iter().map(Line::raw));
+    lines
+}
+
+/// The step under the cursor, and which steps are on.
+fn steps(frame: &mut Frame, area: Rect, shared: &Shared) {
+    let (theme, step, steps) = (shared.theme, shared.step, shared.spec.workload.steps);
+    let switched = if steps.contains(step) { "on" } else { "off" };
+    let title = format!("step {} of 10, {switched}: {}", step.number(), step.title());
     let mark = |other: Step| {
         let text = format!(" [{}]{} ", if steps.contains(other) { "x" } else { " " }, other.number());
         Span::styled(text, if other == step { theme.cursor(true) } else { theme.text() })
     };
-    let marks_of_all = Line::from_iter(Step::ALL.map(mark));
-    let way_back = Line::from(vec![Span::styled(" P", theme.key()), Span::styled(" shows the panes again", theme.dim())]);
-    frame.render_widget(Paragraph::new(vec![Line::raw(""), marks_of_all, Line::raw(""), way_back]), marks);
-}
-
-fn big(frame: &mut Frame, area: Rect, state: &State, text: String, style: Style) {
-    // Half blocks are not ASCII; whole cells are as large as they are readable.
-    let is_wide = usize::from(area.width) > text.chars().count() * 8;
-    let width = if state.shared.theme.ascii || is_wide { Width::Eight } else { Width::Four };
-    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
-    frame.render_widget(Paragraph::new(big_lines(&text, width).to_vec()).style(style), area);
+    let way_back = Line::from(vec![Span::styled("P", theme.key()), Span::styled(" shows the panes again", theme.dim())]);
+    let lines = vec![
+        Line::styled(cut(&title, area.width.into()), theme.strong()),
+        Line::from_iter(Step::ALL.map(mark)),
+        Line::raw(""),
+        way_back,
+    ];
+    frame.render_widget(Paragraph::new(lines), area);
 }

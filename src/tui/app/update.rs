@@ -34,6 +34,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Resize(columns, rows) => {
             shared.size = (columns, rows);
+            dispatch::keep_focus_on_the_screen(state);
             return dispatch::read_log(state);
         }
         Message::Tick(now_s) => tick(shared, now_s),
@@ -42,7 +43,13 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Replay(step) => return play(state, *step),
         Message::Log(run, page) => {
             dispatch::lay_out_log(state);
+            let before = state.log.area;
             log::update::take(&mut state.log, &state.shared, run, *page);
+            dispatch::lay_out_log(state);
+            // With more to show it got more room, which the page does not fill.
+            if state.log.area != before {
+                return dispatch::read_log(state);
+            }
             Vec::new()
         }
         Message::Curves(run, curves) => {

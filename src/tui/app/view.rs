@@ -6,8 +6,9 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::features::{self, State};
-use super::layout::LEAST;
+use super::layout::{self, LEAST};
 use super::{footer, header, hint, places, projector, windows};
+use crate::columns;
 use crate::tui::actions::pane::Pane;
 use crate::tui::help;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
@@ -21,16 +22,17 @@ pub fn draw(frame: &mut Frame, state: &State) {
         Some(places) => {
             header::draw(frame, places.header, state);
             // The tour stands where nothing is at first.
-            let quiet = places.panes.iter().find(|(pane, _)| *pane == Pane::Log).or(places.panes.get(2)).map(|(_, rect)| *rect);
+            let is_quiet = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
+            let quiet = is_quiet(Pane::Chart).or(places.shared).or(places.panes.first().map(|(_, rect)| *rect));
             let panes = if state.projector { Vec::new() } else { places.panes };
             for (pane, rect) in &panes {
-                draw_pane(frame, *rect, *pane, state, places.shared.is_some());
+                draw_pane(frame, *rect, *pane, state, places.turns);
             }
             hint::draw(frame, &panes, state);
             if state.projector {
                 projector::draw(frame, places.body, state);
-            } else if let Some(rect) = places.shared {
-                slot::draw(frame, rect, state.shared.theme, state.slot);
+            } else if let (Some(rect), Some(shown)) = (places.shared, layout::in_turn(area, state.slot)) {
+                slot::draw(frame, rect, state.shared.theme, places.turns, shown);
             }
             if let Some(rect) = quiet.filter(|_| !windows::is_open(state)) {
                 help::tour::draw(frame, rect, state.shared.theme, &state.help);
@@ -50,9 +52,9 @@ pub fn draw(frame: &mut Frame, state: &State) {
     }
 }
 
-/// One pane in its place, which panes that are not on the screen may share with it.
-pub fn draw_pane(frame: &mut Frame, area: Rect, pane: Pane, state: &State, shares: bool) {
-    features::draw(frame, area, pane, state, focus(state, pane), shares);
+/// One pane in its place, which it may take in turn with others.
+pub fn draw_pane(frame: &mut Frame, area: Rect, pane: Pane, state: &State, turns: &[Pane]) {
+    features::draw(frame, area, pane, state, focus(state, pane), turns);
 }
 
 /// Whether a pane has the keyboard.
@@ -63,12 +65,10 @@ pub fn focus(state: &State, pane: Pane) -> Focus {
 }
 
 fn too_small(frame: &mut Frame, area: Rect, state: &State) {
-    let lines = vec![
-        Line::from(format!("hvd-lab needs {}x{}", LEAST.0, LEAST.1)).centered(),
-        Line::from(format!("this is {}x{}", area.width, area.height)).centered(),
-        Line::from(if state.shared.replay.is_some() { "REPLAY: make it larger, or q" } else { "make it larger, or q" })
-            .centered(),
-    ];
-    let [middle] = Layout::vertical([Constraint::Length(3)]).flex(Flex::Center).areas(area);
+    let replay = if state.shared.replay.is_some() { "REPLAY: " } else { "" };
+    let text = format!("{replay}the lab needs {}x{} or more: this terminal has {}x{}", LEAST.0, LEAST.1, area.width, area.height);
+    let lines = columns::wrap(&text, area.width.max(1) as usize);
+    let [middle] = Layout::vertical([Constraint::Length(lines.len() as u16)]).flex(Flex::Center).areas(area);
+    let lines: Vec<Line> = lines.into_iter().map(|line| Line::from(line).centered()).collect();
     frame.render_widget(Paragraph::new(lines), middle);
 }

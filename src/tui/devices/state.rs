@@ -192,11 +192,12 @@ impl Devices {
     /// Lines that the pane would like to have.
     pub fn wished_rows(&self) -> u16 {
         let rows = self.rows();
+        let ranks = |row: &Row| row.device.processes.iter().filter(|process| process.rank.is_some()).count();
         let wish = match rows.iter().any(|row| row.device.kind == DeviceKind::Gpu) {
             // Head, a line each, and the line under the cursor; graphs take what is left over.
             true => rows.len() + 2,
-            // Facts, cores, two ranks, why there is no GPU, and the line under the cursor.
-            false => 6,
+            // Facts, cores, why there is no GPU, a line each rank, and the line under the cursor.
+            false => 4 + rows.iter().map(ranks).sum::<usize>(),
         };
         u16::try_from(wish).unwrap_or(u16::MAX / 2)
     }

@@ -1,6 +1,7 @@
 //! The devices pane in every state: what it shows, in which colours, and what its keys do.
 
 use crossterm::event::KeyCode;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
@@ -8,6 +9,7 @@ use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
+use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::testing::front::{Front, front};
@@ -251,7 +253,7 @@ fn hosts_whose_ranks_report_stand_below_this_one_with_totals_of_their_own() {
 fn the_room_decides_the_form() {
     let mut state = lab(&gpus(8));
     state.zoom = false;
-    let compact = text(&state, 80, 24);
+    let compact = pane(&state, Pane::Devices, 80, 24);
     assert!(!compact.contains("┤") && compact.contains("ranks") && !compact.contains("00000000:18:00.0"), "{compact}");
     state.zoom = true;
     let wide = text(&state, 200, 60);
@@ -271,17 +273,19 @@ fn every_device_has_a_small_history_in_the_normal_form() {
     for count in [1, 4, 8, 16] {
         let mut state = lab(&gpus(count));
         for zoom in [false, true] {
-            state.zoom = zoom;
             for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+                state.zoom = zoom || width == 80;
                 let terminal = picture(&state, width, height);
                 let buffer = terminal.backend().buffer();
-                let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+                let places = in_area(&state, Rect::new(0, 0, width, height)).unwrap().panes;
+                let (_, place) = places.into_iter().find(|(pane, _)| *pane == Pane::Devices).unwrap();
+                let row = |y| (place.x..place.right()).map(|x| buffer[(x, y)].symbol()).collect::<String>();
                 let rows: Vec<u16> = (0..height).filter(|y| row(*y).contains("61 %") && row(*y).contains("GiB")).collect();
                 let rows: Vec<u16> = rows.into_iter().filter(|y| !row(*y).contains(" GPUs ")).collect();
                 let screen = terminal.backend();
                 assert!(rows.len() >= count.min(5) - count / 6, "{count} at {width}x{height}:\n{screen}");
                 for y in rows {
-                    let history = (0..width).map(|x| &buffer[(x, y)]).filter(|cell| is_dots(cell.symbol()));
+                    let history = (place.x..place.right()).map(|x| &buffer[(x, y)]).filter(|cell| is_dots(cell.symbol()));
                     let (all, blue): (Vec<_>, Vec<_>) = history.map(|cell| ((), cell.fg == BLUE)).unzip();
                     assert!(all.len() >= 6 && blue.iter().all(|blue| *blue), "{count} at {width}x{height}, row {y}:\n{screen}");
                 }

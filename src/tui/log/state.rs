@@ -89,6 +89,8 @@ pub struct Log {
     pub marked: Option<(usize, usize)>,
     /// What was read last.
     pub page: LogPage,
+    /// The most lines that any tab of the run had.
+    most_lines: usize,
     /// Where the pane lies, if it is on the screen.
     pub area: Option<Rect>,
     pub window: Option<Window>,
@@ -108,6 +110,7 @@ impl Default for Log {
             shows_times: false,
             marked: None,
             page: LogPage { done: 0.0, ..LogPage::default() },
+            most_lines: 0,
             area: None,
             window: None,
             asked: 0,
@@ -120,6 +123,13 @@ impl Log {
     pub fn of_another_run(&self) -> Log {
         let Log { wraps, shows_times, asked, area, .. } = *self;
         Log { wraps, shows_times, asked, area, window: self.window.clone(), ..Log::default() }
+    }
+
+    /// Lines that the pane would like to have; in steps, so that the screen does not move with each line.
+    pub fn wished_rows(&self) -> u16 {
+        const STEP: usize = 8;
+        let lines = if self.most_lines == 0 { 0 } else { self.most_lines.div_ceil(STEP) * STEP };
+        lines.try_into().unwrap_or(u16::MAX / 2)
     }
 
     pub fn query(&self) -> LogQuery {
@@ -147,6 +157,7 @@ impl Log {
             if let Some(found) = page.jumped {
                 self.found = Some(found);
             }
+            self.most_lines = self.most_lines.max(page.shown);
             self.page = page;
         }
         is_wanted

@@ -70,7 +70,14 @@ static COLUMNS: [Column; 17] = [
         |_, run, _| of_training(run, |training| format!("{}/{}", run.last_epoch, training.epochs)),
         |row| row.epochs.map_or("–".into(), |epochs| epochs.to_string()),
     ),
-    column("img/s", 6, 1, true, |_, run, _| dash(run.shown_rate()), |row| dash(row.images_per_sec_of_all().map(units::rate))),
+    column(
+        "img/s",
+        6,
+        1,
+        true,
+        |shared, run, _| dash(shared.shown_rate(run)),
+        |row| dash(row.images_per_sec_of_all().map(units::rate)),
+    ),
     column("speed", 6, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
     column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
     column(

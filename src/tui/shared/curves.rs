@@ -171,6 +171,10 @@ pub struct Curves {
     seconds: f64,
     /// Since when steps are counted for the rate: epoch, step and seconds.
     counted: Option<(usize, f64, f64)>,
+    /// The last step: epoch, step and seconds.
+    before: Option<(usize, f64, f64)>,
+    /// Steps of this attempt and the seconds that they took, without what lies between epochs.
+    stepped: (f64, f64),
 }
 
 impl Curves {
@@ -195,7 +199,7 @@ impl Curves {
                 self.epochs = config.epochs;
                 self.steps_per_epoch = config.steps_per_epoch;
                 self.global_batch_size = config.global_batch_size;
-                self.counted = None;
+                (self.counted, self.before, self.stepped) = (None, None, (0.0, 0.0));
                 for curve in [&mut self.loss, &mut self.accuracy, &mut self.learning_rate, &mut self.images_per_sec] {
                     curve.forget_after(config.resume_epoch as f64);
                 }
@@ -225,6 +229,11 @@ impl Curves {
         let at = Point { epoch: x, step: epoch as f64 * of + (batch + 1) as f64, seconds: self.seconds, value: loss };
         self.loss.push(at);
         self.learning_rate.push(Point { value: lr, ..at });
+        if let Some((_, step, seconds)) = self.before.filter(|(before, ..)| *before == epoch) {
+            self.stepped.0 += at.step - step;
+            self.stepped.1 += at.seconds - seconds;
+        }
+        self.before = Some((epoch, at.step, at.seconds));
         match self.counted {
             Some((since, step, seconds)) if since == epoch => {
                 let passed = at.seconds - seconds;
@@ -236,6 +245,12 @@ impl Curves {
             }
             _ => self.counted = Some((epoch, at.step, at.seconds)),
         }
+    }
+
+    /// All ranks' images per second of training, from the steps so far; `None` in the first moments, which say little.
+    pub fn rate_so_far(&self) -> Option<f64> {
+        let (steps, seconds) = self.stepped;
+        (seconds >= RATE_SECONDS).then(|| steps * self.global_batch_size as f64 / seconds)
     }
 
     /// The newest point of any curve.

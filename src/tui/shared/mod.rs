@@ -2,6 +2,7 @@
 
 pub mod course;
 pub mod curves;
+pub mod gain;
 pub mod phases;
 pub mod pins;
 pub mod state;

@@ -8,11 +8,10 @@ use super::watched::Watched;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::speedup::Comparison;
 use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::runs::recording::Position;
-use crate::runs::{RunId, RunSummary, gained};
+use crate::runs::{RunId, RunSummary};
 use crate::tui::widgets::notice::Notice;
 use crate::tui::widgets::theme::Theme;
 
@@ -186,12 +185,6 @@ impl Shared {
             .and_then(|id| self.summary(id))
             .or_else(|| self.runs.iter().filter(measured).find(|run| run.figures.np == 1))
             .or_else(|| self.runs.iter().find(measured))
-    }
-
-    /// What `run` gained over the baseline, or why that cannot be said.
-    pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
-        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
-        gained(run, baseline)
     }
 
     /// What the chosen settings mean together, in one line; `Err` where one should look twice.

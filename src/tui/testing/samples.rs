@@ -203,6 +203,12 @@ fn printed(id: u32, epochs: usize) -> Printed {
     Printed::new(id).lines(root.chain([(1, "\x1b[31mwarning\x1b[0m: rank 1 speaks")]))
 }
 
+/// Rank 0 of run 2 printed so many lines.
+pub fn print_many(state: &mut State, lines: usize) {
+    let lines: Vec<String> = (0..lines).map(|line| format!("line {line}")).collect();
+    Printed::new(2).lines(lines.iter().map(|line| (0, line.as_str()))).show(state);
+}
+
 fn event(process: usize, event: Event) -> RunUpdate {
     RunUpdate::Event(EventLine { time_s: START, process, event })
 }

@@ -21,7 +21,8 @@ fn look(name: &str, state: &State, sizes: &[(u16, u16)]) {
 fn parts(name: &str, state: &State, panes: &[Pane]) {
     for (width, height) in [(80, 24), (120, 40)] {
         let header = cut_out(state, Rect::new(0, 0, width, 2), width, height);
-        let panes = panes.iter().map(|shown| pane(state, *shown, width, height));
+        let in_front = |shown: Pane| State { slot: if shown.shares_slot() { shown } else { state.slot }, ..state.clone() };
+        let panes = panes.iter().map(|shown| pane(&in_front(*shown), *shown, width, height));
         let all: Vec<String> = std::iter::once(header).chain(panes).collect();
         insta::assert_snapshot!(format!("{name}_{width}x{height}"), all.join("\n"));
     }

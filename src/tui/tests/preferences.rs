@@ -33,7 +33,7 @@ fn the_tour_has_five_pages_and_fits_the_smallest_screen() {
             assert!(shown.contains("press r to run") || shown.contains("to run"), "the header is free");
         }
         let places = in_area(&state, Rect::new(0, 0, 80, 24)).unwrap().panes;
-        let (_, place) = *places.iter().find(|(pane, _)| *pane == Pane::Log).unwrap();
+        let (_, place) = *places.iter().find(|(pane, _)| *pane == Pane::Chart).unwrap();
         insta::assert_snapshot!(format!("tour_{}_80x24", page + 1), cut_out(&state, place, 80, 24));
         press(&mut state, KeyCode::Enter);
     }
@@ -82,14 +82,18 @@ fn the_title_says_how_the_run_is_going() {
 #[test]
 fn the_projector_shows_step_and_speed_up_large_and_keeps_the_lowest_lines_free() {
     let mut state = samples::compared();
-    let run = state.shared.summary(RunId(2)).unwrap().id;
-    update(&mut state, Message::Started(run));
+    state.shared.runs[1].record.as_mut().unwrap().name = Some("two ranks".into());
+    update(&mut state, Message::Started(RunId(2)));
     state.shared.notice = None;
     type_text(&mut state, "P");
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let shown = text(&state, width, height);
-        assert!(shown.contains("speed-up of run 2 over run 1") && shown.contains("scaling efficiency 96 %"), "{shown}");
+        assert!(shown.contains("run 2 (two ranks) against run 1") && shown.contains("96 % scaling efficiency"), "{shown}");
+        assert!(shown.contains("2 ranks against 1") && shown.contains(" 1.92× of 2×"), "{shown}");
         assert!(!shown.contains("Next run"));
+        // The figure fills the room there is.
+        let rows = shown.lines().filter(|line| line.contains('█')).count();
+        assert!(rows >= usize::from(height) / 4, "{rows} of {height}\n{shown}");
         // But for the footer's keys.
         let lines: Vec<&str> = shown.lines().map(|line| line.trim_matches('"')).collect();
         let low = &lines[lines.len() - 1 - lines.len() / 8..lines.len() - 1];
@@ -108,10 +112,32 @@ fn the_projector_shows_step_and_speed_up_large_and_keeps_the_lowest_lines_free()
 }
 
 #[test]
+fn the_projector_never_shows_a_run_against_itself() {
+    let mut state = samples::compared();
+    update(&mut state, Message::Started(RunId(1)));
+    type_text(&mut state, "P");
+    let shown = text(&state, 120, 40);
+    assert!(shown.contains("run 3 against run 1") && shown.contains("4 ranks against 1"), "the best of all: {shown}");
+    // A run that cannot be compared gives way as well.
+    update(&mut state, Message::Started(RunId(5)));
+    assert!(text(&state, 120, 40).contains("run 3 against run 1"));
+}
+
+#[test]
 fn the_projector_says_what_is_missing() {
     let mut state = samples::never_used();
     type_text(&mut state, "P");
-    assert!(text(&state, 80, 24).contains("no run yet"));
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("No run yet") && shown.contains("Run once on 1 rank and once on 2 ranks"), "{shown}");
+    samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 1023.0)]));
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("Run 1 is measured on 1 rank. Run the same settings on 2 ranks."), "{shown}");
+    let mut other = samples::finished(2, 2, 1900.0);
+    other.record.as_mut().unwrap().data_label = "other".into();
+    samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 1023.0), other]));
+    update(&mut state, Message::Started(RunId(2)));
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("No speed-up of run 2: other data than the baseline"), "{shown}");
 }
 
 #[test]

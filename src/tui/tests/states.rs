@@ -7,6 +7,7 @@ use ratatui::style::{Modifier, Style};
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
 use crate::tui::app::layout::places;
+use crate::tui::app::places::wish;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
@@ -64,7 +65,7 @@ fn focus(state: &mut State, pane: Pane) {
 fn shown(state: &State, (width, height): (u16, u16)) -> Vec<(Pane, Rect)> {
     let area = Rect::new(0, 0, width, height);
     let zoomed = state.zoom.then_some(state.focus);
-    places(area, zoomed, state.slot, state.devices.wished_rows(), &state.preferences.shares).unwrap().panes
+    places(area, zoomed, state.slot, wish(state), &state.preferences.shares).unwrap().panes
 }
 
 /// The first cell of some words inside of a rectangle.
@@ -135,8 +136,13 @@ fn colours_say_how_it_stands() {
     for (wanted, pane, words, style) in all {
         let (_, mut state) = states().into_iter().find(|(name, _)| *name == wanted).unwrap();
         // The focus elsewhere, where a row under the cursor has a style of its own.
-        focus(&mut state, pane.filter(|pane| pane.shares_slot()).unwrap_or(Pane::Chart));
+        focus(
+            &mut state,
+            pane.filter(|pane| pane.shares_slot() || matches!(pane, Pane::Runs | Pane::Devices)).unwrap_or(Pane::Chart),
+        );
         for size in SIZES {
+            // So many runs or devices have no room beside all else.
+            state.zoom = size.0 == 80 && matches!(pane, Some(Pane::Runs | Pane::Devices));
             let terminal = picture(&state, size.0, size.1);
             let place = pane.map_or(Rect::new(0, 0, size.0, 2), |pane| {
                 shown(&state, size).into_iter().find(|(shown, _)| *shown == pane).unwrap().1
@@ -156,8 +162,10 @@ fn what_has_no_room_is_left_out_whole() {
     let state = long_names();
     let shown = text(&state, 80, 24);
     let line = |at: usize| shown.lines().nth(at).unwrap();
-    assert!(line(0).contains("np 2 · wrn-10-1 · ") && line(0).contains('…'), "a long path hides model and images: {}", line(0));
-    assert!(line(1).contains("69.4 %") && !line(1).contains('…') && !line(1).contains("19.6"), "{}", line(1));
+    assert!(line(1).contains("next run: np 2 ") && !line(1).contains('…'), "{}", line(1));
+    assert!(line(0).contains("69.4 %") && !line(0).contains('…') && !line(0).contains("19.6"), "{}", line(0));
+    let wide = text(&state, 120, 40);
+    assert!(wide.contains("np 2 · wrn-10-1 · ") && wide.lines().nth(1).unwrap().contains('…'), "a long path hides the model");
     assert!(text(&state, 120, 40).contains("82/278 GiB"), "the host's name leaves no room for its figures");
     assert!(text(&with_gpus(1), 120, 40).contains("2 ranks on one GPU share it"));
 }

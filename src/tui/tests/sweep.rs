@@ -41,7 +41,8 @@ fn every_size_draws() {
             (index % 2 == 0).then(|| crate::tui::widgets::notice::Notice { text: "word ".repeat(60), is_error: true });
     }
     // Where the layout changes, and at both ends, every state; everywhere else one of them.
-    let (edges_wide, edges_high) = ([1, 2, 79, 80, 81, 109, 110, 149, 150, 200], [1, 2, 3, 23, 24, 25, 36, 37, 60]);
+    let (edges_wide, edges_high) =
+        ([1, 2, 59, 60, 79, 80, 81, 109, 110, 149, 150, 200], [1, 2, 3, 15, 16, 23, 24, 25, 36, 37, 60]);
     for width in 1..=200_u16 {
         for height in 1..=60 {
             let (turn, count) = (usize::from(width) * 7 + usize::from(height) * 3, states.len());

@@ -15,6 +15,7 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
 use crate::tui::app::layout::places;
+use crate::tui::app::places::wish;
 use crate::tui::app::view;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
@@ -172,8 +173,8 @@ fn no_name_moves_a_border_or_is_left_in_halves() {
             let buffer = terminal.backend().buffer();
             well_formed(&drawn).unwrap_or_else(|wrong| panic!("{name} at {width}x{height}: {wrong}\n{}", terminal.backend()));
             let zoomed = state.zoom.then_some(state.focus);
-            let rows = state.devices.wished_rows();
-            let places = places(Rect::new(0, 0, width, height), zoomed, state.slot, rows, &state.preferences.shares).unwrap();
+            let places =
+                places(Rect::new(0, 0, width, height), zoomed, state.slot, wish(&state), &state.preferences.shares).unwrap();
             if state.projector || state.shared.notice.is_some() || front(&state) != Front::None {
                 continue;
             }

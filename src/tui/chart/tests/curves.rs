@@ -15,7 +15,7 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
-use crate::tui::app::layout::places;
+use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;
 use crate::tui::testing::samples;
@@ -101,11 +101,11 @@ fn pinned() -> State {
 }
 
 fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
-    let places =
-        places(Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Pane::Chart, 6, &Default::default()).unwrap();
+    let (area, zoomed, wish) = (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, log: 0 });
+    let places = places(area, zoomed, Pane::Chart, wish, &Default::default()).unwrap();
     let (_, rect) = places.panes.into_iter().find(|(pane, _)| *pane == Pane::Chart).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(rect.width, rect.height)).unwrap();
-    terminal.draw(|frame| draw_pane(frame, frame.area(), Pane::Chart, state, false)).unwrap();
+    terminal.draw(|frame| draw_pane(frame, frame.area(), Pane::Chart, state, &[])).unwrap();
     terminal.backend().buffer().clone()
 }
 
@@ -195,7 +195,7 @@ fn the_straggler_is_named() {
 fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
     let mut state = with(written(16, 2, 0, 0.5, falling));
     press(&mut state, KeyCode::Left);
-    let small = |state: &State| text(&pane(state, 80, 24, false));
+    let small = |state: &State| text(&pane(state, 80, 24, true));
     assert!(small(&state).contains("epoch 2/3") && !small(&state).contains("process 15"));
     type_text(&mut state, ",");
     assert!(small(&state).contains("epoch 1/3"));

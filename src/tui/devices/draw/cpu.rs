@@ -16,7 +16,8 @@ use crate::tui::widgets::theme::Theme;
 /// Columns of the use in the last two minutes, with its number.
 const HISTORY: usize = 30;
 
-pub fn lines(view: View, row: Row, width: usize) -> Vec<Line<'static>> {
+/// Without the reason why there is no GPU where `why` is false.
+pub fn lines(view: View, row: Row, width: usize, why: bool) -> Vec<Line<'static>> {
     let theme = view.theme;
     let device = row.device;
     let cores = device.core_percent.len();
@@ -39,7 +40,7 @@ pub fn lines(view: View, row: Row, width: usize) -> Vec<Line<'static>> {
     lines.extend(core_rows(theme, &device.core_percent, width));
     let ranks = device.processes.iter().filter(|process| process.rank.is_some());
     lines.extend(ranks.map(|process| rank(theme, process, cores, width)));
-    if let Some(reason) = row.sample.gpu_missing.as_ref().filter(|reason| !reason.is_empty()) {
+    if let Some(reason) = row.sample.gpu_missing.as_ref().filter(|reason| why && !reason.is_empty()) {
         lines.push(Line::styled(cut(&format!(" no GPU: {reason}"), width), theme.dim()));
     }
     lines

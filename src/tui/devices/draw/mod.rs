@@ -143,11 +143,15 @@ fn cpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
 
 /// The lines of all hosts, and the room that they get.
 fn cpu_lines(area: Rect, view: View, rows: &[Row]) -> (Vec<Placed<Line<'static>>>, u16) {
-    let of_row = |(place, row): (usize, &Row)| {
-        cpu::lines(view, *row, area.width as usize).into_iter().map(move |line| (Some(place), line))
-    };
-    let mut lines: Vec<Placed<Line>> = rows.iter().enumerate().flat_map(of_row).collect();
     let height = area.height as usize;
+    let of_hosts = |why: bool| -> Vec<Placed<Line<'static>>> {
+        let of_row = |(place, row): (usize, &Row)| {
+            cpu::lines(view, *row, area.width as usize, why).into_iter().map(move |line| (Some(place), line))
+        };
+        rows.iter().enumerate().flat_map(of_row).collect()
+    };
+    // Ranks come before the reason why there is no GPU.
+    let mut lines = Some(of_hosts(true)).filter(|lines| lines.len() <= height).unwrap_or_else(|| of_hosts(false));
     let graph_height = height.saturating_sub(lines.len());
     let graph_height = if graph_height < usize::from(LEAST_GRAPH) { 0 } else { graph_height };
     let room = height - graph_height;

@@ -1,0 +1,114 @@
+//! What the header says the shown run gained: the longest words first, for a screen that has less room.
+
+use super::features::State;
+use ratatui::text::{Line, Span};
+
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::units;
+use crate::tui::shared::gain::{Gain, shortened};
+use crate::tui::widgets::theme::{Theme, bar};
+
+/// Columns of the bar of what was gained against what is ideal.
+const BAR: usize = 10;
+
+/// One line in several lengths.
+pub struct Said {
+    /// The longest first.
+    pub texts: Vec<Line<'static>>,
+    /// It says why something went wrong, or is not known, which should be read to its end.
+    pub reason: bool,
+}
+
+impl Said {
+    fn one(line: Line<'static>, reason: bool) -> Said {
+        Said { texts: vec![line], reason }
+    }
+}
+
+pub fn said(state: &State) -> Said {
+    let (shared, theme) = (&state.shared, state.shared.theme);
+    if shared.is_starting() {
+        return Said::one(Line::styled(" a run is starting …", theme.accent()), false);
+    }
+    let Some(watched) = &shared.watched else {
+        let text = if shared.listed { " no run yet: press " } else { " reading the runs … press " };
+        let (key, dim) = (|key| Span::styled(key, theme.key()), |text| Span::styled(text, theme.dim()));
+        return Said::one(Line::from(vec![dim(text), key("r"), dim(" to run, "), key("?"), dim(" for help")]), false);
+    };
+    let id = watched.id;
+    let name = |so_far: bool| Span::styled(format!(" run {id}{}: ", if so_far { " so far" } else { "" }), theme.strong());
+    let failed = shared.status(id).filter(|status| status.state == RunState::Failed);
+    let Some(run) = shared.summary(id).filter(|_| failed.is_none()) else {
+        // A run that has just started is not in the list yet.
+        let why = failed.map_or("its record has not been read yet".to_owned(), cause);
+        return Said::one(Line::from(vec![name(false), Span::raw(why)]), true);
+    };
+    match (shared.gain(run), shared.baseline()) {
+        (Ok(gain), _) => gained(theme, &name(gain.so_far), &gain),
+        (Err(_), Some(baseline)) if baseline.id == id => {
+            let rate = shared
+                .figures(run)
+                .images_per_sec
+                .map_or("no images/s yet".into(), |rate| format!("{} images/s", units::rate(rate)));
+            let ranks = units::counted(run.figures.np, "rank");
+            let text = format!("{rate} on {ranks}, the baseline of all other runs");
+            let texts = [text.clone(), text.replace(" of all other runs", "")];
+            Said { texts: texts.map(|text| Line::from(vec![name(false), Span::raw(text)])).into(), reason: false }
+        }
+        (Err(reason), _) => Said::one(
+            Line::from(vec![
+                name(false),
+                Span::raw("speed-up "),
+                Span::styled("–", theme.strong()),
+                Span::raw(format!(" ({reason})")),
+            ]),
+            true,
+        ),
+    }
+}
+
+/// Which rank failed, and why, in the words of the launcher.
+fn cause(status: &RunStatus) -> String {
+    match (status.failed_process, status.message.strip_prefix("process ")) {
+        (Some(_), Some(rest)) => format!("rank {rest}"),
+        (Some(process), None) => format!("rank {process}: {}", status.message),
+        (None, _) => status.message.clone(),
+    }
+}
+
+fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Said {
+    let line = |spans: Vec<Span<'static>>| {
+        let figure = Span::styled(gain.times(), theme.key());
+        Line::from_iter([name.clone(), figure, Span::raw(format!(" run {}", gain.baseline))].into_iter().chain(spans))
+    };
+    let on = Span::raw(format!(" {}", gain.on()));
+    match gain.efficiency {
+        Ok(part) => {
+            let efficiency = Span::raw(format!(", {} efficiency", units::percent(part)));
+            let (full, rest) = bar(gain.speedup / gain.ideal, BAR);
+            let bar = [
+                Span::raw(" "),
+                Span::styled(full, theme.accent()),
+                Span::styled(rest, theme.dim()),
+                Span::raw(format!(" of {}", gain.of())),
+            ];
+            let with_bar = |spans: Vec<Span<'static>>| line(spans.into_iter().chain(bar.clone()).collect());
+            let texts = vec![
+                with_bar(vec![on.clone(), efficiency.clone()]),
+                with_bar(vec![efficiency.clone()]),
+                line(vec![efficiency]),
+                line(Vec::new()),
+            ];
+            Said { texts, reason: false }
+        }
+        Err(reason) => {
+            let none = |reason: &str| Span::raw(format!(", efficiency – {reason}"));
+            let texts = vec![
+                line(vec![on.clone(), none(reason)]),
+                line(vec![on, none(shortened(reason))]),
+                line(vec![none(shortened(reason))]),
+            ];
+            Said { texts, reason: true }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a run gained over the baseline, as header, table, comparison and projector say it.
+//!
+//! Never compares what cannot be compared, and never a run with itself: there is a reason instead.
+
+use super::state::Shared;
+use super::watched::Watched;
+use crate::domain::speedup::{Comparison, Figures};
+use crate::domain::units;
+use crate::runs::{RunId, RunSummary, gained_so_far, no_efficiency};
+
+/// A run against the baseline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    pub run: RunId,
+    pub baseline: RunId,
+    pub np: usize,
+    /// How many times faster it is.
+    pub speedup: f64,
+    /// What the speed-up would be if more ranks cost nothing.
+    pub ideal: f64,
+    /// Or why there is none.
+    pub efficiency: Result<f64, &'static str>,
+    /// It is still training.
+    pub so_far: bool,
+}
+
+impl Gain {
+    /// `1.82×`
+    pub fn times(&self) -> String {
+        format!("{:.2}×", self.speedup)
+    }
+
+    /// `2×`, `1.5×`: the speed-up that is ideal.
+    pub fn of(&self) -> String {
+        if self.ideal.fract() == 0.0 { format!("{:.0}×", self.ideal) } else { format!("{:.1}×", self.ideal) }
+    }
+
+    /// `on 2 ranks`
+    pub fn on(&self) -> String {
+        format!("on {}", units::counted(self.np, "rank"))
+    }
+}
+
+/// The words of a reason that is too long, without what stands in parentheses.
+pub fn shortened(reason: &str) -> &str {
+    reason.split(" (").next().unwrap_or(reason)
+}
+
+impl Shared {
+    /// The figures of a run; its images per second so far where it has ended no epoch yet.
+    pub fn figures(&self, run: &RunSummary) -> Figures {
+        let watched = self.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going());
+        let so_far = || watched.and_then(|watched: &Watched| watched.curves.rate_so_far());
+        Figures { images_per_sec: run.figures.images_per_sec.or_else(so_far), ..run.figures }
+    }
+
+    /// Images per second as a table shows them.
+    pub fn shown_rate(&self, run: &RunSummary) -> Option<String> {
+        run.shown_rate().or_else(|| self.figures(run).images_per_sec.map(units::rate))
+    }
+
+    /// What `run` gained over the baseline, or why that cannot be said.
+    pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
+        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
+        gained_so_far(run, &self.figures(run), baseline)
+    }
+
+    /// How much faster `run` is than the baseline, or why that cannot be said.
+    pub fn gain(&self, run: &RunSummary) -> Result<Gain, &'static str> {
+        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
+        self.gain_over(run, baseline)
+    }
+
+    /// The run that is the most times faster than the baseline.
+    pub fn best_gain(&self) -> Option<Gain> {
+        let baseline = self.baseline()?;
+        let all = self.runs.iter().filter_map(|run| self.gain_over(run, baseline).ok());
+        all.max_by(|a, b| a.speedup.total_cmp(&b.speedup))
+    }
+
+    fn gain_over(&self, run: &RunSummary, baseline: &RunSummary) -> Result<Gain, &'static str> {
+        if run.id == baseline.id {
+            return Err("it is the baseline");
+        }
+        let figures = self.figures(run);
+        let gained = gained_so_far(run, &figures, baseline)?;
+        let is_going = !self.run_state(run).is_over();
+        let Some(speedup) = gained.speedup else {
+            return Err(match (is_going, baseline.figures.images_per_sec) {
+                (_, None) => "the baseline has measured no images/s yet",
+                (true, _) => "images/s come with the first seconds",
+                (false, _) => "it measured no images/s",
+            });
+        };
+        let no_efficiency = no_efficiency(run, baseline, &gained).unwrap_or("not measured");
+        Ok(Gain {
+            run: run.id,
+            baseline: baseline.id,
+            np: figures.np,
+            speedup,
+            ideal: figures.np as f64 / baseline.figures.np.max(1) as f64,
+            efficiency: gained.scaling_efficiency.ok_or(no_efficiency),
+            so_far: is_going,
+        })
+    }
+}
