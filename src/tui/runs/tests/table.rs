@@ -23,7 +23,7 @@ use crate::tui::tests::{pane, picture, press, text, type_text, window};
 const BLUE: Color = Color::Indexed(32);
 const ORANGE: Color = Color::Indexed(166);
 
-fn with(runs: Vec<RunSummary>) -> State {
+pub fn with(runs: Vec<RunSummary>) -> State {
     let mut state = samples::never_used();
     samples::say(&mut state, Message::Runs(runs));
     state.focus = Pane::Runs;
@@ -53,7 +53,7 @@ fn damaged(id: u32) -> RunSummary {
 }
 
 /// Two runs on GPUs that differ in steps, flags and code.
-fn two_versions() -> Vec<RunSummary> {
+pub fn two_versions() -> Vec<RunSummary> {
     let mut runs = vec![samples::finished(1, 1, 1023.0), samples::finished(2, 4, 3900.0)];
     for run in &mut runs {
         run.tally.devices = Some(Devices { kind: DeviceKind::Gpu, count: run.figures.np });
@@ -66,7 +66,7 @@ fn two_versions() -> Vec<RunSummary> {
     runs
 }
 
-fn states() -> Vec<(&'static str, State)> {
+pub fn states() -> Vec<(&'static str, State)> {
     let mut states = vec![("empty", with(Vec::new())), ("one", with(vec![samples::finished(1, 1, 1023.0)]))];
     states.push(("many", with(many())));
     let mut state = with(many());
@@ -308,26 +308,15 @@ fn names_notes_and_files_are_typed_and_sent() {
 }
 
 #[test]
-fn a_comparison_says_what_differs_and_what_cannot_be_compared() {
-    let mut state = with(two_versions());
-    type_text(&mut state, "v");
-    let screen = text(&state, 120, 60);
-    for expected in [
-        "3.81× speed-up",
-        "95 % scaling efficiency",
-        "3.81× to the target accuracy",
-        "GPU-seconds",
-        "1-8,10, not 1-10",
-        "without 9 Warm the rate up",
-        "--precision bf16, not none",
-        "libtorch 2.12.0, not libtorch 2.11.0",
-        "■2",
-    ] {
-        assert!(screen.contains(expected), "no `{expected}` in\n{screen}");
-    }
-    let (_, mut other) = states().remove(6);
-    type_text(&mut other, "v");
-    assert!(text(&other, 120, 60).contains("No speed-up and no efficiency: other model"));
+fn a_run_that_has_just_ended_is_continued_by_what_it_said_itself() {
+    let mut run = samples::finished(1, 2, 1000.0);
+    run.status = samples::status(RunState::Running, "training");
+    let mut state = with(vec![run]);
+    let over = samples::status(RunState::Finished, "finished");
+    samples::say(&mut state, Message::Updates(RunId(1), vec![crate::runs::RunUpdate::Status(over)]));
+    type_text(&mut state, "c");
+    let Front::Continue(window) = front(&state) else { panic!("{:?}", front(&state)) };
+    assert_eq!((window.done, window.more), (3, 3));
 }
 
 #[test]
