@@ -66,13 +66,13 @@ fn the_log_stays_where_one_scrolled_to() {
     let mut desk = Desk::numbered(1_000);
     assert!(desk.shows("line 999."));
     desk.press(KeyCode::PageUp);
-    assert!(!desk.shows("line 999.") && desk.shows("staying,"));
+    assert!(!desk.shows("line 999.") && desk.shows("paused,"));
     let before = desk.screen();
     desk.printed.print((0..500).map(|_| (0, "more")));
     desk.printed.tell(&mut desk.state);
     assert_eq!(desk.screen(), before);
     desk.press(KeyCode::End);
-    assert!(desk.shows("more") && !desk.shows("line 999.") && !desk.shows("staying,"));
+    assert!(desk.shows("more") && !desk.shows("line 999.") && !desk.shows("paused,"));
     desk.press(KeyCode::Home);
     assert!(desk.shows("line 0.") && desk.shows("line 5."));
     desk.press(KeyCode::Down);
