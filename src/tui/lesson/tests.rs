@@ -113,7 +113,9 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     let shown = text(&state, 120, 60);
     assert!(
-        shown.contains("✗ failed: evidence of step 4") && shown.contains("Step 4/10 ✗ failed") && !shown.contains("evidence of step 5"),
+        shown.contains("✗ failed: evidence of step 4")
+            && shown.contains("Step 4/10 ✗ failed")
+            && !shown.contains("evidence of step 5"),
         "{shown}"
     );
     assert!(shown.contains("run 5 passed the checks of step 5"), "{shown}");
