@@ -33,6 +33,6 @@ pub static KEYS: &[Binding<Command>] = &[
     row(&[Char('/')], C::Filter, "/", "filter", "show only devices, ranks or processes with this text").ranked(2),
     row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
     row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
-    row(&[Code(K::Home), Char('g')], C::Move(Move::First), "", "", ""),
-    row(&[Code(K::End), Char('G')], C::Move(Move::Last), "", "", ""),
+    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
 ];

@@ -32,7 +32,7 @@ const DRAWING: usize = 12;
 static KEYS: &[Binding<Command>] = &[
     row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline"),
     row(&[Char('o')], Command::Published, "o", "published", "what others published"),
-    row(&[Char('E')], Command::Export, "E", "export", "write the comparison to a file"),
+    row(&[Char('X')], Command::Export, "X", "export", "write the comparison to a file"),
     row(&[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 

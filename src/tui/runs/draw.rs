@@ -151,7 +151,7 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
     let inner = block.inner(area);
     frame.render_widget(block, area);
     if shared.runs.is_empty() {
-        let text = if shared.listed { " No run yet: what each gained shows here." } else { " reading …" };
+        let text = if shared.listed { " No runs yet. Speed-ups appear here." } else { " reading …" };
         frame.render_widget(Paragraph::new(Line::styled(text, theme.dim())), inner);
         return;
     }

@@ -102,7 +102,7 @@ fn delete(runs: &mut Runs, shared: &mut Shared) {
     }
 }
 
-fn compare(runs: &mut Runs, shared: &mut Shared) {
+pub fn compare(runs: &mut Runs, shared: &mut Shared) {
     let Some(run) = chosen(shared) else { return };
     let Some(baseline) = shared.baseline().map(|baseline| baseline.id) else {
         return shared.inform("nothing to compare with yet: no run has measured images/s");

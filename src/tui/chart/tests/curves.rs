@@ -137,7 +137,7 @@ fn looks() {
         type_text(&mut state, keys);
         state
     };
-    look("log", &keys("g"));
+    look("log", &keys("L"));
     look("zoomed", &keys("]]"));
     look("cursor_by_step", &keys("tt,,,,,,,,,,"));
     look("by_epoch", &keys("t"));
@@ -188,7 +188,7 @@ fn timeline(np: usize, slower: f64) -> String {
 fn the_straggler_is_named() {
     let screen = timeline(4, 0.25);
     assert!(screen.contains("process 1 is the slowest: 25 % more in forward; the others wait 7.5 ms a step longer"), "{screen}");
-    assert!(timeline(4, 0.0).contains("no straggler"));
+    assert!(timeline(4, 0.0).contains("ranks are balanced"));
     assert!(timeline(1, 0.0).contains("one process"));
 }
 
@@ -317,7 +317,7 @@ fn a_noisy_loss_has_a_thick_line_above_a_dim_one_and_says_where_it_is_cut() {
 #[test]
 fn keys_turn_scale_axis_and_graph() {
     let mut state = running();
-    assert_eq!(type_text(&mut state, "g"), [] as [Effect; 0]);
+    assert_eq!(type_text(&mut state, "L"), [] as [Effect; 0]);
     assert!(state.chart.is_log(Graph::Loss) && !state.chart.is_log(Graph::Accuracy));
     assert!(text(&pane(&state, 120, 40, false)).contains("training loss, log"));
     assert!(text(&pane(&state, 120, 40, false)).contains(" by training time "), "two runs are compared");

@@ -110,7 +110,7 @@ fn in_every_state() {
 
 #[test]
 fn windows_in_front() {
-    for (name, keys) in [("compare", "v"), ("compare_published", "ov"), ("delete", "d"), ("name", "Rtwo ranks"), ("export", "E")]
+    for (name, keys) in [("compare", "v"), ("compare_published", "ov"), ("delete", "D"), ("name", "Rtwo ranks"), ("export", "X")]
     {
         let mut state = with(two_versions());
         type_text(&mut state, keys);
@@ -124,7 +124,7 @@ fn windows_in_front() {
 #[test]
 fn no_size_breaks_it_and_ascii_stays_ascii() {
     let mut states = states();
-    for keys in ["v", "d", "R", "/", "E", "ov"] {
+    for keys in ["v", "D", "R", "/", "X", "ov"] {
         let mut state = with(two_versions());
         type_text(&mut state, keys);
         states.push((keys, state));
@@ -233,14 +233,14 @@ fn sorting_goes_round_and_back() {
 #[test]
 fn deleting_asks_and_a_run_that_is_going_stays() {
     let mut state = with(many());
-    type_text(&mut state, "d");
+    type_text(&mut state, "D");
     assert_eq!(front(&state), Front::ConfirmDelete(crate::tui::runs::windows::ConfirmDelete { run: RunId(40) }));
     assert_eq!(press(&mut state, KeyCode::Esc), []);
-    assert_eq!(type_text(&mut state, "dy"), [Effect::Change(Change::Delete(RunId(40)))]);
+    assert_eq!(type_text(&mut state, "Dy"), [Effect::Change(Change::Delete(RunId(40)))]);
     assert_eq!(type_text(&mut state, "u"), [Effect::Change(Change::Undo(Undo::LastDelete))]);
     let mut going = samples::running();
     going.focus = Pane::Runs;
-    assert_eq!(type_text(&mut going, "d"), []);
+    assert_eq!(type_text(&mut going, "D"), []);
     assert_eq!(front(&going), Front::None);
     assert!(going.shared.notice.unwrap().text.contains("x stops it"));
 }
@@ -252,10 +252,13 @@ fn a_run_out_of_reach_is_neither_stopped_nor_continued_nor_deleted_and_keeps_nob
     let mut state = with(many().into_iter().chain([there]).collect());
     assert_eq!(state.shared.watched.as_ref().map(|watched| watched.id), Some(RunId(41)));
     assert_eq!(state.shared.going(), None);
-    for key in ["x", "c", "d"] {
+    for key in ["x", "c", "D"] {
         assert_eq!((type_text(&mut state, key), front(&state)), (vec![], Front::None), "{key}");
         let said = state.shared.notice.take().unwrap().text;
-        assert!(said.contains("on host `node3`: stop it there") && said.contains("hvd-lab stop 41 --gone"), "{key}: {said}");
+        assert!(
+            said.contains("on host `node3`: stop it there") && said.contains("hvd-lab help stop") && !said.contains("--"),
+            "{key}: {said}"
+        );
     }
 }
 
@@ -294,7 +297,7 @@ fn names_notes_and_files_are_typed_and_sent() {
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Change(Change::Note(RunId(40), "q?".into()))]);
     type_text(&mut state, "/np:1");
     press(&mut state, KeyCode::Enter);
-    type_text(&mut state, "Ex");
+    type_text(&mut state, "Xx");
     assert_eq!(press(&mut state, KeyCode::Enter), []);
     assert!(matches!(front(&state), Front::AskRuns(Ask { what: Asked::Export, error: Some(_), .. })));
     assert!(text(&state, 120, 40).contains("names no format"));
