@@ -274,7 +274,7 @@ fn log_states_look_as_they_did() {
         ("typing", "/loss 0."),
         ("filtered", "fstep 1\n"),
         ("times", "lllt"),
-        ("marked", "vkk"),
+        ("marked", "Vkk"),
     ];
     for (name, keys) in states {
         for (width, height) in SIZES {
