@@ -14,7 +14,7 @@ use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::host::access;
-use crate::runs::{self, RunId, StoreError};
+use crate::runs::{self, RunId, RunSummary, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
@@ -56,6 +56,8 @@ pub enum Next {
     Over,
 }
 
+/// What a run trains on where nobody asks for fewer.
+const ALL_IMAGES: usize = 60_000;
 /// Turns of a series: of any kind there are fewer.
 const MAX_TURNS: usize = 1_000;
 
@@ -99,6 +101,12 @@ impl Series {
         Series { purpose: Purpose::Ablation, preset: preset.into(), turns, is_cancelled: false }
     }
 
+    /// How many seconds all of it takes: from the newest run of the same model on the same images, best with as many ranks.
+    /// `None` before there is one.
+    pub fn estimate(&self, runs: &[RunSummary]) -> Option<f64> {
+        self.turns.iter().map(|turn| seconds_of(&turn.spec, runs)).sum()
+    }
+
     /// `state_of` is `None` for a run that is not there any more: its turn is past.
     pub fn next(&self, state_of: impl Fn(RunId) -> Option<RunState>) -> Next {
         for (index, turn) in self.turns.iter().enumerate() {
@@ -138,6 +146,25 @@ impl Series {
             Purpose::Ablation => format!("the ablation of {} runs", self.turns.len()),
         }
     }
+}
+
+/// Images that the ranks of a job train in an epoch: without step 5 each trains all of them.
+fn images_of_epoch(spec: &TrainingJob) -> f64 {
+    let images = spec.workload.train_images.unwrap_or(ALL_IMAGES);
+    let ranks = if spec.workload.steps.is_effective(Step::FewerSteps) { 1 } else { spec.resources.np };
+    images as f64 * ranks as f64
+}
+
+fn seconds_of(spec: &TrainingJob, runs: &[RunSummary]) -> Option<f64> {
+    let seconds_an_image = |run: &RunSummary| {
+        let job = run.record.as_ref()?.training_job()?;
+        let is_alike = (&job.workload.model, &job.workload.data) == (&spec.workload.model, &spec.workload.data);
+        let images = images_of_epoch(&job) * run.last_epoch as f64;
+        (is_alike && images > 0.0).then_some((job.resources.np, run.training_seconds? / images))
+    };
+    let known: Vec<(usize, f64)> = runs.iter().rev().filter_map(seconds_an_image).collect();
+    let nearest = known.iter().find(|(np, _)| *np == spec.resources.np).or(known.first());
+    nearest.map(|(_, seconds)| seconds * images_of_epoch(spec) * spec.workload.epochs as f64)
 }
 
 /// `series.json` in a home folder: the last series there was.

@@ -40,7 +40,7 @@ pub fn process(what: &str, value: usize) -> Option<String> {
 
 /// Unix time in seconds.
 pub fn moment(what: &str, time_s: f64) -> Option<String> {
-    (!(0.0..=MAX_SECONDS).contains(&time_s)).then(|| format!("{what} {time_s:e} is no time before the year 10000"))
+    (!(0.0..=MAX_SECONDS).contains(&time_s)).then(|| format!("{what} {time_s:e} is not a time before the year 10000"))
 }
 
 /// A length of time. Clocks that are set back make some of them negative.

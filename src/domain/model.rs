@@ -62,7 +62,7 @@ macro_rules! families {
                 $(if let Some(spec) = $spec::parse(text) {
                     return Ok(ModelSpec::$name(spec));
                 })+
-                Err(format!("`{text}` is no model: use {}", [$($spec::FORM),+].join("; or ")))
+                Err(format!("`{text}` is not a model: use {}", [$($spec::FORM),+].join("; or ")))
             }
         }
     };

@@ -26,7 +26,7 @@ pub enum StoreError {
     Damaged { path: PathBuf, cause: String },
     #[error("there is no run {id}: `hvd-lab runs` lists them")]
     NoRun { id: RunId },
-    #[error("run {id} is no training that this version knows (`{workload}`), so it has no steps to judge")]
+    #[error("run {id} is not a training that this version knows (`{workload}`), so it has no steps to judge")]
     NoTraining { id: RunId, workload: String },
     #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]
     StillGoing { id: RunId },

@@ -21,8 +21,8 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.wait_for("▶ running");
     lab.press(" ");
     lab.wait_for("paused");
-    lab.press("\x1b[F");
-    lab.wait_for("at its end");
+    lab.press("}");
+    lab.wait_for(" finished");
     lab.wait_for("✓ finished");
     // Both recordings are in the table, and what the second rank was worth.
     lab.wait_for("compared with run 1");
@@ -30,7 +30,7 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.wait_for("this is a recording");
     lab.press("\x1b");
     lab.wait("the notice gone", |seen| !seen.terminal.screen().contents().contains("this is a recording"));
-    lab.press("\x1b[H");
+    lab.press("{");
     lab.wait_for("▶ running");
     lab.press("q");
     assert!(lab.exit().success());
@@ -123,7 +123,7 @@ fn a_run_is_recorded_and_played_and_stays_as_it_was() {
         let arguments: &'static [&'static str] = arguments.to_vec().leak();
         let mut lab = Options { columns: 120, rows: 40, arguments, ..Options::default() }.start(&home);
         lab.wait_for("REPLAY");
-        lab.press("\x1b[F");
+        lab.press("}");
         lab.wait_for("Epoch 3/3");
         lab.wait_for("✓ finished");
         lab.press("\x03");
@@ -140,8 +140,11 @@ fn what_cannot_be_played_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let foreign = folder.path().join("holiday.jpg");
     fs::write(&foreign, "not a recording").unwrap();
-    let cases =
-        [("7", "there is no run 7"), (foreign.to_str().unwrap(), "is no recording of a run"), ("nowhere.hvdrun", "No such file")];
+    let cases = [
+        ("7", "there is no run 7"),
+        (foreign.to_str().unwrap(), "is not a recording of a run"),
+        ("nowhere.hvdrun", "No such file"),
+    ];
     for (what, expected) in cases {
         let mut lab = assert_cmd::Command::new(env!("CARGO_BIN_EXE_hvd-lab"));
         let output = lab.args(["replay", what]).envs(home.variables()).timeout(PATIENCE).output().unwrap();

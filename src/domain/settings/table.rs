@@ -152,7 +152,7 @@ pub static SETTINGS: [Setting; 19] = [
         set: |job, text| put_share(&mut job.workload.target_accuracy, text),
         problem: |job| {
             let target = job.workload.target_accuracy;
-            when(!target.is_finite(), format!("target accuracy {target} is no number"))
+            when(!target.is_finite(), format!("target accuracy {target} is not a number"))
         },
         trainer: TrainerFlag::Value,
     },

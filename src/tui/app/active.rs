@@ -51,6 +51,27 @@ mod tests {
         }
     }
 
+    /// Nobody gets what they did not mean because another pane has the focus. What opened a window closes it, and `n` is no.
+    #[test]
+    fn these_letters_mean_the_same_wherever_they_stand() {
+        let all: Vec<Binding<Command>> = table().map(|key| key.binding).chain(windows::tables().into_iter().flatten()).collect();
+        // `Runs(Compare)` and `App(Compare)` are one thing.
+        let name = |binding: &Binding<Command>| {
+            let text = format!("{:?}", binding.command);
+            text.split(['(', ')']).nth(1).unwrap_or_default().to_owned()
+        };
+        for letter in "dDeEgGHLnRtTuvVX?".chars() {
+            let meanings = all.iter().filter(|binding| binding.on.contains(&On::Char(letter))).map(name);
+            let meanings: std::collections::BTreeSet<String> = meanings.filter(|name| name != "Back").collect();
+            let is_one = match letter {
+                // Of a name, and of what was changed in one's own program.
+                'u' => meanings.iter().all(|name| name == "Undo" || name == "Reset"),
+                _ => meanings.len() == 1,
+            };
+            assert!(is_one, "{letter}: {meanings:?}");
+        }
+    }
+
     #[test]
     fn whatever_the_footer_names_works() {
         let of_windows = windows::tables().into_iter().flatten();

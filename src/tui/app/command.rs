@@ -11,13 +11,15 @@ pub enum AppCommand {
     Continue,
     Baseline,
     Details,
+    /// The chosen run beside the baseline.
+    Compare,
     /// The lesson of the chosen step.
     Lesson,
     /// What the step changes in the program.
     Diff,
     /// The learner's program in the editor.
     Edit,
-    /// What came of its last save.
+    /// The result of its last build.
     Exercise,
     MoreRanks,
     FewerRanks,

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::command::AppCommand;
 use super::features::Command;
 use super::features::State;
-use super::{features, keymap, layout, places, windows};
+use super::{features, hint, keymap, layout, places, windows};
 use crate::domain::settings::Key;
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::action::Action;
@@ -24,6 +24,7 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return vec![Effect::Suspend];
     }
     lay_out_log(state);
+    hint::note(&mut state.hints, command);
     if windows::is_open(state) {
         let actions = windows::press(state, command);
         return act(state, actions);
@@ -49,6 +50,7 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Stop => runs::update::stop(&mut state.runs, shared),
         AppCommand::Continue => runs::update::continue_run(&mut state.runs, shared),
         AppCommand::Baseline => return runs::update::baseline(shared),
+        AppCommand::Compare => runs::update::compare(&mut state.runs, shared),
         AppCommand::Details => runs::update::details(&mut state.runs, shared),
         AppCommand::Lesson => return lesson::update::open(&mut state.lesson, shared),
         AppCommand::Diff => {
@@ -177,8 +179,14 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             exercise::update::show_diff(&mut state.exercise, &mut state.shared, step);
             Vec::new()
         }),
-        Action::Guided => windows::replace(state, |state| series::update::guided(&mut state.series, &mut state.shared)),
-        Action::Ablation => windows::replace(state, |state| series::update::ablation(&mut state.series, &mut state.shared)),
+        Action::Guided => windows::replace(state, |state| {
+            series::update::guided(&mut state.series, &mut state.shared);
+            Vec::new()
+        }),
+        Action::Ablation => windows::replace(state, |state| {
+            series::update::ablation(&mut state.series, &mut state.shared);
+            Vec::new()
+        }),
         Action::AdvanceSeries => series::update::advance(&state.series, &mut state.shared),
         Action::ShowSeries => windows::replace(state, |state| {
             series::update::show(&mut state.series, &mut state.shared);

@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::command::AppCommand;
-use super::preferences::{Dragged, Preferences};
+use super::preferences::{Done, Dragged, Preferences};
 use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::tui::actions::action::Action;
@@ -41,6 +41,8 @@ pub struct State {
     pub exercise: Exercise,
     pub help: Help,
     pub preferences: Preferences,
+    /// What the learner has done so far, for the hint at what to do next.
+    pub hints: Done,
     pub focus: Pane,
     /// Which pane has the place that several take in turn on a small screen.
     pub slot: Pane,
@@ -66,6 +68,7 @@ impl State {
             exercise: Exercise::default(),
             help: Help::default(),
             preferences: Preferences::default(),
+            hints: Done::default(),
             focus: Pane::Steps,
             slot: Pane::Chart,
             zoom: false,

@@ -8,6 +8,7 @@ pub mod features;
 pub mod footer;
 pub mod gain;
 pub mod header;
+pub mod hint;
 pub mod keymap;
 pub mod layout;
 pub mod places;

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::features::{self, State};
 use super::layout::{self, LEAST};
-use super::{footer, header, places, projector, windows};
+use super::{footer, header, hint, places, projector, windows};
 use crate::columns;
 use crate::tui::actions::pane::Pane;
 use crate::tui::help;
@@ -25,8 +25,11 @@ pub fn draw(frame: &mut Frame, state: &State) {
             let is_quiet = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
             let quiet = is_quiet(Pane::Chart).or(places.shared).or(places.panes.first().map(|(_, rect)| *rect));
             let panes = if state.projector { Vec::new() } else { places.panes };
-            for (pane, rect) in panes {
-                draw_pane(frame, rect, pane, state, places.turns);
+            for (pane, rect) in &panes {
+                draw_pane(frame, *rect, *pane, state, places.turns);
+            }
+            if !windows::is_open(state) {
+                hint::draw(frame, &panes, state);
             }
             if state.projector {
                 projector::draw(frame, places.body, state);
@@ -58,7 +61,9 @@ pub fn draw_pane(frame: &mut Frame, area: Rect, pane: Pane, state: &State, turns
 
 /// Whether a pane has the keyboard.
 pub fn focus(state: &State, pane: Pane) -> Focus {
-    Focus { here: state.focus == pane, behind: windows::is_open(state), alone: state.zoom }
+    // The tour points at the pane that it speaks of.
+    let focused = help::tour::pane(&state.help).unwrap_or(state.focus);
+    Focus { here: focused == pane, behind: windows::is_open(state), alone: state.zoom }
 }
 
 fn too_small(frame: &mut Frame, area: Rect, state: &State) {

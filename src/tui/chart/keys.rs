@@ -34,7 +34,7 @@ impl keys::Command for Command {
 pub static KEYS: &[Binding<Command>] = &[
     row(LEFT, C::Move(Move::Left), "←→", "graph", "loss, accuracy, learning rate, images/s, step timeline").ranked(2),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(&[Char('g')], C::LogScale, "g", "log", "logarithmic or linear scale"),
+    row(&[Char('L')], C::LogScale, "L", "log", "logarithmic or linear scale"),
     row(&[Char('t')], C::Along, "t", "x axis", "by epoch, by step or by time").ranked(2),
     row(&[Char(']'), Code(K::Up), Char('k')], C::ZoomIn, "[ ]", "zoom", "zoom out and in, also with ↓ and ↑").ranked(2),
     row(&[Char('['), Code(K::Down), Char('j')], C::ZoomOut, "", "", ""),

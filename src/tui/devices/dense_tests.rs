@@ -150,13 +150,13 @@ fn memory_and_power_come_beside_the_load_by_a_key() {
         let load = pane(&state, Pane::Devices, size.0, size.1).matches('⣿').count();
         let seen = |state: &State, words: &str| text(state, size.0, size.1).contains(words);
         assert!(seen(&state, "GPU-Util 61 %") && !seen(&state, "memory 41"));
-        type_text(&mut state, "v");
+        type_text(&mut state, "M");
         assert!(seen(&state, "GPU-Util 61 %") && seen(&state, "memory 41 GiB of 139 GiB"));
         let both = pane(&state, Pane::Devices, size.0, size.1).matches('⣿').count();
         assert!(both > load / 3, "the load is still there: {both} of {load}");
-        type_text(&mut state, "v");
+        type_text(&mut state, "M");
         assert!(seen(&state, "GPU-Util 61 %") && seen(&state, "power 120 of 700 W"));
-        type_text(&mut state, "v");
+        type_text(&mut state, "M");
         assert!(!seen(&state, "power 120 of 700 W"));
     }
 }

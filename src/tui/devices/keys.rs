@@ -32,10 +32,10 @@ pub static KEYS: &[Binding<Command>] = &[
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(ENTER, C::Accept, "Enter", "details", "all figures of the device, or why they are missing").ranked(2),
     row(&[Char('s')], C::Sort, "s", "sort", "order by index, use, memory, power, temperature").ranked(2),
-    row(&[Char('v')], C::Beside, "v", "graph", "graphs show GPU-Util alone, with memory, with power"),
+    row(&[Char('M')], C::Beside, "M", "graph", "graphs show GPU-Util alone, with memory, with power"),
     row(&[Char('/')], C::Filter, "/", "filter", "show only devices, ranks or processes with this text").ranked(2),
     row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
     row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
-    row(&[Code(K::Home), Char('g')], C::Move(Move::First), "", "", ""),
-    row(&[Code(K::End), Char('G')], C::Move(Move::Last), "", "", ""),
+    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
 ];

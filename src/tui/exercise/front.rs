@@ -18,7 +18,7 @@ static OWN: &[Binding<Command>] = &[
     row(&[Char('e')], Command::Edit, "e", "edit", ""),
     row(&[Char('r')], Command::Run, "r", "build and run", "").ranked(0),
     row(&[Char('d')], Command::Diff, "d", "diff to the solution", ""),
-    row(&[Char('R')], Command::Reset, "R", "reset", "a step of your program, or all of it, as it was (asks first)"),
+    row(&[Char('u')], Command::Reset, "u", "undo", "a step of your program, or all of it, as it was (asks first)"),
     row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -55,7 +55,7 @@ static DIFF: &[Binding<Command>] = &[
     row(LEFT, Command::Previous, "←→", "steps", ""),
     row(RIGHT, Command::Next, "", "", ""),
     row(&[Char('m')], Command::Mine, "m", "mine/step", ""),
-    row(&[Char('R')], Command::Reset, "R", "reset", "this step of your program, or all of it, as it was (asks first)"),
+    row(&[Char('u')], Command::Reset, "u", "undo", "this step of your program, or all of it, as it was (asks first)"),
     row(&[Char('s')], Command::Columns, "s", "side by side", ""),
     row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
     row(&[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),

@@ -52,7 +52,7 @@ pub fn diff(diff: Diff, exercise: &mut Exercise, shared: &mut Shared, command: C
             return vec![Effect::ReadExercise.into()];
         }
         Command::Reset if mine => ask_reset(exercise, shared, step, true),
-        Command::Reset => shared.inform("this is what the step changes: m shows your own program, where R resets it"),
+        Command::Reset => shared.inform("this is what the step changes: m shows your own program, where u undoes your changes"),
         Command::Columns => {
             let needed = TWO_COLUMNS + usize::from(FRAME);
             match usize::from(shared.size.0) < needed {

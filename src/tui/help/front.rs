@@ -106,12 +106,12 @@ impl Window for Palette {
     }
 
     fn view(&self, help: &Help, _: &Shared, _: u16) -> Option<View> {
-        let entries = found(help.commands, &self.typed).into_iter().map(|number| &help.commands[number]);
+        let entries = found(help.commands, &self.typed, &help.recent).into_iter().map(|number| &help.commands[number]);
         let rows: Vec<Row> = entries
             .map(|entry| Row { key: entry.key.clone(), text: entry.text.clone(), place: entry.pane.map_or("", Pane::title) })
             .collect();
         let count = match rows.len() {
-            0 => "no command has these words: Backspace takes some away".to_owned(),
+            0 => "No matching command".to_owned(),
             1 => "1 command".to_owned(),
             many => format!("{many} commands, ↑↓ chooses, Enter runs it"),
         };
@@ -119,11 +119,12 @@ impl Window for Palette {
     }
 
     fn update(mut self, help: &mut Help, _: &mut Shared, command: Command) -> Vec<Action> {
-        let entries = found(help.commands, &self.typed);
+        let entries = found(help.commands, &self.typed, &help.recent);
         match command {
             Command::Back => return Vec::new(),
             Command::Accept => {
                 if let Some(number) = entries.get(self.chosen) {
+                    help.used(*number);
                     return vec![Action::Press(*number)];
                 }
             }

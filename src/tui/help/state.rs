@@ -10,6 +10,8 @@ pub struct Help {
     pub sections: &'static [Section],
     /// All commands of the palette.
     pub commands: &'static [Entry],
+    /// Places in it of those that were used from the palette, the newest first.
+    pub recent: Vec<usize>,
     /// The page of the tour that is on the screen.
     pub tour: Option<usize>,
     /// The tour was shown before.
@@ -59,26 +61,61 @@ impl Help {
         self.window = Some(Palette { typed: String::new(), chosen: 0 }.into());
     }
 
+    pub fn used(&mut self, command: usize) {
+        self.recent.retain(|other| *other != command);
+        self.recent.insert(0, command);
+    }
+
     pub fn start_tour(&mut self) {
         (self.tour, self.toured) = (Some(0), true);
     }
 }
 
+/// A page of the tour.
+pub struct Page {
+    pub title: &'static str,
+    pub text: &'static str,
+    /// The pane it speaks of, which is shown as if it had the focus.
+    pub pane: Option<Pane>,
+    /// Keys that can be tried: they do what they do, and the tour goes on.
+    pub keys: &'static str,
+}
+
 /// The tour: five pages of a title and a few lines.
-pub static TOUR: [(&str, &str); 5] = [
-    (
-        "Ten steps",
-        "On the left are the ten steps that make a program for one device into one for many. 1 to 9 and 0 switch them on \
-         and off; Enter on a step reads its lesson.",
-    ),
-    ("Run", "r trains with these steps and settings, here and for real. A run goes on in the background, also when you leave."),
-    ("Watch", "Devices, Chart and Log show the run as it goes. Tab goes from pane to pane, z shows one alone."),
-    (
-        "Compare",
-        "Each run stays in the table. Switch a step off, run again, and see what it is for; b chooses the run that others \
-         are compared with.",
-    ),
-    ("Find your way", "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again."),
+pub static TOUR: [Page; 5] = [
+    Page {
+        title: "Ten steps",
+        text: "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
+               and off (try it); Enter on a step reads its lesson.",
+        pane: Some(Pane::Steps),
+        keys: "1234567890",
+    },
+    Page {
+        title: "Run",
+        text: "Press r: it trains with these steps and settings, on this machine. A run goes on in the background, also when you \
+               leave the lab.",
+        pane: Some(Pane::Settings),
+        keys: "r",
+    },
+    Page {
+        title: "Watch",
+        text: "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z shows one alone.",
+        pane: Some(Pane::Chart),
+        keys: "z\t",
+    },
+    Page {
+        title: "Compare",
+        text: "Each run stays in the table. Switch a step off, run again, and see what the step is for; b chooses the run that \
+               the others are compared with.",
+        pane: Some(Pane::Runs),
+        keys: "b1234567890r",
+    },
+    Page {
+        title: "Find your way",
+        text: "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again.",
+        pane: None,
+        keys: "?:T",
+    },
 ];
 
 opens!(Help, Window);

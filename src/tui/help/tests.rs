@@ -10,14 +10,14 @@ use crate::tui::app::command::AppCommand;
 use crate::tui::app::features::Command;
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{Key, Scope};
-use crate::tui::help::palette::found;
+use crate::tui::help::palette::{SYNONYMS, found};
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
 #[test]
 fn every_command_of_the_panes_is_in_the_palette() {
-    let all = found(keymap::entries(), "");
+    let all = found(keymap::entries(), "", &[]);
     let all: Vec<_> = all.into_iter().map(|number| keymap::of_entry(number).unwrap()).collect();
     let moves = |command: Command| {
         let fingers = [Move::Up, Move::Down, Move::PageUp, Move::PageDown];
@@ -36,7 +36,7 @@ fn every_command_of_the_panes_is_in_the_palette() {
 #[test]
 fn words_find_a_command_and_enter_runs_it() {
     let mut state = samples::never_used();
-    assert_eq!(type_text(&mut state, ":run with"), []);
+    assert_eq!(type_text(&mut state, ":start with"), []);
     assert!(text(&state, 80, 24).contains("start a run with these steps and settings"));
     assert!(matches!(press(&mut state, KeyCode::Enter)[..], [Effect::Start { .. }]));
     assert_eq!(front(&state), Front::None);
@@ -54,7 +54,7 @@ fn a_step_is_toggled_by_its_name() {
 fn a_command_of_a_pane_takes_the_focus_there() {
     let mut state = samples::never_used();
     state.focus = Pane::Runs;
-    type_text(&mut state, ":serial");
+    type_text(&mut state, ":serial program");
     press(&mut state, KeyCode::Enter);
     assert!(state.shared.spec.workload.steps.is_empty() && state.focus == Pane::Steps);
 }
@@ -64,7 +64,7 @@ fn the_palette_is_chosen_from_mended_and_left() {
     let mut state = samples::never_used();
     type_text(&mut state, ":");
     assert_eq!(type_text(&mut state, "qx1"), [], "keys are text here");
-    assert!(text(&state, 80, 24).contains("no command has these words"));
+    assert!(text(&state, 80, 24).contains("No matching command"));
     press(&mut state, KeyCode::Enter);
     assert!(
         matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { typed, .. }) if typed == "qx1"),
@@ -79,7 +79,7 @@ fn the_palette_is_chosen_from_mended_and_left() {
     let last = keymap::entries().len() - 1;
     assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen, .. }) if chosen == last));
     assert!(
-        text(&state, 80, 24).contains(&keymap::entries()[found(keymap::entries(), "")[last]].text[..20]),
+        text(&state, 80, 24).contains(&keymap::entries()[found(keymap::entries(), "", &[])[last]].text[..20]),
         "the chosen one is in view"
     );
     press(&mut state, KeyCode::Esc);
@@ -91,7 +91,7 @@ fn the_help_is_searched() {
     let mut state = samples::never_used();
     type_text(&mut state, "?/zoom");
     let shown = text(&state, 80, 24);
-    assert!(shown.contains("/ zoom_") && shown.contains("the pane alone") && !shown.contains("baseline"), "{shown}");
+    assert!(shown.contains("/ zoom_") && shown.contains("zoom the pane") && !shown.contains("baseline"), "{shown}");
     press(&mut state, KeyCode::Enter);
     assert!(
         matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { words, typing: false, .. }) if words == "zoom")
@@ -102,4 +102,19 @@ fn the_help_is_searched() {
     assert!(text(&state, 80, 24).contains("Train one model"));
     press(&mut state, KeyCode::Esc);
     assert_eq!(front(&state), Front::None);
+}
+
+#[test]
+fn other_words_find_it_too_and_what_was_used_last_comes_first() {
+    let entries = keymap::entries();
+    let first = |typed: &str| &entries[*found(entries, typed, &[]).first().unwrap_or_else(|| panic!("{typed}"))];
+    for (typed, key) in [("export", "X"), ("rename", "R"), ("regex", "/"), ("speedup", "v"), ("kill", "x"), ("timestamps", "@")] {
+        assert_eq!(first(typed).key, key, "{typed}: {:?}", first(typed));
+    }
+    assert!(found(entries, "espresso", &[]).is_empty());
+    let place = entries.iter().position(|entry| entry.key == "T").unwrap();
+    assert_eq!(found(entries, "", &[place])[0], place);
+    for (of, _) in SYNONYMS {
+        assert!(entries.iter().any(|entry| entry.text.contains(of)), "no command says {of:?} any more");
+    }
 }

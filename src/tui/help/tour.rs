@@ -1,6 +1,7 @@
 //! The tour: a page at a time, in a place that is empty at first.
 //!
-//! Never takes a key but Enter and Escape: any other ends the tour and does what it always does.
+//! Never takes a key but Enter and Escape. The keys that a page speaks of do what they always do, and the tour goes on; any other
+//! key ends it.
 
 use crossterm::event::KeyCode;
 use ratatui::Frame;
@@ -8,22 +9,29 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::state::{Help, TOUR};
+use super::state::{Help, Page, TOUR};
 use crate::columns::wrap;
+use crate::tui::actions::pane::Pane;
 use crate::tui::widgets::frame::{self, centred};
 use crate::tui::widgets::theme::Theme;
 
 /// A key while a page may be on the screen: true where the tour takes it for itself.
 pub fn takes(help: &mut Help, key: KeyCode) -> bool {
-    let Some(page) = help.tour.take() else { return false };
-    if key == KeyCode::Enter {
-        help.tour = (page + 1 < TOUR.len()).then_some(page + 1);
+    let Some((number, page)) = help.tour.take().and_then(|number| Some((number, TOUR.get(number)?))) else { return false };
+    let is_its_own = matches!(key, KeyCode::Char(c) if page.keys.contains(c)) || key == KeyCode::Tab && page.keys.contains('\t');
+    if key == KeyCode::Enter || is_its_own {
+        help.tour = (number + 1 < TOUR.len()).then_some(number + 1);
     }
     matches!(key, KeyCode::Enter | KeyCode::Esc)
 }
 
+/// The pane that the page speaks of.
+pub fn pane(help: &Help) -> Option<Pane> {
+    TOUR.get(help.tour?)?.pane
+}
+
 pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, help: &Help) {
-    let Some((page, (title, text))) = help.tour.and_then(|page| Some((page, TOUR.get(page)?))) else { return };
+    let Some((page, Page { title, text, .. })) = help.tour.and_then(|page| Some((page, TOUR.get(page)?))) else { return };
     let width = area.width.min(46);
     let mut lines: Vec<Line> = wrap(text, width.saturating_sub(4) as usize).into_iter().map(Line::raw).collect();
     lines.push(Line::raw(""));

@@ -71,7 +71,7 @@ pub fn lines(
             page.text(hint, theme.text());
         }
         if hints < lesson.hints.len() {
-            page.lines.push(Line::from(vec![Span::styled("  ?", theme.key()), Span::styled(" shows the next one", theme.dim())]));
+            page.lines.push(Line::from(vec![Span::styled("  H", theme.key()), Span::styled(" shows the next one", theme.dim())]));
         }
     }
     if !lesson.links.is_empty() {
@@ -111,7 +111,7 @@ fn prediction(page: &mut Sheet, shared: &Shared, number: usize, question: &Quest
         }
     }
     if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {
-        let (sign, style) = if judged.is_right { ("right: ", theme.accent()) } else { ("not so: ", theme.warn()) };
+        let (sign, style) = if judged.is_right { ("Right: ", theme.accent()) } else { ("Not quite: ", theme.warn()) };
         page.text(&format!("{sign}{}", judged.feedback), style);
     }
 }

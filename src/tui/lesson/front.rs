@@ -17,9 +17,9 @@ use crate::tui::window::{Page, View, Window};
 static KEYS: &[Binding<Command>] = &[
     row(LEFT, Command::Previous, "←→", "lessons", ""),
     row(RIGHT, Command::Next, "", "", ""),
-    row(&[Char('?')], Command::Hint, "?", "hint", ""),
+    row(&[Char('H')], Command::Hint, "H", "hint", ""),
     row(&[Char('g')], Command::Guided, "g", "before and after", ""),
-    row(&[Char('v')], Command::Results, "", "", ""),
+    row(&[Char('G')], Command::Results, "G", "results", ""),
     row(&[Char('b')], Command::RunBefore, "b", "run before", ""),
     row(&[Char('a')], Command::RunAfter, "a", "run after", ""),
     row(&[Char('d')], Command::Diff, "d", "diff", ""),

@@ -19,8 +19,8 @@ use crate::tui::window::{View, Window};
 const MOST: usize = 200;
 
 static KEYS: &[Binding<Command>] = &[
-    row(ENTER, Command::Accept, "Enter", "take over", ""),
-    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "leave", "").ranked(0),
+    row(ENTER, Command::Accept, "Enter", "apply", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
     row(&[Ctrl('r')], Command::Regex, "", "", ""),
@@ -53,7 +53,7 @@ impl Window for Ask {
             keys: vec![
                 (Ctrl('r'), format!("Ctrl-R {other}")),
                 (Code(K::Enter), "Enter go".into()),
-                (Code(K::Esc), "Esc leave".into()),
+                (Code(K::Esc), "Esc cancel".into()),
             ],
             hint: String::new(),
         }))

@@ -18,8 +18,8 @@ use crate::tui::window::{View, Window};
 const MOST: usize = 24;
 
 static KEYS: &[Binding<Command>] = &[
-    row(ENTER, Command::Accept, "Enter", "take over", "take the typed value over"),
-    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "leave as it was", "leave the value as it was").ranked(0),
+    row(ENTER, Command::Accept, "Enter", "save", "save the typed value"),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "leave the value as it was").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", "clear the text"),
     row(UP, Command::Move(Move::Up), "", "", ""),
@@ -61,7 +61,12 @@ impl Window for Edit {
                 }
                 return data_changed(shared, &before);
             }
-            Command::Type(typing) => typing.into(&mut self.text, MOST),
+            Command::Type(typing) => {
+                if std::mem::take(&mut self.untouched) && matches!(typing, Typing::Insert(_)) {
+                    self.text.clear();
+                }
+                typing.into(&mut self.text, MOST);
+            }
             _ => return Vec::new(),
         }
         // Tried on a copy: the error shows while typing, the value changes with Enter.

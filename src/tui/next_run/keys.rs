@@ -13,8 +13,8 @@ pub enum Command {
     Move(Move),
     /// Space: the step on or off.
     Switch,
+    /// All steps on; where they are, all off.
     AllSteps,
-    NoSteps,
     /// The lesson of the chosen step.
     Lesson,
     /// What the chosen step changes: before and after, one after the other.
@@ -38,11 +38,10 @@ pub static STEPS: &[Binding<Command>] = &[
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(SPACE, C::Switch, "Space", "toggle", "toggle the chosen step").ranked(2),
     row(ENTER, C::Lesson, "Enter", "lesson", "read the lesson of the chosen step").ranked(2),
-    row(&[Char('a')], C::AllSteps, "a", "all", "all ten steps on"),
-    row(&[Char('n')], C::NoSteps, "n", "none", "all ten steps off: the serial program"),
-    row(&[Char('g')], C::Guided, "g", "before/after", "what the chosen step changes: before and after, side by side").ranked(2),
-    row(&[Char('A')], C::Ablation, "A", "ablation", "all steps but one, in turn: 12 of them (asks first)"),
-    row(&[Char('v')], C::Results, "v", "results", "what came of the last of these"),
+    row(&[Char('a')], C::AllSteps, "a", "all/none", "switch all ten steps on; again: all off, the serial program"),
+    row(&[Char('g')], C::Guided, "g", "before/after", "run without and with the chosen step and compare (asks first)").ranked(2),
+    row(&[Char('A')], C::Ablation, "A", "ablation", "run with all steps but one, each in turn: 12 runs (asks first)"),
+    row(&[Char('G')], C::Results, "G", "results", "show the last before/after or ablation"),
     row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
     row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
 ];

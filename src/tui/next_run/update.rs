@@ -16,8 +16,8 @@ use crate::tui::shared::state::Shared;
 pub fn steps(shared: &mut Shared, command: Command) -> Vec<Action> {
     match command {
         Command::Switch => toggle(shared, shared.step),
+        Command::AllSteps if shared.spec.workload.steps == StepSet::ALL => set_steps(shared, StepSet::NONE),
         Command::AllSteps => set_steps(shared, StepSet::ALL),
-        Command::NoSteps => set_steps(shared, StepSet::NONE),
         Command::Move(by) => shared.step = Step::ALL[by.within(shared.step.number() - 1, Step::ALL.len())],
         Command::Lesson => return vec![Action::Lesson],
         Command::Guided => return vec![Action::Guided],
@@ -34,12 +34,10 @@ pub fn settings(next_run: &mut NextRun, shared: &mut Shared, command: Command) -
     let field = next_run.field;
     match command {
         Command::Change(direction) => change(shared, field, direction),
-        Command::Accept if field.is_choice() => {
-            change(shared, field, Direction::Up);
-        }
+        Command::Accept if field.is_choice() => change(shared, field, Direction::Up),
         Command::Accept => {
             let text = field.value(&shared.spec, &shared.preset);
-            next_run.window = Some(Edit { field, text, error: None }.into());
+            next_run.window = Some(Edit { field, text, error: None, untouched: true }.into());
         }
         Command::Move(by) => {
             let place = Field::ALL.iter().position(|other| *other == field).unwrap_or(0);
@@ -75,7 +73,22 @@ fn set_steps(shared: &mut Shared, steps: StepSet) {
 
 pub fn change(shared: &mut Shared, field: Field, direction: Direction) {
     shared.touched = true;
+    let before = shared.spec.clone();
     field.step(&mut shared.spec, &mut shared.preset, &shared.presets, direction);
+    if field == Field::Preset {
+        tell_preset(shared, &before);
+    }
+}
+
+/// A preset changes many settings at once, and some of them may be out of sight.
+fn tell_preset(shared: &mut Shared, before: &TrainingJob) {
+    let now = |field: &Field| field.value(&shared.spec, &shared.preset);
+    let is_changed = |field: &&Field| **field != Field::Preset && now(field) != field.value(before, "");
+    let changed: Vec<String> =
+        Field::ALL.iter().filter(is_changed).map(|field| format!("{} {}", field.label(), now(field))).collect();
+    let what = if changed.is_empty() { "changes nothing".to_owned() } else { changed.join(", ") };
+    let text = format!("preset {}: {what}", shared.preset);
+    shared.inform(text);
 }
 
 /// Starts a run, or asks whether to, where another is going.

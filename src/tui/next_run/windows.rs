@@ -11,6 +11,8 @@ windows! {
         text: String,
         /// Why the text is no value, if it is none.
         error: Option<String>,
+        /// Nothing has been typed yet: the first character takes the place of the whole value.
+        untouched: bool,
     }
     /// Another run is going: start one beside it?
     ConfirmStart {

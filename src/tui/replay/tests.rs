@@ -55,10 +55,10 @@ fn the_players_keys_come_before_those_of_every_pane() {
         let steps = state.shared.spec.workload.steps;
         let keys = [
             (KeyCode::Char(' '), PlayerOrder::Pause),
-            (KeyCode::Left, PlayerOrder::Seek(-5)),
-            (KeyCode::Right, PlayerOrder::Seek(5)),
-            (KeyCode::Home, PlayerOrder::ToStart),
-            (KeyCode::End, PlayerOrder::ToEnd),
+            (KeyCode::Char('<'), PlayerOrder::Seek(-5)),
+            (KeyCode::Char('>'), PlayerOrder::Seek(5)),
+            (KeyCode::Char('{'), PlayerOrder::ToStart),
+            (KeyCode::Char('}'), PlayerOrder::ToEnd),
             (KeyCode::Char('+'), PlayerOrder::Faster),
             (KeyCode::Char('-'), PlayerOrder::Slower),
         ];
@@ -72,7 +72,7 @@ fn the_players_keys_come_before_those_of_every_pane() {
     assert!(screen.contains("Space pause") && !screen.contains("r run") && !screen.contains("x stop"), "{screen}");
     // A field or a window has its own keys, as ever.
     type_text(&mut state, "?");
-    assert_eq!(press(&mut state, KeyCode::Home), []);
+    assert_eq!(press(&mut state, KeyCode::Char('<')), []);
 }
 
 #[test]

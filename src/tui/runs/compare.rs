@@ -4,7 +4,7 @@
 
 use super::keys::Command;
 use super::state::{Runs, cost_name};
-use super::update::{baseline, export};
+use super::update::{baseline_of, export};
 use super::windows::Compare;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
@@ -32,7 +32,7 @@ const DRAWING: usize = 12;
 static KEYS: &[Binding<Command>] = &[
     row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline"),
     row(&[Char('o')], Command::Published, "o", "published", "what others published"),
-    row(&[Char('E')], Command::Export, "E", "export", "write the comparison to a file"),
+    row(&[Char('X')], Command::Export, "X", "export", "write the comparison to a file"),
     row(&[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -50,14 +50,18 @@ impl Window for Compare {
 
     fn view(&self, runs: &Runs, shared: &Shared, columns: u16) -> Option<View> {
         let run = self.run;
-        let title = shared.baseline().map_or(format!("Run {run}"), |with| format!("Run {run} against run {}", with.id));
+        let title = match shared.baseline() {
+            Some(with) if with.id == run => format!("Run {run}, the baseline"),
+            Some(with) => format!("Run {run} against run {}", with.id),
+            None => format!("Run {run}"),
+        };
         Some(Page::view(title, columns, 110, |width| lines(runs, shared, run, width)))
     }
 
     fn update(self, runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
         match command {
             Command::Back => return Vec::new(),
-            Command::Baseline => return baseline(shared),
+            Command::Baseline => return baseline_of(shared, self.run),
             Command::Export => export(runs, shared),
             _ => {
                 runs.published ^= command == Command::Published;
@@ -89,6 +93,7 @@ fn lines(runs: &Runs, shared: &Shared, id: RunId, width: usize) -> Vec<Line<'sta
     if row.is_baseline {
         page.text("This is the baseline: choose another run, or make another one the baseline with b.", Style::new());
     } else {
+        headline(&mut page, shared, run, baseline);
         figures(&mut page, &row, run, baseline);
         differences(&mut page, &row, baseline);
     }
@@ -101,6 +106,28 @@ fn lines(runs: &Runs, shared: &Shared, id: RunId, width: usize) -> Vec<Line<'sta
         sources => sources.iter().for_each(|source| publication(&mut page, source)),
     }
     page.lines
+}
+
+/// The answer in one sentence.
+fn headline(page: &mut Sheet, shared: &Shared, run: &RunSummary, baseline: &RunSummary) {
+    let (id, with) = (run.id, baseline.id);
+    match shared.gain(run) {
+        Ok(gain) => {
+            let trains = if gain.so_far { "trains so far" } else { "trained" };
+            let ranks = match (gain.np, baseline.figures.np) {
+                (np, before) if np == before => format!("on as many ranks ({np})"),
+                (np, before) => format!("on {} instead of {before}", units::counted(np, "rank")),
+            };
+            let efficiency = match gain.efficiency {
+                Ok(part) => format!("{} scaling efficiency", units::percent(part)),
+                Err(reason) => format!("scaling efficiency –, {reason}"),
+            };
+            let text =
+                format!("Run {id} {trains} {} as many images per second as run {with}, {ranks}: {efficiency}.", gain.times());
+            page.text(&text, page.theme.key());
+        }
+        Err(reason) => page.text(&format!("! Run {id} cannot be compared with run {with}: {reason}."), page.theme.warn()),
+    }
 }
 
 fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary) {
@@ -124,9 +151,6 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     for note in disturbed::notes([baseline, run]) {
         page.text(&note, page.theme.warn());
     }
-    if let Some(reason) = row.not_comparable {
-        page.text(&format!("! No speed-up and no efficiency: {reason}."), page.theme.warn());
-    }
 }
 
 fn differences(page: &mut Sheet, row: &Row, baseline: &RunSummary) {
@@ -146,9 +170,9 @@ fn drawing(page: &mut Sheet, drawn: &Scaling) {
     page.lines.extend(scaling::lines(drawn, theme, page.width.min(76), DRAWING));
     let mut legend = vec![
         Span::styled("· ", theme.dim()),
-        Span::raw("ideal   "),
+        Span::raw("ideal: twice the ranks, twice the speed   "),
         Span::styled("■ ", theme.accent()),
-        Span::raw("run, measured"),
+        Span::raw("measured"),
     ];
     if !drawn.published.is_empty() {
         legend.extend([Span::styled("   ○ ", theme.warn()), Span::raw("published elsewhere")]);

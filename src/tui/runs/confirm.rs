@@ -52,7 +52,7 @@ impl Window for ConfirmStop {
 }
 
 static DELETE: &[Binding<Command>] = &[
-    row(&[Char('y'), Char('d'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),
+    row(&[Char('y'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),
     row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "keep it", "").ranked(0),
 ];
 

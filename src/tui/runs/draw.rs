@@ -151,7 +151,7 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
     let inner = block.inner(area);
     frame.render_widget(block, area);
     if shared.runs.is_empty() {
-        let text = if shared.listed { " No run yet: what each gained shows here." } else { " reading …" };
+        let text = if shared.listed { " No runs yet. Speed-ups appear here." } else { " reading …" };
         frame.render_widget(Paragraph::new(Line::styled(text, theme.dim())), inner);
         return;
     }
@@ -306,8 +306,11 @@ fn below(frame: &mut Frame, area: Rect, shared: &Shared, has_names: bool) {
     let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     let name = chosen.and_then(|run| run.record.as_ref()).map(name).filter(|name| !has_names && !name.is_empty());
     let measured = chosen.filter(|run| run.figures.images_per_sec.is_some() && shared.baseline().is_some());
-    let reason = measured.and_then(|run| shared.comparison(run).err());
-    let reason = reason.map(|reason| format!("no speed-up: {reason}"));
+    let is_baseline = |run: &RunSummary| shared.baseline().is_some_and(|baseline| baseline.id == run.id);
+    let reason = measured.filter(|run| !is_baseline(run)).and_then(|run| match shared.gain(run) {
+        Ok(gain) => gain.efficiency.err().map(|reason| format!("no efficiency: {reason}")),
+        Err(reason) => Some(format!("no speed-up: {reason}")),
+    });
     let text = name.into_iter().chain(reason).collect::<Vec<_>>().join(" · ");
     if text.is_empty() || area.height < 2 || area.width < 8 {
         return;

@@ -20,9 +20,10 @@ pub fn lines(scaling: &Scaling, theme: Theme, width: usize, height: usize) -> Ve
             grid.cells[row][column] = ('·', theme.dim());
         }
     }
+    grid.label_ideal(theme.dim());
     // Measured last: they lie above what was published.
     grid.points(&scaling.published, '○', theme.warn(), |_| String::new());
-    grid.points(&scaling.measured, '■', theme.accent(), |point| point.label.trim_start_matches("run ").to_owned());
+    grid.points(&scaling.measured, '■', theme.accent(), |point| point.label.clone());
     grid.lines(theme)
 }
 
@@ -44,7 +45,18 @@ impl Grid<'_> {
         ((np / self.scaling.np_end * last as f64).round() as usize).min(last)
     }
 
-    /// A sign for each place, with the names of all points that share it, as far as they fit.
+    /// Left of its upper end, where nothing else is.
+    fn label_ideal(&mut self, style: Style) {
+        const LABEL: &str = "ideal ";
+        let Some(cells) = self.cells.iter_mut().find(|cells| cells.iter().any(|(c, _)| *c == '·')) else { return };
+        let Some(end) = cells.iter().position(|(c, _)| *c == '·') else { return };
+        let Some(from) = end.checked_sub(LABEL.len()) else { return };
+        for (cell, c) in cells[from..end].iter_mut().zip(LABEL.chars()) {
+            *cell = (c, style);
+        }
+    }
+
+    /// A sign for each place, with the names of all points that share it: right of it, or left where that has no room.
     fn points(&mut self, points: &[Point], sign: char, style: Style, name: impl Fn(&Point) -> String) {
         let mut places: std::collections::BTreeMap<(usize, usize), Vec<String>> = Default::default();
         for point in points {
@@ -53,24 +65,39 @@ impl Grid<'_> {
             }
         }
         for ((row, column), names) in places {
-            let text = format!("{sign}{}", names.join(","));
-            for (cell, c) in self.cells[row].iter_mut().skip(column).zip(text.chars()) {
+            let names = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+            let (wide, columns) = (names.chars().count() + 1, self.cells[row].len());
+            let (from, text) = match names.as_str() {
+                "" => (column, sign.to_string()),
+                _ if column + wide >= columns && wide <= column => (column - wide, format!("{names} {sign}")),
+                _ => (column, format!("{sign} {names}")),
+            };
+            for (cell, c) in self.cells[row].iter_mut().skip(from).zip(text.chars()) {
                 *cell = (c, style);
             }
         }
     }
 
+    /// Round speed-ups, at most six of them, and the row of each.
+    fn ticks(&self) -> std::collections::BTreeMap<usize, String> {
+        let end = self.scaling.speedup_end;
+        let steps = (0..20).flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(decade)));
+        // Where hardly anything is gained, half of it is worth a line.
+        let mut steps = Some(0.5).filter(|_| end < 1.5).into_iter().chain(steps);
+        let step = steps.find(|step| end / step < 6.0).unwrap_or(end);
+        let ticks = (0..6).map(|index| f64::from(index) * step).filter(|tick| *tick <= end);
+        ticks.filter_map(|tick| Some((self.row(tick)?, format!("{tick}×")))).collect()
+    }
+
     fn lines(&self, theme: Theme) -> Vec<Line<'static>> {
-        let last = self.cells.len().saturating_sub(1);
-        let ticks = [0, last / 2, last];
+        let ticks = self.ticks();
         let mut lines: Vec<Line> = self
             .cells
             .iter()
             .enumerate()
             .map(|(row, cells)| {
-                let speedup = (last - row) as f64 / last.max(1) as f64 * self.scaling.speedup_end;
-                let label = if ticks.contains(&row) { format!("{speedup:.1}×") } else { String::new() };
-                let mut spans = vec![Span::styled(format!("{label:>LABELS$}│"), theme.dim())];
+                let (label, axis) = ticks.get(&row).map_or(("", '│'), |label| (label.as_str(), '┤'));
+                let mut spans = vec![Span::styled(format!("{label:>LABELS$}{axis}"), theme.dim())];
                 spans.extend(
                     cells
                         .chunk_by(|a, b| a.1 == b.1)
@@ -87,7 +114,7 @@ impl Grid<'_> {
 
     /// Numbers of ranks below their places, as many as fit.
     fn ranks(&self, columns: usize) -> String {
-        let mut text = format!("{:>width$}", "np", width = LABELS + 1);
+        let mut text = format!("{:>width$}", "ranks", width = LABELS + 1);
         let mut all: Vec<usize> = self.scaling.measured.iter().chain(&self.scaling.published).map(|point| point.np).collect();
         all.push(self.scaling.baseline_np);
         all.sort_unstable();

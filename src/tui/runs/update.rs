@@ -102,11 +102,19 @@ fn delete(runs: &mut Runs, shared: &mut Shared) {
     }
 }
 
-fn compare(runs: &mut Runs, shared: &mut Shared) {
+pub fn compare(runs: &mut Runs, shared: &mut Shared) {
     let Some(run) = chosen(shared) else { return };
-    match shared.baseline() {
-        Some(_) => runs.window = Some(Compare { run: run.id, scroll: 0 }.into()),
-        None => shared.inform("nothing to compare with yet: no run has measured images/s"),
+    let Some(baseline) = shared.baseline().map(|baseline| baseline.id) else {
+        return shared.inform("nothing to compare with yet: no run has measured images/s");
+    };
+    // Nothing is learned of a run beside itself: the one that gained most, or else the newest, stands in for it.
+    let other = || {
+        let newest = || shared.runs.iter().rev().map(|run| run.id).find(|run| *run != baseline);
+        shared.best_gain().map(|gain| gain.run).or_else(newest)
+    };
+    match if run.id == baseline { other() } else { Some(run.id) } {
+        Some(run) => runs.window = Some(Compare { run, scroll: 0 }.into()),
+        None => shared.inform(format!("run {baseline} is the baseline, and the only run: r starts one to compare with it")),
     }
 }
 
@@ -204,12 +212,26 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
     // The list may be a moment behind what the run itself has told.
     let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
     let done = run.last_epoch.max(told);
-    Ok(Continue { run: id, done, more: run.epochs_to_go_on_to().saturating_sub(done) }.into())
+    let mut now = run.clone();
+    now.tally.last_epoch = done;
+    now.status = shared.status(id).cloned().unwrap_or(now.status);
+    Ok(Continue { run: id, done, more: now.epochs_to_go_on_to().saturating_sub(done) }.into())
 }
 
 pub fn baseline(shared: &mut Shared) -> Vec<Action> {
-    let Some(run) = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)) else {
-        shared.inform("no run to compare with yet: r starts one");
+    match shared.watched.as_ref().map(|watched| watched.id) {
+        Some(run) => baseline_of(shared, run),
+        None => {
+            shared.inform("no run to compare with yet: r starts one");
+            Vec::new()
+        }
+    }
+}
+
+/// Makes this run the one that others are compared with.
+pub fn baseline_of(shared: &mut Shared, run: RunId) -> Vec<Action> {
+    let Some(run) = shared.summary(run) else {
+        shared.inform(format!("run {run} is not in the list yet"));
         return Vec::new();
     };
     if let Some(problem) = run.record.as_ref().and_then(|record| record.spec.workload.problem()) {

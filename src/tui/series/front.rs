@@ -1,12 +1,14 @@
 //! The windows of runs that take turns: what they show, and whether to run all steps but one.
 
-use super::windows::{ConfirmAblation, Turns};
+use super::windows::{ConfirmSeries, Turns};
 use crossterm::event::KeyCode as K;
 
-use super::draw::lines;
+use super::draw::{lines, steps_of};
 use super::keys::Command;
 use super::state::SeriesView;
-use super::update::{begin_ablation, cancel};
+use super::update::{begin, cancel};
+use crate::course::Purpose;
+use crate::domain::units;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
 use crate::tui::actions::keys::{Binding, row};
@@ -15,7 +17,7 @@ use crate::tui::window::{Page, Question, View, Window};
 
 static TURNS: &[Binding<Command>] = &[
     row(&[Char('x')], Command::Stop, "x", "cancel what waits, stop what runs", "").ranked(0),
-    row(&[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+    row(&[Code(K::Esc), Char('G'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
 impl Window for Turns {
@@ -58,35 +60,48 @@ fn sentence(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-static ABLATION: &[Binding<Command>] = &[
+static CONFIRM: &[Binding<Command>] = &[
     row(&[Char('y')], Command::Accept, "y", "run them", ""),
     row(&[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "not now", "").ranked(0),
 ];
 
-impl Window for ConfirmAblation {
+impl Window for ConfirmSeries {
     type Feature = SeriesView;
     type Command = Command;
 
     fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![ABLATION]
+        vec![CONFIRM]
     }
 
     fn keys(&self) -> &'static [Binding<Command>] {
-        ABLATION
+        CONFIRM
     }
 
     fn view(&self, _: &SeriesView, shared: &Shared, _: u16) -> Option<View> {
-        let (np, training) = (shared.spec.resources.np, &shared.spec.workload);
-        let images = training.train_images.map_or("all images".to_owned(), |images| format!("{images} images"));
+        let (series, first) = (&self.series, &self.series.turns.first()?.spec);
+        let (title, which) = match series.purpose {
+            Purpose::Guided(step) => {
+                let turns: Vec<String> = series.turns.iter().map(|turn| steps_of(turn)).collect();
+                ("Before and after", format!("2 runs, one after the other, for step {step}: {}.", turns.join(", then ")))
+            }
+            Purpose::Ablation => ("Ablation", "12 runs, one after the other: all steps, all but one, none.".to_owned()),
+        };
+        let images = first.workload.train_images.map_or("all".to_owned(), units::count);
+        let epochs = units::counted(first.workload.epochs, "epoch");
+        let time = match series.estimate(&shared.runs) {
+            Some(seconds) => format!("Together about {}, at the speed of your last such run.", units::clock(seconds)),
+            None => "How long they take is not known before a first run.".to_owned(),
+        };
         let text = [
-            "12 runs, one after the other: all steps, all but one, none.".to_owned(),
-            format!("{np} ranks, {} epochs of {images} each.", training.epochs),
-            "They go on in turn while the screen is open, and wait while it is not.".to_owned(),
+            which,
+            format!("{}, {epochs} of {images} images each.", units::counted(first.resources.np, "rank")),
+            time,
+            "They run in turn while the lab is open, and wait while it is closed.".to_owned(),
         ];
-        Some(Question::view("Ablation", text))
+        Some(Question::view(title, text))
     }
 
     fn update(self, series: &mut SeriesView, shared: &mut Shared, command: Command) -> Vec<Action> {
-        if command == Command::Accept { begin_ablation(series, shared) } else { Vec::new() }
+        if command == Command::Accept { begin(series, shared, *self.series) } else { Vec::new() }
     }
 }

@@ -14,12 +14,12 @@ use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
-/// Step 4 is chosen, and `g` pressed.
+/// Step 4 is chosen, `g` pressed, and the question answered.
 fn begun() -> (State, Series) {
     let mut state = samples::never_used();
     state.shared.course.lessons = samples::lessons();
     state.shared.step = Step::Broadcast;
-    let effects = type_text(&mut state, "g");
+    let effects = type_text(&mut state, "gy");
     let [Effect::BeginSeries(series)] = &effects[..] else { panic!("{effects:?}") };
     (state, (**series).clone())
 }
@@ -85,8 +85,26 @@ fn one_key_runs_before_and_after_in_turn_and_shows_them_side_by_side() {
         insta::assert_snapshot!(format!("side_by_side_{width}x{height}"), window(&state, width, height));
     }
     press(&mut state, KeyCode::Esc);
-    type_text(&mut state, "v");
+    type_text(&mut state, "G");
     assert!(text(&state, 80, 24).contains("equal bit by bit"), "it can be looked at again");
+}
+
+#[test]
+fn several_runs_are_asked_about_first_with_the_time_they_take() {
+    let mut state = samples::never_used();
+    state.shared.course.lessons = samples::lessons();
+    state.shared.step = Step::Broadcast;
+    assert_eq!(type_text(&mut state, "g"), []);
+    assert!(matches!(front(&state), Front::ConfirmSeries(..)));
+    assert!(text(&state, 80, 24).contains("not known before a first run"), "{}", text(&state, 80, 24));
+    press(&mut state, KeyCode::Esc);
+    // 36,000 images at 900 a second: 40 s for three epochs that the two ranks share. In both runs each trains all of them.
+    state.shared.runs.push(samples::finished(1, 2, 900.0));
+    type_text(&mut state, "g");
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("for step 4: steps 1-3, then steps 1-4.") && shown.contains("Together about 1:46,"), "{shown}");
+    assert_eq!(type_text(&mut state, "n"), []);
+    assert_eq!(front(&state), Front::None);
 }
 
 #[test]
@@ -94,7 +112,7 @@ fn a_run_that_is_going_is_waited_for() {
     let mut state = samples::running();
     state.shared.course.lessons = samples::lessons();
     state.shared.step = Step::Broadcast;
-    let effects = type_text(&mut state, "g");
+    let effects = type_text(&mut state, "gy");
     let [Effect::BeginSeries(series)] = &effects[..] else { panic!("{effects:?}") };
     // The runner finds a run going and begins none.
     let effects = update(&mut state, Message::Series(Some((**series).clone()), None));

@@ -3,7 +3,7 @@
 //! Never starts one while another is going: two at once measure neither.
 
 use super::state::SeriesView;
-use super::windows::{ConfirmAblation, Turns};
+use super::windows::{ConfirmSeries, Turns};
 use crate::course::{Next, Results, Series};
 use crate::runs::RunId;
 use crate::tui::actions::action::Action;
@@ -11,39 +11,32 @@ use crate::tui::actions::effect::Effect;
 use crate::tui::shared::state::Shared;
 
 /// The two runs of the lesson of the step under the cursor.
-pub fn guided(own: &mut SeriesView, shared: &mut Shared) -> Vec<Action> {
+pub fn guided(own: &mut SeriesView, shared: &mut Shared) {
     let lesson = shared.course.lessons.of_step(shared.step);
     match lesson.and_then(|lesson| Series::guided(lesson, &shared.spec, &shared.preset)) {
-        Some(series) => begin(own, shared, series),
-        None => {
-            shared.inform(format!("step {} has no two runs of its own: r runs what is set", shared.step.number()));
-            Vec::new()
-        }
+        Some(series) => ask(own, shared, series),
+        None => shared.inform(format!("step {} has no two runs of its own: r runs what is set", shared.step.number())),
     }
 }
 
-/// All steps but one, in turn: so many runs are asked about first.
-pub fn ablation(own: &mut SeriesView, shared: &mut Shared) -> Vec<Action> {
-    match shared.spec.problem() {
+/// All steps but one, in turn.
+pub fn ablation(own: &mut SeriesView, shared: &mut Shared) {
+    let series = Series::ablation(&shared.spec, &shared.preset);
+    ask(own, shared, series);
+}
+
+/// Several runs take their time: they are asked about first.
+fn ask(own: &mut SeriesView, shared: &mut Shared, series: Series) {
+    match series.turns.iter().find_map(|turn| turn.spec.problem()) {
         Some(problem) => shared.error(format!("cannot start: {problem}")),
         None if is_going(own, shared) => show(own, shared),
-        None => own.window = Some(ConfirmAblation {}.into()),
+        None => own.window = Some(ConfirmSeries { series: Box::new(series) }.into()),
     }
-    Vec::new()
 }
 
-pub fn begin_ablation(own: &mut SeriesView, shared: &mut Shared) -> Vec<Action> {
-    let series = Series::ablation(&shared.spec, &shared.preset);
-    begin(own, shared, series)
-}
-
-fn begin(own: &mut SeriesView, shared: &mut Shared, series: Series) -> Vec<Action> {
+pub fn begin(own: &mut SeriesView, shared: &mut Shared, series: Series) -> Vec<Action> {
     if is_going(own, shared) {
         show(own, shared);
-        return Vec::new();
-    }
-    if let Some(problem) = series.turns.iter().find_map(|turn| turn.spec.problem()) {
-        shared.error(format!("cannot start: {problem}"));
         return Vec::new();
     }
     (own.series, own.results) = (Some(series.clone()), None);
@@ -109,7 +102,7 @@ pub fn changed(
 fn tell_turn(own: &SeriesView, shared: &mut Shared) {
     if let Some(series) = &own.series {
         let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
-        shared.inform(format!("{name}: turn {turn} of {turns} begins. v in the pane Steps shows them"));
+        shared.inform(format!("{name}: turn {turn} of {turns} begins. G in the pane Steps shows them"));
     }
 }
 
@@ -132,6 +125,6 @@ pub fn shown(own: &mut SeriesView, shared: &mut Shared, results: Option<Results>
     let Some(series) = own.series.as_ref().filter(|_| !is_going(own, shared)) else { return };
     let name = series.name();
     if std::mem::take(&mut own.is_news) && is_quiet {
-        shared.inform(format!("{name} are over: v in the pane Steps shows what differs"));
+        shared.inform(format!("{name} are over: G in the pane Steps shows what differs"));
     }
 }

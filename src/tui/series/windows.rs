@@ -1,5 +1,6 @@
 //! The windows of runs that take turns.
 
+use crate::course::Series;
 use crate::tui::window::windows;
 
 windows! {
@@ -7,6 +8,8 @@ windows! {
     Turns {
         scroll: usize,
     }
-    /// Run all steps but one, in turn?
-    ConfirmAblation {}
+    /// Start these runs, one after the other?
+    ConfirmSeries {
+        series: Box<Series>,
+    }
 }

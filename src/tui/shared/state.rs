@@ -159,7 +159,9 @@ impl Shared {
     pub fn out_of_reach(&self, run: RunId) -> Option<String> {
         let summary = self.summary(run).filter(|run| !self.run_state(run).is_over())?;
         let place = summary.elsewhere.as_ref()?;
-        Some(format!("run {run} may still be going {place}: stop it there, or, if that is gone, `hvd-lab stop {run} --gone`"))
+        Some(format!(
+            "run {run} may still be going {place}: stop it there. Is that machine gone for good? `hvd-lab help stop` says how to give the run up"
+        ))
     }
 
     /// The state of a run of a series, which may have been started too lately to be in the list.

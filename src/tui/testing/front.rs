@@ -21,7 +21,7 @@ pub enum Front {
     AskRuns(runs::windows::Ask),
     Lesson(lesson::windows::Reading),
     Series(series::windows::Turns),
-    ConfirmAblation(series::windows::ConfirmAblation),
+    ConfirmSeries(series::windows::ConfirmSeries),
     Exercise(exercise::windows::Own),
     Diff(exercise::windows::Diff),
     ConfirmReset(exercise::windows::ConfirmReset),
@@ -66,7 +66,7 @@ pub fn front(state: &State) -> Front {
     if let Some(window) = &state.series.window {
         return match window.clone() {
             series::windows::Window::Turns(window) => Front::Series(window),
-            series::windows::Window::ConfirmAblation(window) => Front::ConfirmAblation(window),
+            series::windows::Window::ConfirmSeries(window) => Front::ConfirmSeries(window),
         };
     }
     if let Some(window) = &state.exercise.window {
@@ -104,7 +104,7 @@ pub fn open(state: &mut State, front: Front) {
         Front::AskRuns(window) => state.runs.window = Some(window.into()),
         Front::Lesson(window) => state.lesson.window = Some(window.into()),
         Front::Series(window) => state.series.window = Some(window.into()),
-        Front::ConfirmAblation(window) => state.series.window = Some(window.into()),
+        Front::ConfirmSeries(window) => state.series.window = Some(window.into()),
         Front::Exercise(window) => state.exercise.window = Some(window.into()),
         Front::Diff(window) => state.exercise.window = Some(window.into()),
         Front::ConfirmReset(window) => state.exercise.window = Some(window.into()),

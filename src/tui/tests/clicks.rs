@@ -78,7 +78,7 @@ fn a_click_on_another_graph_or_on_a_name_in_the_legend_chooses_it() {
     let place = find(&state, "validation accuracy");
     mouse(&mut state, LEFT, place);
     assert_eq!(state.chart.tab, Tab::Graph(Graph::Accuracy));
-    assert_eq!(state.chart.range.cursor, None, "its title is no place along the curves");
+    assert_eq!(state.chart.range.cursor, None, "its title is not a place along the curves");
     let baseline = state.shared.baseline().unwrap().id;
     assert_ne!(state.shared.watched.as_ref().unwrap().id, baseline);
     let name = find(&state, "A run 1 ◆");
@@ -230,7 +230,7 @@ fn an_entry_of_the_palette_is_run_by_a_click() {
         (0..20).for_each(|_| drop(press(&mut state, KeyCode::Down)));
         assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen: 20, .. })));
         for entry in [7, 12, 20] {
-            let words = &keymap::entries()[crate::tui::help::palette::found(keymap::entries(), "")[entry]].text;
+            let words = &keymap::entries()[crate::tui::help::palette::found(keymap::entries(), "", &[])[entry]].text;
             let place = find(&state, &words[..words.len().min(40)]);
             let (mut clicked, mut typed) = (state.clone(), state.clone());
             open(&mut typed, Front::Palette(crate::tui::help::windows::Palette { typed: String::new(), chosen: entry }));
@@ -275,7 +275,7 @@ fn the_hints_of_a_line_that_is_typed_are_clicked() {
     mouse(&mut desk.state, LEFT, go);
     assert!(desk.state.log.search.as_ref().is_some_and(crate::runs::Pattern::is_regex));
     desk.type_text("/zzz");
-    let leave = find(&desk.state, "Esc leave");
+    let leave = find(&desk.state, "Esc cancel");
     mouse(&mut desk.state, LEFT, leave);
     assert_eq!((front(&desk.state), desk.state.log.search.as_ref().unwrap().text()), (Front::None, "n.n"));
 }

@@ -21,7 +21,7 @@ fn the_footer_keeps_what_one_needs_most_of_every_pane() {
         (Pane::Devices, &["←→ field", "Enter ", "s sort", "/ "]),
         (Pane::Chart, &["←→ graph", "t ", "[ ] zoom", ", . "]),
         (Pane::Log, &["←→ ", "End ", "/ ", "f "]),
-        (Pane::Runs, &["p pin", "/ ", "s sort", "v ", "d "]),
+        (Pane::Runs, &["p pin", "/ ", "s sort", "v ", "D "]),
     ];
     for (pane, keys) in wanted {
         let mut state = samples::running();

@@ -11,7 +11,8 @@ use crate::tui::app::header;
 use crate::tui::app::layout::Split;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
-use crate::tui::help::state::TOUR;
+use crate::tui::help::state::{Page, TOUR};
+use crate::tui::help::tour;
 use crate::tui::message::Message;
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
@@ -23,7 +24,7 @@ fn the_tour_has_five_pages_and_fits_the_smallest_screen() {
     assert_eq!(TOUR.len(), 5);
     let mut state = samples::never_used();
     state.help.start_tour();
-    for (page, (title, words)) in TOUR.iter().enumerate() {
+    for (page, Page { title, text: words, .. }) in TOUR.iter().enumerate() {
         for (width, height) in [(80, 24), (120, 40), (200, 60)] {
             let shown = text(&state, width, height);
             assert!(shown.contains(&format!("Tour {} of 5: {title}", page + 1)), "{shown}");
@@ -40,7 +41,7 @@ fn the_tour_has_five_pages_and_fits_the_smallest_screen() {
 }
 
 #[test]
-fn escape_skips_the_tour_and_any_other_key_does_what_it_does() {
+fn the_tour_goes_on_with_its_own_keys_and_ends_with_any_other() {
     let mut state = samples::never_used();
     state.help.start_tour();
     press(&mut state, KeyCode::Esc);
@@ -48,8 +49,10 @@ fn escape_skips_the_tour_and_any_other_key_does_what_it_does() {
     press(&mut state, KeyCode::F(2));
     assert_eq!(state.help.tour, Some(0));
     type_text(&mut state, "4");
-    assert!(!state.shared.spec.workload.steps.contains(Step::Broadcast) && state.help.tour.is_none());
-    assert!(state.help.toured);
+    assert!(!state.shared.spec.workload.steps.contains(Step::Broadcast), "it does what it always does");
+    assert_eq!((state.help.tour, tour::pane(&state.help)), (Some(1), Some(Pane::Settings)), "and the tour goes on");
+    type_text(&mut state, ":");
+    assert!(state.help.tour.is_none() && state.help.toured && front(&state) != Front::None, "and it does what it does");
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn the_projector_says_what_is_missing() {
     let mut state = samples::never_used();
     type_text(&mut state, "P");
     let shown = text(&state, 80, 24);
-    assert!(shown.contains("No run yet") && shown.contains("Run once on 1 rank and once on 2 ranks"), "{shown}");
+    assert!(shown.contains("No runs yet") && shown.contains("Run once on 1 rank and once on 2 ranks"), "{shown}");
     samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 1023.0)]));
     let shown = text(&state, 80, 24);
     assert!(shown.contains("Run 1 is measured on 1 rank. Run the same settings on 2 ranks."), "{shown}");

@@ -89,7 +89,12 @@ fn views(name: &str) -> Vec<(String, State)> {
             text: typed(),
             error: Some(typed()),
         }),
-        Front::Edit(crate::tui::next_run::windows::Edit { field: state.next_run.field, text: typed(), error: Some(typed()) }),
+        Front::Edit(crate::tui::next_run::windows::Edit {
+            field: state.next_run.field,
+            text: typed(),
+            error: Some(typed()),
+            untouched: false,
+        }),
         Front::AskRuns(crate::tui::runs::windows::Ask {
             what: crate::tui::runs::windows::Asked::Name(run),
             text: typed(),

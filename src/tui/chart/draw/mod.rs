@@ -3,6 +3,7 @@
 //! Never joins the curves of two runs, and never draws a line where a value was no number.
 
 mod ending;
+mod fit;
 mod plot;
 mod scale;
 mod timeline;
@@ -100,6 +101,7 @@ fn of<'a>(chart: &'a Chart, shared: &'a Shared, run: RunId) -> Option<Shown<'a>>
     let slot = shared.pins.slot(run)?;
     let ending = Ending::of(chart, shared, run);
     Some(Shown {
+        run,
         letter: shared.pins.letter(run)?,
         style: shared.theme.run(slot),
         slot,
@@ -147,7 +149,7 @@ fn legend_entries(chart: &Chart, shared: &Shared, runs: &[RunId], width: u16) ->
     let entry = |run: &RunId| {
         let (slot, letter) = (shared.pins.slot(*run)?, shared.pins.letter(*run)?);
         let name = shared.summary(*run).and_then(|run| run.record.as_ref()?.name.clone());
-        let text = name.map_or(format!("run {run}"), |name| format!("{run} {name}"));
+        let text = name.map_or(format!("run {run}"), |name| format!("run {run}: {name}"));
         let ending = Ending::of(chart, shared, *run);
         let ending = match ending.map(|ending| format!("{} {} ", ending.sign(), ending.word())) {
             // The sign goes with the name, the word only where there is room.

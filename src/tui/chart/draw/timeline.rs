@@ -53,9 +53,7 @@ fn heading(theme: Theme, what: String) -> Line<'static> {
 fn verdict(theme: Theme, steps: &[MeanStep], found: &Result<Straggler, f64>) -> (String, Style) {
     match found {
         _ if steps.len() == 1 => ("one process: there is none to wait for".into(), theme.dim()),
-        Err(spread) => {
-            (format!("no straggler: the slowest works {} longer than the others", units::percent(*spread)), theme.accent())
-        }
+        Err(spread) => (format!("ranks are balanced ({} apart)", units::percent(*spread)), theme.accent()),
         Ok(found) => {
             let phase = found.phase.name();
             let more = match found.more {

@@ -6,7 +6,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics};
 use crate::domain::phase::{Phase, PhaseSeconds};
@@ -18,6 +18,7 @@ use crate::tui::app::features::State;
 use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;
+use crate::tui::shared::curves::Along;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, type_text};
 
@@ -137,10 +138,10 @@ fn looks() {
         type_text(&mut state, keys);
         state
     };
-    look("log", &keys("g"));
+    look("log", &keys("L"));
     look("zoomed", &keys("]]"));
-    look("cursor_by_step", &keys("t,,,,,,,,,,"));
-    look("by_time", &keys("tt"));
+    look("cursor_by_step", &keys("tt,,,,,,,,,,"));
+    look("by_epoch", &keys("t"));
     look("rate", &keys("lll"));
 }
 
@@ -188,7 +189,7 @@ fn timeline(np: usize, slower: f64) -> String {
 fn the_straggler_is_named() {
     let screen = timeline(4, 0.25);
     assert!(screen.contains("process 1 is the slowest: 25 % more in forward; the others wait 7.5 ms a step longer"), "{screen}");
-    assert!(timeline(4, 0.0).contains("no straggler"));
+    assert!(timeline(4, 0.0).contains("ranks are balanced"));
     assert!(timeline(1, 0.0).contains("one process"));
 }
 
@@ -262,6 +263,7 @@ fn a_gap_shows_as_a_gap_with_a_mark_in_the_runs_colour() {
 #[test]
 fn the_cursor_reads_every_run_where_it_stands() {
     let mut state = running();
+    type_text(&mut state, "t");
     let heading = |state: &State| text(&pane(state, 120, 40, false)).lines().nth(1).unwrap().to_owned();
     let newest = format!("{:.3}", falling(2 * STEPS + 29));
     assert!(heading(&state).contains(&newest), "{}", heading(&state));
@@ -278,13 +280,50 @@ fn the_cursor_reads_every_run_where_it_stands() {
 }
 
 #[test]
+fn two_runs_that_are_compared_lie_along_the_time_until_the_user_turns_the_axis() {
+    let by = |state: &State| state.chart.range.along;
+    let mut state = running();
+    assert_eq!(by(&state), Along::Time);
+    samples::say(&mut state, Message::Started(RunId(1)));
+    assert_eq!(by(&state), Along::Epoch, "the baseline alone");
+    samples::say(&mut state, Message::Started(RunId(2)));
+    assert_eq!(by(&state), Along::Time);
+    type_text(&mut state, "tt");
+    samples::say(&mut state, Message::Started(RunId(1)));
+    samples::say(&mut state, Message::Started(RunId(2)));
+    assert_eq!(by(&state), Along::Step, "as the user left it");
+    let mut other = samples::finished(2, 2, 640.0);
+    other.record.as_mut().unwrap().data_label = "other".into();
+    let mut state = samples::never_used();
+    samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 640.0), other]));
+    assert_eq!(by(&state), Along::Epoch, "what cannot be compared lies epoch by epoch");
+}
+
+#[test]
+fn a_noisy_loss_has_a_thick_line_above_a_dim_one_and_says_where_it_is_cut() {
+    let noisy = |step: usize| if step == 0 { 90.0 } else { falling(step) + 0.2 * (step as f64 * 2.9).sin() };
+    let state = with(written(2, 2, 30, 0.0, noisy));
+    let buffer = pane(&state, 120, 40, false);
+    let own =
+        buffer.content.iter().filter(|cell| ("\u{2801}".."\u{28ff}").contains(&cell.symbol()) && cell.fg == Color::Indexed(166));
+    let (dim, bright): (Vec<_>, Vec<_>) = own.partition(|cell| cell.modifier.contains(Modifier::DIM));
+    assert!(dim.len() > 8 && bright.len() > 20, "{} {}", dim.len(), bright.len());
+    let screen = text(&buffer);
+    assert!(screen.contains("training loss, cut above "), "{screen}");
+    let wide = text(&pane(&state, 200, 60, true));
+    assert!(wide.contains("  B run 2 ") && wide.contains("  A run 1 ") && wide.contains("B run 2 "), "{wide}");
+    assert!(!screen.contains("80┤") && !screen.contains(" 90"), "the first value does not flatten the rest: {screen}");
+}
+
+#[test]
 fn keys_turn_scale_axis_and_graph() {
     let mut state = running();
-    assert_eq!(type_text(&mut state, "g"), [] as [Effect; 0]);
+    assert_eq!(type_text(&mut state, "L"), [] as [Effect; 0]);
     assert!(state.chart.is_log(Graph::Loss) && !state.chart.is_log(Graph::Accuracy));
     assert!(text(&pane(&state, 120, 40, false)).contains("training loss, log"));
-    type_text(&mut state, "gtt");
-    assert!(text(&pane(&state, 120, 40, false)).contains(" by time "));
+    assert!(text(&pane(&state, 120, 40, false)).contains(" by training time "), "two runs are compared");
+    type_text(&mut state, "gt");
+    assert!(text(&pane(&state, 120, 40, false)).contains(" by epoch "));
     let small = |state: &State| text(&pane(state, 80, 24, false));
     for graph in ["validation accuracy", "learning rate", "images/s", "step timeline", "training loss"] {
         press(&mut state, KeyCode::Right);

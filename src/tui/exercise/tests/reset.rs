@@ -29,8 +29,8 @@ fn window() -> State {
 #[test]
 fn the_window_says_what_is_lost_and_where_it_is_kept() {
     let mut state = window();
-    assert!(text(&state, 80, 24).contains(" R reset"), "{}", text(&state, 80, 24));
-    assert!(type_text(&mut state, "R").is_empty(), "it asks first");
+    assert!(text(&state, 80, 24).contains(" u undo"), "{}", text(&state, 80, 24));
+    assert!(type_text(&mut state, "u").is_empty(), "it asks first");
     assert_eq!(
         front(&state),
         Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { step: Step::Broadcast, diff: false })
@@ -60,7 +60,7 @@ fn only_y_and_a_reset_and_each_its_part() {
         (KeyCode::Char('n'), None),
     ] {
         let mut state = window();
-        type_text(&mut state, "R");
+        type_text(&mut state, "u");
         let effects = press(&mut state, key);
         assert_eq!(effects, part.map(Effect::ResetExercise).into_iter().collect::<Vec<_>>(), "{key:?}");
         assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "{:?}", front(&state));
@@ -80,8 +80,8 @@ fn the_diff_of_ones_own_program_resets_the_step_that_it_shows() {
         "{:?}",
         front(&state)
     );
-    assert!(text(&state, 80, 24).contains(" R reset"), "{}", text(&state, 80, 24));
-    type_text(&mut state, "R");
+    assert!(text(&state, 80, 24).contains(" u undo"), "{}", text(&state, 80, 24));
+    type_text(&mut state, "u");
     assert_eq!(
         front(&state),
         Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { step: Step::DistributedOptimizer, diff: true })
@@ -93,9 +93,9 @@ fn the_diff_of_ones_own_program_resets_the_step_that_it_shows() {
     ));
     // The diff of a step is nobody's program.
     type_text(&mut state, "m");
-    assert!(!text(&state, 80, 24).contains(" R reset"));
+    assert!(!text(&state, 80, 24).contains(" u undo"));
     assert!(
-        type_text(&mut state, "R").is_empty()
+        type_text(&mut state, "u").is_empty()
             && matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { mine: false, .. }))
     );
     assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("m shows your own program")));
@@ -120,6 +120,6 @@ fn after_it_the_backup_is_named_the_step_is_next_and_nothing_is_built() {
 fn without_a_program_of_ones_own_there_is_nothing_to_reset() {
     let mut state = samples::never_used();
     open(&mut state, Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0 }));
-    type_text(&mut state, "R");
+    type_text(&mut state, "u");
     assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })) && state.shared.notice.is_some());
 }

@@ -80,7 +80,7 @@ fn names_and_notes_are_taken_back_one_by_one() {
 #[test]
 fn a_deletion_between_two_names_is_taken_back_in_its_turn() {
     let mut desk = Desk::new();
-    desk.type_text("Rlast\njdy");
+    desk.type_text("Rlast\njDy");
     assert_eq!(desk.store.ids(), [RunId(1), RunId(3)]);
     desk.type_text("Rother\n");
     let named = desk.state.shared.watched.as_ref().unwrap().id.0;

@@ -1,0 +1,165 @@
+//! One line on what to do next, from what has been done: in a border, where it costs no row.
+//!
+//! Keys stand between backticks. Never says what is under way, and never more than one thing.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::command::AppCommand;
+use super::features::{Command, State};
+use super::preferences::Done;
+use crate::domain::run::RunState;
+use crate::runs::RunSummary;
+use crate::tui::actions::pane::Pane;
+use crate::tui::shared::state::Shared;
+use crate::tui::{next_run, runs};
+
+/// A key was followed.
+pub fn note(done: &mut Done, command: Command) {
+    use AppCommand as A;
+    use next_run::keys::Command as N;
+    match command {
+        Command::App(A::Compare) | Command::Runs(runs::keys::Command::Compare) => done.compared = true,
+        Command::App(A::ToggleStep(_)) | Command::NextRun(N::Switch | N::AllSteps) => done.switched = true,
+        Command::App(A::Lesson) | Command::NextRun(N::Lesson) => done.read = true,
+        _ => {}
+    }
+}
+
+/// What to do next; `None` while something is going on that is to be looked at, and when all was seen.
+pub fn hint(state: &State) -> Option<String> {
+    let shared = &state.shared;
+    let is_busy = shared.replay.is_some() || shared.is_starting() || shared.going().is_some() || !shared.listed;
+    if is_busy || state.help.tour.is_some() {
+        return None;
+    }
+    let Some(last) = shared.runs.last() else { return Some(first(shared)) };
+    let measured =
+        || shared.runs.iter().filter(|run| run.figures.images_per_sec.is_some() && run.status.state == RunState::Finished);
+    let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
+    Some(match () {
+        () if shared.run_state(last) == RunState::Failed => format!("run {} failed: `i` shows why", last.id),
+        () if measured().next().is_none() => format!("`c` lets run {} go on, `r` starts another", last.id),
+        () if !with(|np| np > 1) => {
+            let ranks = shared.spec.resources.np + usize::from(shared.spec.resources.np == 1);
+            format!("{}: how much faster on {ranks} ranks?", if shared.spec.resources.np == 1 { "`+` and `r`" } else { "`r`" })
+        }
+        () if !with(|np| np == 1) && shared.spec.resources.np > 1 => "`-` until np is 1, then `r`: the speed-up".to_owned(),
+        () if !with(|np| np == 1) => "`r` on one rank: then you see the speed-up".to_owned(),
+        () if !state.hints.compared => compare(shared)?,
+        () if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
+        () if same_steps(measured()) && !state.hints.switched => "`4` then `r`: what is the broadcast for?".to_owned(),
+        () if same_steps(measured()) => "`r`: what changes with these steps?".to_owned(),
+        () if !shared.runs.iter().any(is_before_and_after) => {
+            format!("`g` in Steps: without and with step {}", shared.step.number())
+        }
+        () => return None,
+    })
+}
+
+fn first(shared: &Shared) -> String {
+    match shared.spec.resources.np {
+        1 => "`r` trains on one rank".to_owned(),
+        np => format!("`r` trains on {np} ranks with these steps"),
+    }
+}
+
+/// `None` where no run can be compared with the baseline.
+fn compare(shared: &Shared) -> Option<String> {
+    let baseline = shared.baseline()?.id;
+    let other = shared.runs.iter().rev().find(|run| run.id != baseline && shared.comparison(run).is_ok())?;
+    Some(format!("`v` compares run {} with run {baseline}", other.id))
+}
+
+fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
+    let mut steps = runs.filter_map(|run| Some(run.record.as_ref()?.training()?.steps));
+    steps.next().is_none_or(|first| steps.all(|other| other == first))
+}
+
+/// As a series names its runs.
+fn is_before_and_after(run: &RunSummary) -> bool {
+    let name = run.record.as_ref().and_then(|record| record.name.as_deref());
+    name.is_some_and(|name| name.starts_with("step ") && (name.ends_with(" before") || name.ends_with(" after")))
+}
+
+/// In the lower border of a pane that is on the screen.
+pub fn draw(frame: &mut Frame, panes: &[(Pane, Rect)], state: &State) {
+    let theme = state.shared.theme;
+    // The table of runs ends at the bottom of every screen.
+    let place = panes.iter().find(|(pane, _)| *pane == Pane::Runs).map(|(_, rect)| *rect);
+    let Some((area, text)) = place.zip(hint(state)) else { return };
+    let mut spans = vec![Span::styled(" Next: ", theme.dim())];
+    spans.extend(text.split('`').enumerate().map(|(place, part)| {
+        let style = if place % 2 == 1 { theme.key() } else { theme.text() };
+        Span::styled(part.to_owned(), style)
+    }));
+    spans.push(Span::raw(" "));
+    let line = Line::from(spans);
+    let (width, y) = (line.width() as u16, area.bottom().saturating_sub(1));
+    // The table says in its border why runs cannot be compared.
+    let border = frame.buffer_mut()[(area.right().saturating_sub(2), y)].symbol().to_owned();
+    let is_free = |x: &u16| (*x..*x + width).all(|x| frame.buffer_mut()[(x, y)].symbol() == border);
+    let Some(x) = (area.x + 1..(area.right().saturating_sub(width))).find(is_free) else { return };
+    frame.render_widget(&line, Rect { x, y, width, height: 1 });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::step::{Step, StepSet};
+    use crate::tui::testing::samples;
+    use crate::tui::tests::{press, text, type_text};
+    use crossterm::event::KeyCode;
+
+    fn next(state: &State) -> String {
+        hint(state).unwrap_or_default()
+    }
+
+    #[test]
+    fn it_follows_the_learner_from_the_first_run_to_before_and_after() {
+        let mut state = samples::never_used();
+        assert_eq!(next(&state), "`r` trains on 2 ranks with these steps");
+        state.shared.runs.push(samples::finished(1, 2, 900.0));
+        assert_eq!(next(&state), "`-` until np is 1, then `r`: the speed-up");
+        type_text(&mut state, "-");
+        assert_eq!(next(&state), "`r` on one rank: then you see the speed-up");
+        state.shared.runs.push(samples::finished(2, 1, 500.0));
+        assert_eq!(next(&state), "`v` compares run 1 with run 2");
+        assert!(text(&state, 80, 24).contains(" Next: v compares run 1 with run 2 "), "{}", text(&state, 80, 24));
+        type_text(&mut state, "v");
+        press(&mut state, KeyCode::Esc);
+        assert_eq!(next(&state), "`w`: why step 1 is needed");
+        type_text(&mut state, "w");
+        press(&mut state, KeyCode::Esc);
+        assert_eq!(next(&state), "`4` then `r`: what is the broadcast for?");
+        type_text(&mut state, "4");
+        assert_eq!(next(&state), "`r`: what changes with these steps?");
+        let mut other = samples::finished(3, 2, 900.0);
+        other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+        state.shared.runs.push(other);
+        assert_eq!(next(&state), "`g` in Steps: without and with step 4");
+        state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().name = Some("step 4 after".into());
+        assert_eq!(hint(&state), None, "all was seen");
+        state.shared.runs.last_mut().unwrap().status.state = RunState::Failed;
+        assert_eq!(next(&state), "run 3 failed: `i` shows why");
+    }
+
+    #[test]
+    fn only_runs_with_one_rank_ask_for_more() {
+        let mut state = samples::never_used();
+        state.shared.runs.push(samples::finished(1, 1, 500.0));
+        assert_eq!(next(&state), "`r`: how much faster on 2 ranks?");
+        type_text(&mut state, "-");
+        assert_eq!(next(&state), "`+` and `r`: how much faster on 2 ranks?");
+    }
+
+    #[test]
+    fn nothing_is_said_while_a_run_is_going_or_a_window_is_open() {
+        assert_eq!(hint(&samples::running()), None);
+        let mut state = samples::never_used();
+        assert!(text(&state, 80, 24).contains(" Next: r trains on 2 ranks with these steps "));
+        type_text(&mut state, "?");
+        assert!(!text(&state, 80, 24).contains("Next: "));
+    }
+}
