@@ -18,8 +18,8 @@ Examples:
   hvd-lab progress
   hvd-lab progress --json | jq '.done | keys'
   hvd-lab progress --export progress.md      for people; --export progress.json for programs
-  hvd-lab progress --reset 4                 forget step 4 and its predictions; `--reset all` for everything
-  hvd-lab progress --share /srv/class        from now on the class sees how far you are (`hvd-lab class /srv/class`)
+  hvd-lab progress --reset 4                 forget step 4; `--reset all`: everything
+  hvd-lab progress --share /srv/class        `hvd-lab class` shows how far you are
   hvd-lab progress --share none              no longer
 
 Shared are steps, times and what checks said, in FOLDER/NAME.json; never code. HVD_LAB_CLASS=FOLDER does the same.";

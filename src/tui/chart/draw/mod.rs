@@ -19,7 +19,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::columns;
-use crate::columns::cut;
+use crate::columns::{cut, wrap};
 use crate::runs::RunId;
 use crate::tui::chart::draw::ending::Ending;
 use crate::tui::chart::draw::plot::{Common, Shown};
@@ -39,8 +39,9 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let Some(watched) = &shared.watched else {
-        let text = Line::styled(" Loss and accuracy appear here while a run trains.", theme.dim());
-        frame.render_widget(Paragraph::new(text), inner);
+        let text = wrap("Loss and accuracy appear here while a run trains.", usize::from(inner.width).saturating_sub(2));
+        let lines = text.into_iter().map(|line| Line::styled(format!(" {line}"), theme.dim()));
+        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
         return;
     };
     let Tab::Graph(chosen) = chart.tab else {

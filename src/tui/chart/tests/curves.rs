@@ -188,9 +188,9 @@ fn timeline(np: usize, slower: f64) -> String {
 #[test]
 fn the_straggler_is_named() {
     let screen = timeline(4, 0.25);
-    assert!(screen.contains("process 1 is the slowest: 25 % more in forward; the others wait 7.5 ms a step longer"), "{screen}");
+    assert!(screen.contains("rank 1 is the slowest: 25 % more in forward; the others wait 7.5 ms a step longer"), "{screen}");
     assert!(timeline(4, 0.0).contains("ranks are balanced"));
-    assert!(timeline(1, 0.0).contains("one process"));
+    assert!(timeline(1, 0.0).contains("one rank"));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
     let mut state = with(written(16, 2, 0, 0.5, falling));
     press(&mut state, KeyCode::Left);
     let small = |state: &State| text(&pane(state, 80, 24, true));
-    assert!(small(&state).contains("epoch 2/3") && !small(&state).contains("process 15"));
+    assert!(small(&state).contains("epoch 2/3") && !small(&state).contains("rank 15"));
     type_text(&mut state, ",");
     assert!(small(&state).contains("epoch 1/3"));
     type_text(&mut state, ".f");
@@ -206,7 +206,7 @@ fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
     for _ in 0..20 {
         press(&mut state, KeyCode::Down);
     }
-    assert!(small(&state).contains("process 15") && small(&state).contains("of 16 processes"), "{}", small(&state));
+    assert!(small(&state).contains("rank 15") && small(&state).contains("of 16 ranks"), "{}", small(&state));
 }
 
 /// Cells with this symbol, and their colours.

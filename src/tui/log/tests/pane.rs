@@ -136,6 +136,15 @@ fn a_search_finds_and_hides_nothing() {
     assert_eq!(reversed, "LOSS");
     desk.press(KeyCode::Esc);
     assert!(!desk.shows("match") && desk.shows("step 78"), "Esc ends the search where it was");
+    // It goes along while the word is typed, and Esc leads back to where one was.
+    desk.type_text("/step 30");
+    assert!(desk.shows("▸step 300"), "{}", desk.screen());
+    desk.type_text("3");
+    assert!(desk.shows("▸step 303"), "{}", desk.screen());
+    desk.press(KeyCode::Backspace);
+    assert!(desk.shows("▸step 300") && !desk.shows("▸step 303"), "{}", desk.screen());
+    desk.press(KeyCode::Esc);
+    assert!(!desk.shows("▸") && desk.shows("step 78"), "{}", desk.screen());
     desk.type_text("/nowhere\n");
     assert!(desk.shows("no match") && desk.shows("step 78"));
 }
@@ -274,7 +283,7 @@ fn log_states_look_as_they_did() {
         ("typing", "/loss 0."),
         ("filtered", "fstep 1\n"),
         ("times", "lllt"),
-        ("marked", "vkk"),
+        ("marked", "Vkk"),
     ];
     for (name, keys) in states {
         for (width, height) in SIZES {
