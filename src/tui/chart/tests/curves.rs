@@ -102,7 +102,8 @@ fn pinned() -> State {
 }
 
 fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
-    let (area, zoomed, wish) = (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, log: 0 });
+    let (area, zoomed, wish) =
+        (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, packed: false, log: 0 });
     let places = places(area, zoomed, Pane::Chart, wish, &Default::default()).unwrap();
     let (_, rect) = places.panes.into_iter().find(|(pane, _)| *pane == Pane::Chart).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(rect.width, rect.height)).unwrap();
