@@ -112,7 +112,7 @@ fn the_text_has_a_remedy_under_each_warning_and_a_verdict() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text.starts_with("FAIL  hvd-train "), "{text}");
-    assert!(text.ends_with("A run cannot start: 1 thing to mend first.\n"), "{text}");
+    assert!(text.ends_with("A run cannot start: 1 thing to fix first.\n"), "{text}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn describe(report: &Report) -> String {
     text += &match (count(State::Fail), count(State::Warn)) {
         (0, 0) => "All is well: `hvd-lab run --np 2` starts a run.\n".into(),
         (0, warnings) => format!("A run can start; {} could be better.\n", units::counted(warnings, "thing")),
-        (failures, _) => format!("A run cannot start: {} to mend first.\n", units::counted(failures, "thing")),
+        (failures, _) => format!("A run cannot start: {} to fix first.\n", units::counted(failures, "thing")),
     };
     text
 }

@@ -19,7 +19,7 @@ use crate::runs::{Follower, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab exercise start                  your copy of the serial trainer, with a TODO at each place of the ten steps
+  hvd-lab exercise start                  your copy of the serial trainer, a TODO a step
   hvd-lab exercise edit                   open it in VISUAL or EDITOR at the next TODO
   hvd-lab exercise run                    build it, run it on two ranks, and check what it did
   hvd-lab exercise watch                  the same at every save

@@ -78,7 +78,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 super::output::print(&format!("{problem}\n"))?;
             }
             let problems = proof.problems.len() + programs.len();
-            say(&format!("{} lessons, the exercise and its solutions, {problems} to mend", proof.lessons));
+            say(&format!("{} lessons, the exercise and its solutions, {problems} to fix", proof.lessons));
             Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }

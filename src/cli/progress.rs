@@ -18,8 +18,8 @@ Examples:
   hvd-lab progress
   hvd-lab progress --json | jq '.done | keys'
   hvd-lab progress --export progress.md      for people; --export progress.json for programs
-  hvd-lab progress --reset 4                 forget step 4 and its predictions; `--reset all` for everything
-  hvd-lab progress --share /srv/class        from now on the class sees how far you are (`hvd-lab class /srv/class`)
+  hvd-lab progress --reset 4                 forget step 4; `--reset all`: everything
+  hvd-lab progress --share /srv/class        `hvd-lab class` shows how far you are
   hvd-lab progress --share none              no longer
 
 Shared are steps, times and what checks said, in FOLDER/NAME.json; never code. HVD_LAB_CLASS=FOLDER does the same.";
@@ -75,7 +75,7 @@ fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<course::Reading> {
         "all" => None,
         number => Some(
             lessons::step(number)
-                .map_err(|_| Usage(format!("`{number}` is no step: use --reset with a number from 1 to 10, or all")))?,
+                .map_err(|_| Usage(format!("`{number}` is not a step: use --reset with a number from 1 to 10, or all")))?,
         ),
     };
     let change = |progress: &mut Progress| match step {
@@ -92,7 +92,7 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
         return Ok(ExitCode::SUCCESS);
     }
     let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
-    let folder = absolute.ok_or_else(|| Usage(format!("{} is no folder: ask for the class's", folder.display())))?;
+    let folder = absolute.ok_or_else(|| Usage(format!("{} is not a folder: ask for the class's", folder.display())))?;
     if folder.to_str().is_none() {
         return Err(Usage(format!(
             "the name of the folder {folder:?} is not UTF-8 text, so it cannot be noted: use another one"
@@ -100,7 +100,7 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
         .into());
     }
     let learner = match name {
-        Some(name) => course::file_name(name).ok_or_else(|| Usage(format!("`{name}` is no name: use letters and digits")))?,
+        Some(name) => course::file_name(name).ok_or_else(|| Usage(format!("`{name}` is not a name: use letters and digits")))?,
         None => course::login_name().ok_or_else(|| Usage("say who you are: add --name NAME".into()))?,
     };
     let share = Share { folder, learner };

@@ -36,7 +36,7 @@ pub struct Args {
 /// From a quarter to a thousand.
 pub(super) fn speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed| (0.25..=1000.0).contains(speed));
-    speed.ok_or_else(|| format!("`{text}` is no speed: use 0.25 to 1000, such as 10 for ten times as fast"))
+    speed.ok_or_else(|| format!("`{text}` is not a speed: use 0.25 to 1000, such as 10 for ten times as fast"))
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {

@@ -19,7 +19,7 @@ Examples:
   hvd-lab run --steps 1-3,5-10                     without step 4: see what the broadcast is for
   hvd-lab run --continue 7 --epochs 6              three more epochs for run 7, from its checkpoint
   hvd-lab run -H node1:4,node2:4 --np 8 --detach
-  hvd-lab run -- --timeline trace.json             more flags of hvd-train; the file lands in the run's folder
+  hvd-lab run -- --timeline trace.json             flags of hvd-train
   hvd-lab run --dry-run                            only show the exact mpirun line
   hvd-lab run --json | jq -c 'select(.event == \"epoch\")'
 

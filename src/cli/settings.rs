@@ -86,7 +86,7 @@ fn put(key: Key, text: &str, job: &mut TrainingJob) -> Result<(), Usage> {
 fn named(name: &str) -> Result<Preset, Usage> {
     let presets = launch::presets();
     let names = presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>().join(", ");
-    presets.into_iter().find(|preset| preset.name == name).ok_or_else(|| Usage(format!("`{name}` is no preset: use {names}")))
+    presets.into_iter().find(|preset| preset.name == name).ok_or_else(|| Usage(format!("`{name}` is not a preset: use {names}")))
 }
 
 /// All rows but the steps: only `run` lets one choose them.

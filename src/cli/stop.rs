@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab stop 7
-  hvd-lab stop 7 --gone                    it ran on a host that will never come back: mark it as failed
+  hvd-lab stop 7 --gone                    its host will not come back: mark it failed
   hvd-lab run --continue 7 --epochs 6      go on from its last checkpoint";
 
 /// Stop a run that is going; what it has learnt stays in its checkpoints.

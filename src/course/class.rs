@@ -140,7 +140,7 @@ impl Standing {
 fn learner(path: &Path) -> Result<(Option<String>, Progress), String> {
     let size = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
     if !size.is_file() {
-        return Err("is no file".into());
+        return Err("is not a file".into());
     }
     if size.len() > MOST_BYTES {
         return Err("is too large for a progress file".into());

@@ -117,7 +117,7 @@ impl Lesson {
     pub fn parse(file: &str, text: &str) -> Result<Lesson, LessonError> {
         let error = |line, what: String| LessonError { file: file.to_owned(), line, what };
         let Some((number, slug)) = number_and_slug(file) else {
-            return Err(error(1, "its name is no lesson's: use NN_slug.md, such as 04_broadcast.md".into()));
+            return Err(error(1, "its name is not a lesson's: use NN_slug.md, such as 04_broadcast.md".into()));
         };
         // Editors elsewhere end lines with CR LF and may begin with a mark of their own.
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
@@ -230,7 +230,7 @@ impl FrontQuestion {
                     return Err((feedback_at, what));
                 }
                 if answer.fract() != 0.0 || !(0.0..options.len() as f64).contains(&answer) {
-                    let what = format!("answer {answer} is no option: they count from 0 to {}", options.len() - 1);
+                    let what = format!("answer {answer} is not an option: they count from 0 to {}", options.len() - 1);
                     return Err((answer_at, what));
                 }
                 Answer::Choice { options, right: answer as usize, feedback }
@@ -245,7 +245,7 @@ impl FrontQuestion {
                     None => return Err((answer_at, "a number needs a tolerance, 0 for exactly".into())),
                 };
                 if !answer.is_finite() {
-                    return Err((answer_at, "the answer is no finite number".into()));
+                    return Err((answer_at, "the answer is not a finite number".into()));
                 }
                 let feedback = <[String; 3]>::try_from(feedback).map_err(|given| {
                     (feedback_at, format!("{} feedbacks: a number has three, for right, too low and too high", given.len()))

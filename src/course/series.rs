@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Lesson;
-use crate::dataset::SplitKind;
 use crate::domain::bounds::{Bounded, count};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
@@ -57,6 +56,8 @@ pub enum Next {
     Over,
 }
 
+/// What a run trains on where nobody asks for fewer.
+const ALL_IMAGES: usize = 60_000;
 /// Turns of a series: of any kind there are fewer.
 const MAX_TURNS: usize = 1_000;
 
@@ -149,7 +150,7 @@ impl Series {
 
 /// Images that the ranks of a job train in an epoch: without step 5 each trains all of them.
 fn images_of_epoch(spec: &TrainingJob) -> f64 {
-    let images = spec.workload.train_images.unwrap_or(SplitKind::Train.official_len());
+    let images = spec.workload.train_images.unwrap_or(ALL_IMAGES);
     let ranks = if spec.workload.steps.is_effective(Step::FewerSteps) { 1 } else { spec.resources.np };
     images as f64 * ranks as f64
 }

@@ -29,7 +29,7 @@ pub struct Share {
 impl Bounded for Share {
     fn out_of_bounds(&self) -> Option<String> {
         let is_name = file_name(&self.learner).is_some_and(|name| name == self.learner);
-        (!is_name).then(|| format!("`{}` is no name for a file", self.learner.escape_debug()))
+        (!is_name).then(|| format!("`{}` is not a name for a file", self.learner.escape_debug()))
     }
 }
 
@@ -84,7 +84,7 @@ impl Share {
                 true => runs::json(&path, &progress).map_err(|error| error.to_string()).and_then(|text| {
                     files::share(&path, &text).map_err(|error| format!("cannot write {}: {error}", path.display()))
                 }),
-                false => Err(format!("{} is no folder", folder.display())),
+                false => Err(format!("{} is not a folder", folder.display())),
             };
             // Nobody waits for it any more.
             let _ = sender.send(written);

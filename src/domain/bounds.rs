@@ -41,7 +41,7 @@ pub fn process(what: &str, value: usize) -> Option<String> {
 /// Unix time in seconds.
 pub fn moment(what: &str, time_s: f64) -> Option<String> {
     match time_s {
-        time_s if time_s.is_nan() => Some(format!("{what} {time_s} is no time")),
+        time_s if time_s.is_nan() => Some(format!("{what} {time_s} is not a time")),
         time_s if time_s < 0.0 => Some(format!("{what} {} is before 1970", plain(time_s))),
         time_s if time_s > MAX_SECONDS => Some(format!("{what} {} is after the year 9999", plain(time_s))),
         _ => None,

@@ -331,7 +331,7 @@ impl EventLine {
         match serde_json::from_str::<EventLine>(line.trim_end()) {
             Ok(event) => event.out_of_bounds().map_or(Ok(Some(event)), Err),
             Err(error) if error.is_eof() || error.to_string().starts_with("unknown variant") => Ok(None),
-            Err(error) => Err(format!("a line is no event: {error}")),
+            Err(error) => Err(format!("a line is not an event: {error}")),
         }
     }
 }

@@ -79,7 +79,7 @@ macro_rules! families {
                         )),
                     };
                 })+
-                Err(format!("`{text}` is no model: use {}", [$($spec::FORM),+].join("; or ")))
+                Err(format!("`{text}` is not a model: use {}", [$($spec::FORM),+].join("; or ")))
             }
         }
     };

@@ -189,7 +189,7 @@ pub struct StepListError(String);
 
 impl fmt::Display for StepListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no step list: use numbers from 1 to 10, such as 1-10, 1,3,5-7 or none", self.0)
+        write!(f, "`{}` is not a valid step list: use numbers from 1 to 10, such as 1-10, 1,3,5-7 or none", self.0)
     }
 }
 

@@ -109,7 +109,7 @@ impl std::str::FromStr for DataSource {
             "auto" => Ok(DataSource::Auto),
             "fashion-mnist" => Ok(DataSource::FashionMnist),
             "generated" => Ok(DataSource::Generated),
-            _ => Err(format!("`{text}` is no data source: use auto, fashion-mnist or generated")),
+            _ => Err(format!("`{text}` is not a data source: use auto, fashion-mnist or generated")),
         }
     }
 }

@@ -81,7 +81,7 @@ pub fn errors_in_words(errors: &[CompileError], said: &str) -> String {
     }
     let more = errors.len().saturating_sub(SHOWN);
     if more > 0 {
-        let _ = writeln!(text, "and {more} more: mend these first, the others may follow from them");
+        let _ = writeln!(text, "and {more} more. Fix these first: the others may follow from them");
     }
     if errors.is_empty() {
         let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("error") || line.starts_with("  ")).collect();

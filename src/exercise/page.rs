@@ -44,7 +44,7 @@ pub fn rows(diff: &Diff, width: usize, beside: bool) -> Vec<Row> {
     let mut rows = vec![heading(diff, width, beside)];
     for block in &diff.blocks {
         match (block, beside) {
-            (Block::Gap(lines), _) => rows.push(vec![sign(format!("  … {} alike", units::counted(*lines, "line")))]),
+            (Block::Gap(lines), _) => rows.push(vec![sign(format!("  … {} unchanged", units::counted(*lines, "line")))]),
             (Block::Same(lines), false) => {
                 for (new, line) in lines {
                     one_column(&mut rows, line, Some(line.number), Some(*new), Role::Same, width);

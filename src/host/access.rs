@@ -44,7 +44,7 @@ fn group_of_user(name: &str) -> Result<Gid, String> {
     let is_members =
         |gid: &Gid| Uid::effective().is_root() || getegid() == *gid || getgroups().is_ok_and(|groups| groups.contains(gid));
     group.filter(is_members).ok_or_else(|| {
-        format!("{GROUP_VARIABLE} is `{name}`, which is no group of yours: use one that `id -Gn` lists, or unset it")
+        format!("{GROUP_VARIABLE} is `{name}`, which is not a group of yours: use one that `id -Gn` lists, or unset it")
     })
 }
 

@@ -170,7 +170,7 @@ fn slots(hosts: &str) -> Result<usize, LaunchError> {
         let (name, slots) = host.trim().rsplit_once(':').unwrap_or((host.trim(), "1"));
         match (name.is_empty() || name.starts_with('-'), slots.parse::<usize>()) {
             (false, Ok(slots @ 1..=100_000)) => Ok(sum + slots),
-            _ => Err(LaunchError::Spec(format!("`{host}` in the hosts `{hosts}` is no host: write host:slots,host:slots"))),
+            _ => Err(LaunchError::Spec(format!("`{host}` in the hosts `{hosts}` is not a host: write host:slots,host:slots"))),
         }
     })
 }

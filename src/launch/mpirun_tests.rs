@@ -130,7 +130,7 @@ fn settings_that_cannot_run_and_hosts_that_are_none_are_named() {
     assert!(line(&spec(0), &setup).unwrap_err().to_string().contains("np is 0"));
     for bad in ["", "a:0", "a:x", ":2", "a,,b", "--help:2"] {
         let spec = spec(1).with(|job| job.resources.hosts = Some(bad.into()));
-        assert!(line(&spec, &setup).unwrap_err().to_string().contains("no host"), "{bad}");
+        assert!(line(&spec, &setup).unwrap_err().to_string().contains("is not a host"), "{bad}");
     }
 }
 

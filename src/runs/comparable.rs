@@ -61,7 +61,7 @@ pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'s
 pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary) -> Result<Comparison, &'static str> {
     let (record, after) = training(run)?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
-    let before = with.training().ok_or("the baseline is no training that this version knows")?;
+    let before = with.training().ok_or("the baseline is not a training that this version knows")?;
     if run.id != baseline.id {
         Work::of(record, after).same_as(&Work::of(with, before))?;
         work(run)?;

@@ -37,7 +37,7 @@ pub enum StoreError {
     NotAFolder { id: RunId, path: PathBuf },
     #[error("run {id} is over: it has {state}, and there is nothing to give up")]
     Over { id: RunId, state: &'static str },
-    #[error("run {id} is no training that this version knows (`{workload}`), so it has no steps to judge")]
+    #[error("run {id} is not a training that this version knows (`{workload}`), so it has no steps to judge")]
     NoTraining { id: RunId, workload: String },
     #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]
     StillGoing { id: RunId },

@@ -148,7 +148,7 @@ impl FromStr for RunId {
 
     fn from_str(text: &str) -> Result<RunId, String> {
         match text.parse() {
-            Ok(0) | Err(_) => Err(format!("`{text}` is no run: use its number, as `hvd-lab runs` shows it")),
+            Ok(0) | Err(_) => Err(format!("`{text}` is not a run: use its number, as `hvd-lab runs` shows it")),
             Ok(number) => Ok(RunId(number)),
         }
     }

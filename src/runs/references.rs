@@ -76,11 +76,11 @@ impl Published {
     }
 
     pub fn duration(&self) -> Option<String> {
-        self.seconds.map(|range| span(range, |seconds| format!("{seconds:.1} s")))
+        self.seconds.map(|range| span(range, |seconds| format!("{seconds:.1}")) + " s")
     }
 
     pub fn test_accuracy(&self) -> Option<String> {
-        self.accuracy.map(|range| span(range, |accuracy| format!("{:.1}%", accuracy * 100.0)))
+        self.accuracy.map(|range| span(range, |accuracy| format!("{:.1}", accuracy * 100.0)) + " %")
     }
 }
 

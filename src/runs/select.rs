@@ -210,7 +210,7 @@ impl FromStr for SortKey {
     fn from_str(text: &str) -> Result<SortKey, String> {
         SortKey::ALL.into_iter().find(|key| key.name() == text).ok_or_else(|| {
             let names: Vec<&str> = SortKey::ALL.into_iter().map(SortKey::name).collect();
-            format!("`{text}` is no order: use {}", names.join(", "))
+            format!("`{text}` is not an order: use {}", names.join(", "))
         })
     }
 }

@@ -158,8 +158,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
     update(&mut state, terminal::size());
     screen.draw(header::title(&state), |frame| view::draw(frame, &state))?;
     if state.shared.theme.colour && state.shared.theme.background == Background::Unknown {
-        // The reply comes among the keys, whenever the terminal gets to it.
-        screen.ask_background()?;
+        // The reply comes among the keys, whenever the terminal gets to it. A terminal that is gone already is found below.
+        let _ = screen.ask_background();
     }
     // Everything that may be slow starts after the first frame.
     // Keys have a channel of their own: they overtake whatever a run has to tell.

@@ -175,7 +175,7 @@ fn the_environment_of_a_class_is_enough() {
     assert_eq!(files.len(), 1, "{files:?}");
     let lab = lab.env("HVD_LAB_CLASS", "/nowhere/class");
     let said = lab.run(&["progress", "--reset", "all"]);
-    assert!(said.status.success() && stderr(&said).contains("/nowhere/class is no folder"), "{}", stderr(&said));
+    assert!(said.status.success() && stderr(&said).contains("/nowhere/class is not a folder"), "{}", stderr(&said));
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn what_cannot_be_shared_or_shown_is_one_line() {
     let (lab, class) = (Lab::with_fake_mpirun("5"), tempfile::tempdir().unwrap());
     let dir = class.path().to_str().unwrap();
     let cases: [(&[&str], &str); 5] = [
-        (&["progress", "--share", "/nowhere/class"], "/nowhere/class is no folder"),
-        (&["progress", "--share", dir, "--name", "///"], "`///` is no name"),
+        (&["progress", "--share", "/nowhere/class"], "/nowhere/class is not a folder"),
+        (&["progress", "--share", dir, "--name", "///"], "`///` is not a name"),
         (&["progress", "--share", dir, "--reset", "4"], "cannot be used with"),
         (&["class", "/nowhere/class"], "cannot read the class's folder /nowhere/class"),
         (&["class"], "DIR"),

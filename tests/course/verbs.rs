@@ -79,9 +79,9 @@ fn bad_input_is_one_line_and_exit_code_2() {
     let cases: [(&[&str], &str); 9] = [
         (&["check"], "no runs yet"),
         (&["check", "7"], "there is no run 7"),
-        (&["check", "seven"], "`seven` is no run"),
+        (&["check", "seven"], "`seven` is not a run"),
         (&["check", "1", "--step", "11"], "1 to 10"),
-        (&["progress", "--reset", "11"], "`11` is no step"),
+        (&["progress", "--reset", "11"], "`11` is not a step"),
         (&["progress", "--reset", "all", "--export", "x"], "cannot be used with"),
         (&["lessons", "show", "99"], "there is no lesson 99"),
         (&["lessons", "--lessons", "/nowhere"], "cannot read the lessons /nowhere"),

@@ -33,7 +33,7 @@ fn bad_flags_get_one_line_and_code_2() {
         (&["data", "fetch", "--json"], &["hvd-lab data --json"]),
         (&["run", "--np", "100000"], &["100000"]),
         (&["run", "--np", "3000", "--data", "generated"], &["np 3000", "--np", "--force"]),
-        (&["run", "--steps", "1-11"], &["1-11", "no step list"]),
+        (&["run", "--steps", "1-11"], &["1-11", "is not a valid step list"]),
         (&["run", "--steps", ""], &["--steps"]),
         (&["run", "--epochs", "0"], &["epochs is 0"]),
         (&["run", "--batch-size", "0"], &["batch size is 0"]),

@@ -196,7 +196,9 @@ fn a_number_of_ranks_in_anothers_spelling_gets_a_tip() {
 #[test]
 fn a_rate_without_end_is_no_rate() {
     let lab = Lab::with_fake_mpirun("4");
-    for (rate, word) in [("inf", "is no number"), ("nan", "is no number"), ("0", "is not above 0"), ("-1", "is not above 0")] {
+    for (rate, word) in
+        [("inf", "is not a number"), ("nan", "is not a number"), ("0", "is not above 0"), ("-1", "is not above 0")]
+    {
         let output = lab.run(&["run", "--base-lr", rate, "--data", "generated", "--dry-run"]);
         assert!(code(&output) == Some(2) && stderr(&output).contains(word), "{rate}: {}", stderr(&output));
     }

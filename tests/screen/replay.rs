@@ -22,7 +22,7 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.press(" ");
     lab.wait_for("paused");
     lab.press("}");
-    lab.wait_for("at its end");
+    lab.wait_for(" finished");
     lab.wait_for("✓ finished");
     // Both recordings are in the table, and what the second rank was worth.
     lab.wait_for("compared with run 1");
@@ -140,8 +140,11 @@ fn what_cannot_be_played_is_said_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let foreign = folder.path().join("holiday.jpg");
     fs::write(&foreign, "not a recording").unwrap();
-    let cases =
-        [("7", "there is no run 7"), (foreign.to_str().unwrap(), "is no recording of a run"), ("nowhere.hvdrun", "No such file")];
+    let cases = [
+        ("7", "there is no run 7"),
+        (foreign.to_str().unwrap(), "is not a recording of a run"),
+        ("nowhere.hvdrun", "No such file"),
+    ];
     for (what, expected) in cases {
         let mut lab = assert_cmd::Command::new(env!("CARGO_BIN_EXE_hvd-lab"));
         let output = lab.args(["replay", what]).envs(home.variables()).timeout(PATIENCE).output().unwrap();

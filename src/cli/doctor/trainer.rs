@@ -52,7 +52,7 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
     let info = match answer {
         Ok(info) => info,
         Err(cause) => {
-            let remedy = "build it anew with `make build`; if libraries moved, run `make setup` first";
+            let remedy = "build it again with `make build`; if libraries moved, run `make setup` first";
             checks.push(Check::fail("hvd-train", format!("{} does not answer: {cause}", path.display()), remedy));
             return None;
         }
@@ -79,12 +79,12 @@ fn cuda(info: &BuildInfo, gpus: usize) -> Check {
 fn nccl(info: &BuildInfo, gpus: usize) -> Check {
     match (&info.nccl, gpus) {
         (Some(version), _) => Check::ok("NCCL", version.clone()),
-        (None, 0) => Check::ok("NCCL", "not needed: without GPUs gradients travel by MPI"),
+        (None, 0) => Check::ok("NCCL", "not needed: without GPUs, gradients go over MPI"),
         (None, 1) => Check::ok("NCCL", "not needed: with one GPU no gradient travels between GPUs"),
         (None, _) => Check::warn(
             "NCCL",
             format!("not found: {}", or_unknown(&info.nccl_reason)),
-            "run `make setup` again; until then gradients travel by MPI through host memory, which is slower",
+            "run `make setup` again; until then gradients go over MPI, through host memory, which is slower",
         ),
     }
 }

@@ -39,7 +39,7 @@ pub fn gradients(group: &Group) -> Finding {
         let step = if has_one_rate(group)? { None } else { Some(8) };
         let step = step.or((!has_one_optimizer(group)?).then_some(10));
         return match step {
-            Some(step) => unclear(format!("{who} drifted away by the end of epoch {epoch}: mend step {step} first")),
+            Some(step) => unclear(format!("{who} drifted away by the end of epoch {epoch}: fix step {step} first")),
             None => failed(format!(
                 "{who} held other weights than {} at the end of epoch {epoch}, after an equal start and equal first gradients: \
                  average the gradients of every step",

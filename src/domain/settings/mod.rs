@@ -64,7 +64,7 @@ mod tests {
             assert_eq!(time, Some(seconds), "{text}");
         }
         for bad in ["", "1:60", "ten", "-5", "1:2:3:4", "1.5"] {
-            assert!(put_time(&mut time, bad).unwrap_err().contains("no time"), "{bad}");
+            assert!(put_time(&mut time, bad).unwrap_err().contains("is not a time"), "{bad}");
         }
         assert_eq!(time, Some(45.0), "as it was");
         put_time(&mut time, "none").unwrap();

@@ -221,7 +221,7 @@ pub(super) fn put_time(place: &mut Option<f64>, text: &str) -> Result<(), String
         *place = None;
         return Ok(());
     }
-    let error = || format!("`{text}` is no time: use H:MM:SS, such as 0:10:00, or seconds");
+    let error = || format!("`{text}` is not a time: use H:MM:SS, such as 0:10:00, or seconds");
     let parts: Vec<u32> = text.split(':').map(str::parse).collect::<Result<_, _>>().map_err(|_| error())?;
     if parts.len() > 3 || parts.iter().skip(1).any(|part| *part > 59) {
         return Err(error());

@@ -103,7 +103,7 @@ pub static SETTINGS: [Setting; 19] = [
         problem: |job| {
             let lr = job.workload.base_lr;
             let too_large = || when(lr > MAX_RATE, format!("base LR {lr} is too large: use at most {MAX_RATE:e}"));
-            when(!lr.is_finite(), format!("base LR {lr} is no number that a rate can be: use one such as 0.01"))
+            when(!lr.is_finite(), format!("base LR {lr} is not a number that a rate can be: use one such as 0.01"))
                 .or_else(|| when(lr <= 0.0, format!("base LR {lr} is not above 0")))
                 .or_else(too_large)
         },
@@ -154,7 +154,7 @@ pub static SETTINGS: [Setting; 19] = [
         set: |job, text| put_share(&mut job.workload.target_accuracy, text),
         problem: |job| {
             let target = job.workload.target_accuracy;
-            when(!target.is_finite(), format!("target accuracy {target} is no number"))
+            when(!target.is_finite(), format!("target accuracy {target} is not a number"))
         },
         trainer: TrainerFlag::Value,
     },

@@ -58,7 +58,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Format, String> {
         let found = FORMATS.iter().find(|format| format.name.eq_ignore_ascii_case(text)).copied();
-        found.ok_or_else(|| format!("`{text}` is no format: use {}", names(", ").trim_start_matches('.')))
+        found.ok_or_else(|| format!("`{text}` is not a format: use {}", names(", ").trim_start_matches('.')))
     }
 }
 

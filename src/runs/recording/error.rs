@@ -18,7 +18,7 @@ pub(super) const MOST_BYTES: u64 = 512 << 20;
 pub enum RecordingError {
     #[error("{}: {cause}", path.display())]
     Io { path: PathBuf, cause: io::Error },
-    #[error("{} is no recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
+    #[error("{} is not a recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
     Foreign { path: PathBuf },
     #[error("{} ends in the middle: it was cut off, copy it again", path.display())]
     Truncated { path: PathBuf },

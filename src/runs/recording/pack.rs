@@ -107,7 +107,7 @@ impl Header {
             if !is_part(&part.name) {
                 // As it would be typed, and no longer than a name is.
                 let name: String = part.name.chars().take(80).collect();
-                return Err(damaged(format!("`{}` is no part of a run", name.escape_debug())));
+                return Err(damaged(format!("`{}` is not a part of a run", name.escape_debug())));
             }
             if !names.insert(&part.name) {
                 return Err(damaged(format!("it has two parts `{}`", part.name)));

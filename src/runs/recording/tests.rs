@@ -137,14 +137,14 @@ fn broken_files_say_what_is_wrong_with_them() {
     flipped[middle] ^= 0x55;
     let outside = r#"{"what":"hvd-lab recording","format":1,"parts":[{"name":"../evil","bytes":1}]}"#;
     let cases: [(&str, Vec<u8>, &str); 8] = [
-        ("empty", Vec::new(), "is no recording"),
-        ("text", b"hello\nworld\n".to_vec(), "is no recording"),
-        ("another", gzipped("{\"what\":\"something else\",\"format\":1}\n"), "is no recording"),
-        ("gzip", gzipped("just text"), "is no recording"),
+        ("empty", Vec::new(), "is not a recording"),
+        ("text", b"hello\nworld\n".to_vec(), "is not a recording"),
+        ("another", gzipped("{\"what\":\"something else\",\"format\":1}\n"), "is not a recording"),
+        ("gzip", gzipped("just text"), "is not a recording"),
         ("newer", gzipped("{\"what\":\"hvd-lab recording\",\"format\":2,\"new\":[]}\n"), "newer hvd-lab (format 2"),
         ("cut", whole[..whole.len() * 2 / 3].to_vec(), "ends in the middle"),
         ("flipped", flipped, "is damaged"),
-        ("outside", gzipped(&format!("{outside}\nx")), "`../evil` is no part of a run"),
+        ("outside", gzipped(&format!("{outside}\nx")), "`../evil` is not a part of a run"),
     ];
     for (name, bytes, expected) in cases {
         let path = out.path().join(name);
@@ -191,9 +191,9 @@ fn a_recording_of_a_stranger_takes_neither_memory_nor_disk() {
         ),
         (made_by_a_stranger(&[run, over, events], 100 << 20), "it goes on behind its last part"),
         (made_by_a_stranger(&[run, over, run], 0), "it has two parts `run.json`"),
-        (made_by_a_stranger(&[run, over, ("rank-01.log", b"x")], 0), "`rank-01.log` is no part"),
-        (made_by_a_stranger(&[run, over, ("rank-4096.log", b"x")], 0), "`rank-4096.log` is no part"),
-        (made_by_a_stranger(&[run, over, ("/etc/rank-0.log", b"x")], 0), "`/etc/rank-0.log` is no part"),
+        (made_by_a_stranger(&[run, over, ("rank-01.log", b"x")], 0), "`rank-01.log` is not a part"),
+        (made_by_a_stranger(&[run, over, ("rank-4096.log", b"x")], 0), "`rank-4096.log` is not a part"),
+        (made_by_a_stranger(&[run, over, ("/etc/rank-0.log", b"x")], 0), "`/etc/rank-0.log` is not a part"),
         (gzipped(announced), "is too large: a recording holds at most 512 MiB, this one announces 4.0 GiB"),
         (gzipped(sum), "is too large"),
     ];

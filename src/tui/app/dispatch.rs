@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::command::AppCommand;
 use super::features::Command;
 use super::features::State;
-use super::{features, keymap, layout, places, windows};
+use super::{features, hint, keymap, layout, places, windows};
 use crate::domain::settings::Key;
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::action::Action;
@@ -24,7 +24,7 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return vec![Effect::Suspend];
     }
     lay_out_log(state);
-    state.hints.note(command);
+    hint::note(&mut state.hints, command);
     if windows::is_open(state) {
         let actions = windows::press(state, command);
         return act(state, actions);

@@ -6,8 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::command::AppCommand;
-use super::hint::Done;
-use super::preferences::{Dragged, Preferences};
+use super::preferences::{Done, Dragged, Preferences};
 use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::tui::actions::action::Action;

@@ -8,32 +8,22 @@ use ratatui::text::{Line, Span};
 
 use super::command::AppCommand;
 use super::features::{Command, State};
-use super::windows;
+use super::preferences::Done;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::pane::Pane;
 use crate::tui::shared::state::Shared;
 use crate::tui::{next_run, runs};
 
-/// What the learner has done since the screen was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    compared: bool,
-    switched: bool,
-    read: bool,
-}
-
-impl Done {
-    /// A key was followed.
-    pub fn note(&mut self, command: Command) {
-        use AppCommand as A;
-        use next_run::keys::Command as N;
-        match command {
-            Command::App(A::Compare) | Command::Runs(runs::keys::Command::Compare) => self.compared = true,
-            Command::App(A::ToggleStep(_)) | Command::NextRun(N::Switch | N::AllSteps) => self.switched = true,
-            Command::App(A::Lesson) | Command::NextRun(N::Lesson) => self.read = true,
-            _ => {}
-        }
+/// A key was followed.
+pub fn note(done: &mut Done, command: Command) {
+    use AppCommand as A;
+    use next_run::keys::Command as N;
+    match command {
+        Command::App(A::Compare) | Command::Runs(runs::keys::Command::Compare) => done.compared = true,
+        Command::App(A::ToggleStep(_)) | Command::NextRun(N::Switch | N::AllSteps) => done.switched = true,
+        Command::App(A::Lesson) | Command::NextRun(N::Lesson) => done.read = true,
+        _ => {}
     }
 }
 
@@ -98,7 +88,7 @@ pub fn draw(frame: &mut Frame, panes: &[(Pane, Rect)], state: &State) {
     let theme = state.shared.theme;
     // The table of runs ends at the bottom of every screen.
     let place = panes.iter().find(|(pane, _)| *pane == Pane::Runs).map(|(_, rect)| *rect);
-    let Some((area, text)) = place.zip(hint(state).filter(|_| !windows::is_open(state))) else { return };
+    let Some((area, text)) = place.zip(hint(state)) else { return };
     let mut spans = vec![Span::styled(" Next: ", theme.dim())];
     spans.extend(text.split('`').enumerate().map(|(place, part)| {
         let style = if place % 2 == 1 { theme.key() } else { theme.text() };

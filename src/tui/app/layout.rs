@@ -96,6 +96,8 @@ pub struct Places {
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub devices: u16,
+    /// With fewer lines some of the devices could not be seen at all.
+    pub packed: bool,
     pub log: u16,
 }
 
@@ -181,9 +183,16 @@ impl Tiling<'_> {
     }
 
     fn panes(&mut self, body: Rect, shown: Option<Pane>, wish: Wish) -> Vec<(Pane, Rect)> {
-        // At most a third of the height, so that a node full of GPUs leaves the chart its place.
+        // A node full of GPUs leaves the chart its place.
         let graphs = if body.height >= GRAPHS_FROM { GRAPHS } else { 0 };
-        let devices_height = wish.devices.saturating_add(graphs + FRAME).clamp(6, (body.height / 3).max(7));
+        let most = match shown {
+            Some(_) if !wish.packed => (body.height / 3).max(7),
+            Some(_) => body.height / 2,
+            None => body.height * 2 / 5,
+        };
+        // Where there is room each of many devices has its number.
+        let wished = if wish.packed && shown.is_none() { wish.devices.saturating_mul(2) } else { wish.devices };
+        let devices_height = wished.saturating_add(graphs + FRAME).clamp(6, most);
         let left_width = match body.width {
             0..110 => 33,
             110..150 => 38,
@@ -208,7 +217,7 @@ impl Tiling<'_> {
             let (shared, runs) = self.rows(Split::Log, below, below.height - runs_height, 1);
             panes.extend([(Pane::Devices, devices), (shown, shared), (Pane::Runs, runs)]);
         } else if body.width >= THREE_COLUMNS {
-            let [middle, _] = Layout::horizontal([Constraint::Fill(6), Constraint::Fill(5)]).areas(rest);
+            let [middle, _] = Layout::horizontal([Constraint::Fill(1); 2]).areas(rest);
             let (middle, right) = self.columns(Split::Middle, rest, middle.width, 1);
             let runs_height = (middle.height / 3).max(9);
             let (chart, runs) = self.rows(Split::Chart, middle, middle.height - runs_height, 1);
@@ -258,8 +267,8 @@ fn part(length: u16, of: u16, all: u16) -> u16 {
 mod tests {
     use super::*;
 
-    const EMPTY: Wish = Wish { devices: 6, log: 0 };
-    const FULL: Wish = Wish { devices: 6, log: 500 };
+    const EMPTY: Wish = Wish { devices: 6, packed: false, log: 0 };
+    const FULL: Wish = Wish { devices: 6, packed: false, log: 500 };
 
     fn at(width: u16, height: u16, wish: Wish) -> Places {
         places(Rect::new(0, 0, width, height), None, Pane::Chart, wish, &Shares::new()).unwrap()
@@ -285,7 +294,7 @@ mod tests {
         for width in (60..=220).step_by(5) {
             for height in 16..=70 {
                 let area = Rect::new(0, 0, width, height);
-                let wish = Wish { devices: width % 20, log: height % 17 };
+                let wish = Wish { devices: width % 20, packed: height % 2 == 0, log: height % 17 };
                 let places = places(area, None, Pane::Chart, wish, shares).unwrap();
                 let cells: u32 = places.panes.iter().map(|(_, rect)| rect.area()).sum();
                 assert_eq!(cells, u32::from(width) * u32::from(height - 3), "{width}x{height}");

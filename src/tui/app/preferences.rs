@@ -5,6 +5,15 @@
 use crate::tui::app::layout::{Shares, Split};
 use crate::tui::config::Config;
 
+/// What the learner has done since the screen was opened, for the hint at what to do next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    pub compared: bool,
+    pub switched: bool,
+    /// A lesson.
+    pub read: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dragged {
     Border(Split),

@@ -88,7 +88,7 @@ fn how_to_get_one(shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     let (what, how) = match (shared.baseline(), chosen) {
         (None, None) => {
-            ("No run yet".to_owned(), format!("Run once on 1 rank and once on 2 ranks, with the same settings. {keys}"))
+            ("No runs yet".to_owned(), format!("Run once on 1 rank and once on 2 ranks, with the same settings. {keys}"))
         }
         (None, Some(run)) => {
             let ranks = units::counted(run.figures.np, "rank");

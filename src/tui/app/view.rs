@@ -28,7 +28,9 @@ pub fn draw(frame: &mut Frame, state: &State) {
             for (pane, rect) in &panes {
                 draw_pane(frame, *rect, *pane, state, places.turns);
             }
-            hint::draw(frame, &panes, state);
+            if !windows::is_open(state) {
+                hint::draw(frame, &panes, state);
+            }
             if state.projector {
                 projector::draw(frame, places.body, state);
             } else if let (Some(rect), Some(shown)) = (places.shared, layout::in_turn(area, state.slot)) {

@@ -10,6 +10,8 @@ const STEPS: f64 = 80.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
     pub along: Along,
+    /// The user has turned the axis, and means it.
+    turned: bool,
     level: u32,
     /// Middle of what is shown; `None` keeps the newest value in sight.
     middle: Option<f64>,
@@ -58,7 +60,7 @@ impl Range {
 
     /// All of it again, without a cursor.
     pub fn reset(&mut self) {
-        *self = Range { along: self.along, ..Range::default() };
+        *self = Range { along: self.along, turned: self.turned, ..Range::default() };
     }
 
     /// Moves the cursor by so many of its places, and what is shown with it. It comes in at the newest value.
@@ -80,12 +82,23 @@ impl Range {
         self.cursor = Some(x);
     }
 
-    /// Measures along something else; `curve` says what lies where.
+    /// Measures along something else from now on; `curve` says what lies where.
     pub fn turn(&mut self, curve: Option<&Curve>) {
-        let along = self.along.next();
+        self.measure(self.along.next(), curve);
+        self.turned = true;
+    }
+
+    /// Measures along this, unless the user has chosen.
+    pub fn suggest(&mut self, along: Along, curve: Option<&Curve>) {
+        if !self.turned && along != self.along {
+            self.measure(along, curve);
+        }
+    }
+
+    fn measure(&mut self, along: Along, curve: Option<&Curve>) {
         let convert = |x: f64| Some(curve?.at(self.along, x, f64::INFINITY)?.x(along));
-        let (middle, cursor) = (self.middle.and_then(convert), self.cursor.and_then(convert));
-        *self = Range { along, level: self.level, middle, cursor };
+        (self.middle, self.cursor) = (self.middle.and_then(convert), self.cursor.and_then(convert));
+        self.along = along;
     }
 }
 
@@ -139,6 +152,17 @@ mod tests {
         assert_eq!((range.along, range.cursor), (Along::Time, Some(70.0)));
         range.turn(None);
         assert_eq!((range.along, range.cursor), (Along::Epoch, None));
+    }
+
+    #[test]
+    fn what_the_user_chose_stays() {
+        let mut range = Range::default();
+        range.suggest(Along::Time, None);
+        assert_eq!(range.along, Along::Time);
+        range.turn(None);
+        range.suggest(Along::Time, None);
+        range.reset();
+        assert_eq!(range.along, Along::Epoch);
     }
 
     #[test]

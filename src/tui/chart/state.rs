@@ -10,7 +10,7 @@ use super::range::{Range, Reach};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
 use crate::tui::actions::effect::Effect;
-use crate::tui::shared::curves::Curves;
+use crate::tui::shared::curves::{Along, Curves};
 use crate::tui::shared::state::Shared;
 
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,13 @@ pub fn shown(shared: &Shared) -> Vec<RunId> {
     shown
 }
 
+/// The chart shows two runs whose speeds can be compared: by time one sees which is faster.
+fn is_compared(shared: &Shared) -> bool {
+    let watched = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    let is_other = |run: &&RunSummary| shared.baseline().is_some_and(|baseline| baseline.id != run.id);
+    watched.filter(is_other).is_some_and(|run| shared.comparison(run).is_ok())
+}
+
 impl Chart {
     pub fn is_log(&self, graph: Graph) -> bool {
         self.log[graph as usize]
@@ -72,6 +79,8 @@ impl Chart {
     pub fn refresh(&mut self, shared: &mut Shared) -> Vec<Effect> {
         let shown = shown(shared);
         shared.pins.assign(&shown);
+        let along = if is_compared(shared) { Along::Time } else { Along::Epoch };
+        self.range.suggest(along, shared.watched.as_ref().map(|watched| &watched.curves.loss));
         let watched = shared.watched.as_ref().map(|watched| watched.id);
         let unfollowed: Vec<RunId> = shown.into_iter().filter(|run| Some(*run) != watched).collect();
         let progress = |run: &RunSummary| (run.status.state, run.last_epoch);

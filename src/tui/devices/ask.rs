@@ -16,8 +16,8 @@ use crate::tui::window::{View, Window};
 const MOST: usize = 40;
 
 static KEYS: &[Binding<Command>] = &[
-    row(ENTER, Command::Accept, "Enter", "take over", ""),
-    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "leave", "").ranked(0),
+    row(ENTER, Command::Accept, "Enter", "apply", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
     row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),

@@ -86,7 +86,7 @@ fn reading(sheet: &mut Sheet, name: &str, fact: &Reading<String>) {
 }
 
 fn process(sheet: &mut Sheet, process: &DeviceProcess) {
-    let who = process.rank.map_or("another's process".to_owned(), |rank| format!("Rank {rank}"));
+    let who = process.rank.map_or("not a rank".to_owned(), |rank| format!("Rank {rank}"));
     sheet.title(&format!("{who}, pid {}", process.pid));
     reading(sheet, "command", &Reading::Value(process.command.clone()));
     reading(sheet, "owner", &process.owner);

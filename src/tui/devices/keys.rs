@@ -13,6 +13,8 @@ pub enum Command {
     Move(Move),
     /// The next order.
     Sort,
+    /// What the graphs show beside the load.
+    Beside,
     /// Words that a row has to have.
     Filter,
     /// Enter: all about the device, or take the filter over.
@@ -30,6 +32,7 @@ pub static KEYS: &[Binding<Command>] = &[
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(ENTER, C::Accept, "Enter", "details", "all figures of the device, or why they are missing").ranked(2),
     row(&[Char('s')], C::Sort, "s", "sort", "order by index, use, memory, power, temperature").ranked(2),
+    row(&[Char('M')], C::Beside, "M", "graph", "graphs show GPU-Util alone, with memory, with power"),
     row(&[Char('/')], C::Filter, "/", "filter", "show only devices, ranks or processes with this text").ranked(2),
     row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
     row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),

@@ -1,6 +1,8 @@
 //! The devices: what they are doing, and what they did in the last minutes.
 
 pub mod ask;
+#[cfg(test)]
+mod dense_tests;
 pub mod details;
 pub mod draw;
 pub mod keys;

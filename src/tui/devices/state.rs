@@ -13,6 +13,9 @@ use crate::telemetry::History;
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
 
+/// From so many devices on one cell each tells more than lines that scroll away.
+pub const PACKED_FROM: usize = 33;
+
 /// In what order devices are shown; missing figures come last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceOrder {
@@ -53,6 +56,13 @@ impl DeviceOrder {
         };
         figure.unwrap_or(f64::NEG_INFINITY)
     }
+}
+
+/// What the graphs show beside the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    Memory,
+    Power,
 }
 
 /// A device with its host, as a row of the table.
@@ -112,6 +122,7 @@ pub struct Devices {
     pub history: History,
     pub order: DeviceOrder,
     pub filter: String,
+    pub beside: Option<Beside>,
     /// The field under the cursor, counted in [`DeviceSample::facts`].
     pub field: usize,
     chosen: Option<Identity>,
@@ -126,6 +137,7 @@ impl Default for Devices {
             history: History::new(POINTS),
             order: DeviceOrder::Index,
             filter: String::new(),
+            beside: None,
             field: 0,
             chosen: None,
             window: None,
@@ -194,12 +206,19 @@ impl Devices {
         let rows = self.rows();
         let ranks = |row: &Row| row.device.processes.iter().filter(|process| process.rank.is_some()).count();
         let wish = match rows.iter().any(|row| row.device.kind == DeviceKind::Gpu) {
-            // Head, a line each, and the line under the cursor; graphs take what is left over.
-            true => rows.len() + 2,
+            // A cell each, their sum, and the line under the cursor.
+            _ if self.is_packed() => rows.len().div_ceil(32).max(self.hosts().count()) + 2,
+            // Head, a line each, their sum, and the line under the cursor; graphs take what is left over.
+            true => rows.len() + 3,
             // Facts, cores, why there is no GPU, a line each rank, and the line under the cursor.
             false => 4 + rows.iter().map(ranks).sum::<usize>(),
         };
         u16::try_from(wish).unwrap_or(u16::MAX / 2)
+    }
+
+    /// So many that each is one cell: with less room some would not be seen at all.
+    pub fn is_packed(&self) -> bool {
+        self.rows().len() >= PACKED_FROM
     }
 
     /// Devices that the filter hides.

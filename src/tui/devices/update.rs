@@ -1,7 +1,7 @@
 //! What the keys of the devices do: which device and field, in what order, and which of them.
 
 use super::keys::Command;
-use super::state::Devices;
+use super::state::{Beside, Devices};
 use super::windows::{Ask, Details};
 use crate::tui::actions::keys::Move;
 use crate::tui::shared::state::Shared;
@@ -17,6 +17,15 @@ pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
             devices.choose(place);
         }
         Command::Sort => devices.reorder(),
+        Command::Beside => {
+            let (next, said) = match devices.beside {
+                None => (Some(Beside::Memory), "graphs show GPU-Util and memory"),
+                Some(Beside::Memory) => (Some(Beside::Power), "graphs show GPU-Util and power"),
+                Some(Beside::Power) => (None, "graphs show GPU-Util"),
+            };
+            devices.beside = next;
+            shared.inform(said);
+        }
         Command::Filter => devices.window = Some(Ask { text: devices.filter.clone() }.into()),
         Command::Accept => match devices.chosen() {
             Some(_) => devices.window = Some(Details { scroll: 0 }.into()),

@@ -111,7 +111,7 @@ fn prediction(page: &mut Sheet, shared: &Shared, number: usize, question: &Quest
         }
     }
     if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {
-        let (sign, style) = if judged.is_right { ("right: ", theme.accent()) } else { ("not so: ", theme.warn()) };
+        let (sign, style) = if judged.is_right { ("Right: ", theme.accent()) } else { ("Not quite: ", theme.warn()) };
         page.text(&format!("{sign}{}", judged.feedback), style);
     }
 }

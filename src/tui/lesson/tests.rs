@@ -39,9 +39,9 @@ fn the_answer_is_told_after_a_prediction_only() {
     type_text(&mut state, "9");
     assert!(state.shared.course.answers.is_empty(), "there is no ninth option");
     type_text(&mut state, "1");
-    assert!(text(&state, 120, 60).contains("not so: no, look again"));
+    assert!(text(&state, 120, 60).contains("Not quite: no, look again"));
     type_text(&mut state, "2");
-    assert!(text(&state, 120, 60).contains("right: yes, all"));
+    assert!(text(&state, 120, 60).contains("Right: yes, all"));
     assert_eq!(state.shared.course.answers[&4], Prediction::Choice(1));
 }
 
@@ -56,13 +56,13 @@ fn a_number_is_typed_mended_and_judged() {
     press(&mut state, KeyCode::Backspace);
     press(&mut state, KeyCode::Enter);
     assert_eq!(state.shared.course.answers[&5], Prediction::Number(1.0));
-    assert!(text(&state, 120, 60).contains("not so: more"));
+    assert!(text(&state, 120, 60).contains("Not quite: more"));
     type_text(&mut state, "29");
     press(&mut state, KeyCode::Enter);
-    assert!(text(&state, 120, 60).contains("right: exactly"));
+    assert!(text(&state, 120, 60).contains("Right: exactly"));
     type_text(&mut state, "--");
     press(&mut state, KeyCode::Enter);
-    assert!(state.shared.notice.clone().unwrap().text.contains("`--` is no number"));
+    assert!(state.shared.notice.clone().unwrap().text.contains("`--` is not a number"));
     press(&mut state, KeyCode::Right);
     assert!(
         matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 5, .. })),
@@ -113,10 +113,12 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     let shown = text(&state, 120, 60);
     assert!(
-        shown.contains("✗ failed: evidence of step 4") && shown.contains("Step 4/10 ✗ failed") && !shown.contains("of step 5"),
+        shown.contains("✗ failed: evidence of step 4")
+            && shown.contains("Step 4/10 ✗ failed")
+            && !shown.contains("evidence of step 5"),
         "{shown}"
     );
-    assert!(shown.contains("run 5 shows it: step 5 done"), "{shown}");
+    assert!(shown.contains("run 5 passed the checks of step 5"), "{shown}");
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn an_answer_is_kept_and_shown_again() {
     kept.predictions.insert(4, vec![answered(0), answered(1)]);
     let mut later = open();
     samples::say(&mut later, crate::tui::message::Message::Progress(Reading { progress: kept.clone(), note: None }));
-    assert!(text(&later, 120, 60).contains("right: yes, all"), "the last answer counts");
+    assert!(text(&later, 120, 60).contains("Right: yes, all"), "the last answer counts");
     // What the file tells late does not undo what was answered meanwhile.
     type_text(&mut later, "1");
     samples::say(&mut later, crate::tui::message::Message::Progress(Reading { progress: kept, note: None }));
@@ -172,5 +174,5 @@ fn a_damaged_file_is_told() {
     (judged.new, state.shared.notice) = (vec![Step::Broadcast], None);
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     let said = state.shared.notice.unwrap().text;
-    assert!(said.contains("step 4 done") && said.contains(&note), "{said}");
+    assert!(said.contains("passed the checks of step 4") && said.contains(&note), "{said}");
 }

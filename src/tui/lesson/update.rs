@@ -78,7 +78,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
                 actions.extend(predict(shared, number, Prediction::Number(value)));
             }
             Err(_) if reading.typed.is_empty() => {}
-            Err(_) => shared.error(format!("`{}` is no number", reading.typed)),
+            Err(_) => shared.error(format!("`{}` is not a number", reading.typed)),
         },
     }
     lesson.window = Some(reading.into());

@@ -6,7 +6,7 @@ use crossterm::event::KeyCode as K;
 
 use super::keys::{Command, Prompt};
 use super::state::{Log, pattern};
-use super::update::look_for;
+use super::update::{look_for, read};
 use super::windows::Ask;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::On::{Code, Ctrl, Text};
@@ -19,8 +19,8 @@ use crate::tui::window::{View, Window};
 const MOST: usize = 200;
 
 static KEYS: &[Binding<Command>] = &[
-    row(ENTER, Command::Accept, "Enter", "take over", ""),
-    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "leave", "").ranked(0),
+    row(ENTER, Command::Accept, "Enter", "apply", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
     row(&[Ctrl('r')], Command::Regex, "", "", ""),
@@ -53,31 +53,61 @@ impl Window for Ask {
             keys: vec![
                 (Ctrl('r'), format!("Ctrl-R {other}")),
                 (Code(K::Enter), "Enter go".into()),
-                (Code(K::Esc), "Esc leave".into()),
+                (Code(K::Esc), "Esc cancel".into()),
             ],
             hint: String::new(),
         }))
     }
 
     fn update(mut self, log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
+        let mut actions = Vec::new();
         match command {
+            Command::Back if self.prompt == Prompt::Search && log.search != self.before => {
+                log.place = self.from;
+                (log.search, log.found) = (self.before, None);
+                return read(log, shared, None);
+            }
             Command::Back => return Vec::new(),
             Command::Accept => match pattern(&self.text, self.regex) {
-                Ok(pattern) => return look_for(log, shared, self.prompt, pattern),
+                Ok(pattern) => {
+                    if self.prompt == Prompt::Search {
+                        log.place = self.from;
+                    }
+                    return look_for(log, shared, self.prompt, pattern);
+                }
                 Err(error) => self.error = Some(error),
             },
             Command::Regex => {
                 self.regex = !self.regex;
-                self.error = pattern(&self.text, self.regex).err();
+                actions = self.as_typed(log, shared);
             }
             Command::Type(typing) => {
                 typing.into(&mut self.text, MOST);
-                // Said while it is typed.
-                self.error = pattern(&self.text, self.regex).err();
+                actions = self.as_typed(log, shared);
             }
             _ => {}
         }
         log.window = Some(self.into());
-        Vec::new()
+        actions
+    }
+}
+
+impl Ask {
+    /// What is wrong with the text is said while it is typed, and a search goes to what it finds.
+    fn as_typed(&mut self, log: &mut Log, shared: &mut Shared) -> Vec<Action> {
+        match pattern(&self.text, self.regex) {
+            Ok(pattern) => {
+                self.error = None;
+                if self.prompt != Prompt::Search {
+                    return Vec::new();
+                }
+                log.place = self.from;
+                look_for(log, shared, self.prompt, pattern)
+            }
+            Err(error) => {
+                self.error = Some(error);
+                Vec::new()
+            }
+        }
     }
 }

@@ -61,7 +61,7 @@ fn hint(log: &Log, shared: &Shared, room: usize) -> Option<Line<'static>> {
     let has_failed = shared.watched.as_ref().and_then(Watched::state) == Some(RunState::Failed);
     let mut line = Line::default();
     if log.place != Place::End {
-        line.push_span(Span::styled(" staying, End follows ", theme.warn()));
+        line.push_span(Span::styled(" paused, End: follow ", theme.warn()));
     } else if has_failed {
         line.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
     }

@@ -92,7 +92,7 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
             };
             let regex = pattern.is_some_and(Pattern::is_regex);
             let text = pattern.map(|pattern| pattern.text().to_owned()).unwrap_or_default();
-            log.window = Some(Ask { prompt, regex, text, error: None }.into());
+            log.window = Some(Ask { prompt, regex, text, error: None, before: log.search.clone(), from: log.place }.into());
         }
         Command::NextMatch | Command::PreviousMatch if log.search.is_none() => {
             shared.inform("nothing searched for yet: / searches")

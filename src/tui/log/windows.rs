@@ -1,6 +1,8 @@
 //! The windows of the log.
 
 use super::keys::Prompt;
+
+use crate::runs::{Pattern, Place};
 use crate::tui::window::windows;
 
 windows! {
@@ -11,5 +13,8 @@ windows! {
         text: String,
         /// Why the text is no pattern, if it is none.
         error: Option<String>,
+        /// What was searched for and where the view was: for Esc, and for each next letter of a search.
+        before: Option<Pattern>,
+        from: Place,
     }
 }

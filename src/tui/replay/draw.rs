@@ -15,7 +15,7 @@ pub fn bar(playing: &Playing, theme: Theme) -> Line<'static> {
     let at_end = played_s >= duration_s;
     let time = format!(" {sign} {}/{}", units::clock(played_s), units::clock(duration_s));
     let state = match (paused, at_end) {
-        (_, true) => " at its end".to_owned(),
+        (_, true) => " finished".to_owned(),
         (true, false) => " paused".to_owned(),
         (false, false) => format!(" {speed}x"),
     };

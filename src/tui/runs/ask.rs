@@ -22,8 +22,8 @@ use crate::tui::widgets::prompt::Prompt;
 use crate::tui::window::{View, Window};
 
 static KEYS: &[Binding<Command>] = &[
-    row(ENTER, Command::Accept, "Enter", "take over", ""),
-    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "leave", "").ranked(0),
+    row(ENTER, Command::Accept, "Enter", "save", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
     row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
@@ -55,7 +55,7 @@ impl Window for Ask {
             label,
             text: self.text.clone(),
             error: self.error.clone(),
-            keys: vec![(Code(K::Enter), "Enter take over".into()), (Code(K::Esc), "Esc leave".into())],
+            keys: vec![(Code(K::Enter), "Enter save".into()), (Code(K::Esc), "Esc cancel".into())],
             hint,
         }))
     }

@@ -174,17 +174,15 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     if let Some(part) = run.disturbed() {
         page.fact("* busy", &disturbed::note(part));
     }
-    match shared.comparison(run) {
-        Ok(gained) => {
-            let baseline = shared.baseline().map_or(String::new(), |run| format!(" over run {}", run.id));
-            if let (Some(speedup), Some(efficiency)) = (gained.speedup, gained.scaling_efficiency) {
-                page.fact("speed-up", &format!("{speedup:.2}×{baseline}, scaling efficiency {}", units::percent(efficiency)));
-            }
-            if let Some(speedup) = gained.speedup_to_target {
-                page.fact("to target", &format!("{speedup:.2}×{baseline}"));
+    match shared.gain(run) {
+        Ok(gain) => {
+            let efficiency = gain.efficiency.map_or_else(|reason| format!("–, {reason}"), units::percent);
+            page.fact("speed-up", &format!("{} over run {}, scaling efficiency {efficiency}", gain.times(), gain.baseline));
+            if let Some(speedup) = shared.comparison(run).ok().and_then(|gained| gained.speedup_to_target) {
+                page.fact("to target", &format!("{speedup:.2}× over run {}", gain.baseline));
             }
         }
-        Err(reason) => page.fact("speed-up", reason),
+        Err(reason) => page.fact("speed-up", &format!("–, {reason}")),
     }
     if let Some(seconds) = run.training_seconds {
         page.fact("training", &units::seconds(seconds));

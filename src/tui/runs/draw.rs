@@ -78,7 +78,7 @@ static COLUMNS: [Column; 17] = [
         |shared, run, _| dash(shared.shown_rate(run)),
         |row| dash(row.images_per_sec_of_all().map(units::rate)),
     ),
-    column("speed", 6, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
+    column("speed", 5, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
     column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
     column(
         "eff.",
@@ -107,11 +107,11 @@ static COLUMNS: [Column; 17] = [
     ),
     column(
         "test",
-        5,
+        6,
         2,
         true,
-        |_, run, _| dash(run.test.map(|test| format!("{:.1}%", test.accuracy * 100.0))),
-        |row| dash(row.accuracy.filter(|[low, high]| low == high).map(|[_, accuracy]| format!("{:.1}%", accuracy * 100.0))),
+        |_, run, _| dash(run.test.map(|test| format!("{:.1} %", test.accuracy * 100.0))),
+        |row| dash(row.accuracy.filter(|[low, high]| low == high).map(|[_, accuracy]| format!("{:.1} %", accuracy * 100.0))),
     ),
     column("dev-s", 6, 9, true, |_, run, _| dash(run.device_seconds().map(units::rate)), |_| dash(None)),
     column("data", 9, 9, false, |_, run, _| of(run, data), |_| String::new()),
@@ -131,7 +131,12 @@ fn dash(text: Option<String>) -> String {
 }
 
 fn times(ratio: f64) -> String {
-    if ratio < 100.0 { format!("{ratio:.2}×") } else { format!("{ratio:.0}×") }
+    // As many digits as fit beside each other.
+    match ratio {
+        ..9.995 => format!("{ratio:.2}×"),
+        ..99.95 => format!("{ratio:.1}×"),
+        _ => format!("{ratio:.0}×"),
+    }
 }
 
 fn data(record: &RunRecord) -> String {
@@ -151,7 +156,7 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
     let inner = block.inner(area);
     frame.render_widget(block, area);
     if shared.runs.is_empty() {
-        let text = if shared.listed { " No run yet: what each gained shows here." } else { " reading …" };
+        let text = if shared.listed { " No runs yet. Speed-ups appear here." } else { " reading …" };
         frame.render_widget(Paragraph::new(Line::styled(text, theme.dim())), inner);
         return;
     }
@@ -280,12 +285,15 @@ fn row(
     let gained = gained(shared, run);
     let is_baseline = shared.baseline().is_some_and(|baseline| baseline.id == run.id);
     let now = shared.run_state(run);
+    let mut bar_at = None;
     let mut spans = vec![if is_baseline { Span::styled("◆", theme.accent()) } else { pin(shared, run) }];
     for column in columns {
         let text = (column.text)(shared, run, &gained);
         if text == SPEEDUP_BAR {
             let (full, rest) = bar(gained.speedup.unwrap_or(0.0) / fastest, column.width);
-            spans.extend([Span::raw(" "), Span::styled(full, theme.accent()), Span::styled(rest, theme.dim())]);
+            spans.push(Span::raw(" "));
+            bar_at = Some(spans.len());
+            spans.extend([Span::styled(full, theme.accent()), Span::styled(rest, theme.dim())]);
             continue;
         }
         let style = if column.title == "state" || column.width == 1 { theme.state(now) } else { Style::new() };
@@ -297,8 +305,12 @@ fn row(
         return line;
     }
     let missing = width.saturating_sub(line.width());
-    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
-    Line::styled(format!("{text}{}", " ".repeat(missing)), theme.cursor(focus.here))
+    let cursor = theme.cursor(focus.here);
+    // A bar whose colours are reversed would be a hole in the row, and one in the row's own colour could not be seen.
+    let is_bar = |at: usize| bar_at.is_some_and(|from| (from..from + 2).contains(&at));
+    let style = |at| if is_bar(at) { theme.text() } else { cursor };
+    let spans = line.spans.into_iter().enumerate().map(|(at, span)| span.style(style(at)));
+    Line::from_iter(spans.chain([Span::styled(" ".repeat(missing), cursor)]))
 }
 
 /// On the lower border, of the chosen run: its name where the table has no room for names, and why it has no speed-up.
@@ -306,8 +318,11 @@ fn below(frame: &mut Frame, area: Rect, shared: &Shared, has_names: bool) {
     let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     let name = chosen.and_then(|run| run.record.as_ref()).map(name).filter(|name| !has_names && !name.is_empty());
     let measured = chosen.filter(|run| run.figures.images_per_sec.is_some() && shared.baseline().is_some());
-    let reason = measured.and_then(|run| shared.comparison(run).err());
-    let reason = reason.map(|reason| format!("no speed-up: {reason}"));
+    let is_baseline = |run: &RunSummary| shared.baseline().is_some_and(|baseline| baseline.id == run.id);
+    let reason = measured.filter(|run| !is_baseline(run)).and_then(|run| match shared.gain(run) {
+        Ok(gain) => gain.efficiency.err().map(|reason| format!("no efficiency: {reason}")),
+        Err(reason) => Some(format!("no speed-up: {reason}")),
+    });
     let text = name.into_iter().chain(reason).collect::<Vec<_>>().join(" · ");
     if text.is_empty() || area.height < 2 || area.width < 8 {
         return;

@@ -80,7 +80,7 @@ impl Course {
             return damaged;
         }
         let noun = if new.len() == 1 { "step" } else { "steps" };
-        let done = format!("run {run} shows it: {noun} {} done", new.into_iter().collect::<StepSet>());
+        let done = format!("run {run} passed the checks of {noun} {}", new.into_iter().collect::<StepSet>());
         Some(damaged.map_or(done.clone(), |damaged| format!("{done}; {damaged}")))
     }
 }

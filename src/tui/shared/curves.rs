@@ -8,6 +8,8 @@ use crate::tui::shared::phases::EPOCHS;
 
 /// Buckets that a curve keeps; a longer one puts two into one.
 const BUCKETS: usize = 2_048;
+/// So many neighbourhoods of a curve lie side by side where it is smoothed.
+const NEIGHBOURHOODS: usize = 20;
 /// A rate is taken over so much time at least: a single step says little.
 const RATE_SECONDS: f64 = 1.0;
 
@@ -27,7 +29,7 @@ impl Along {
         match self {
             Along::Epoch => "epoch",
             Along::Step => "step",
-            Along::Time => "time",
+            Along::Time => "training time",
         }
     }
 
@@ -144,6 +146,28 @@ impl Curve {
         let points = self.buckets.iter().flat_map(|bucket| [Some(bucket.first), Some(bucket.second), bucket.gap]).flatten();
         let distance = |point: &Point| (point.x(along) - x).abs();
         points.chain(Some(last)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// The mean of its neighbourhood at each place, which shows where a noisy curve goes. Never across a gap; `None` for a
+    /// curve that is too short to have any noise.
+    pub fn smoothed(&self) -> Option<Curve> {
+        let half = Some(self.buckets.len() / NEIGHBOURHOODS / 2).filter(|half| *half > 0)?;
+        let mut buckets = Vec::with_capacity(self.buckets.len());
+        for stretch in self.buckets.chunk_by(|a, b| a.gap.is_none() == b.gap.is_none()) {
+            if stretch.iter().any(|bucket| bucket.gap.is_some()) {
+                buckets.extend_from_slice(stretch);
+                continue;
+            }
+            let mut sums = vec![0.0];
+            for bucket in stretch {
+                sums.push(sums.last().unwrap_or(&0.0) + (bucket.first.value + bucket.second.value) / 2.0);
+            }
+            buckets.extend(stretch.iter().enumerate().map(|(at, bucket)| {
+                let (from, to) = (at.saturating_sub(half), (at + half + 1).min(stretch.len()));
+                Bucket::of(Point { value: (sums[to] - sums[from]) / (to - from) as f64, ..bucket.first })
+            }));
+        }
+        Some(Curve { last: buckets.last().map(|bucket| bucket.second), buckets, ..*self })
     }
 
     /// Training goes on from the end of this epoch: what came after it was lost with the checkpoint before it.

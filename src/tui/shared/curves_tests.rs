@@ -114,3 +114,24 @@ fn the_rate_is_that_of_whole_seconds_and_of_each_epochs_report() {
     let rates: Vec<f64> = run.curves.images_per_sec.buckets().iter().map(|bucket| bucket.first.value).collect();
     assert_eq!(rates, [512.0, 512.0, 500.0, 128.0]);
 }
+
+#[test]
+fn a_smoothed_curve_keeps_its_course_and_its_gaps() {
+    let mut curve = Curve::default();
+    for step in 0..400 {
+        let at = f64::from(step);
+        let noise = if step % 2 == 0 { 0.5 } else { -0.5 };
+        let value = if (200..220).contains(&step) { f64::NAN } else { at / 100.0 + noise };
+        curve.push(Point { epoch: at, step: at, seconds: at, value });
+    }
+    let smooth = curve.smoothed().unwrap();
+    assert_eq!(smooth.buckets().len(), curve.buckets().len());
+    for bucket in smooth.buckets() {
+        let (at, value) = (bucket.first.step, bucket.first.value);
+        assert_eq!(bucket.gap.is_some(), (200.0..220.0).contains(&at), "{bucket:?}");
+        assert!(bucket.gap.is_some() || (value - at / 100.0).abs() < 0.15, "{bucket:?}");
+    }
+    let mut short = Curve::default();
+    (0..20).for_each(|step| short.push(Point { epoch: 0.0, step: f64::from(step), seconds: 0.0, value: 1.0 }));
+    assert_eq!(short.smoothed(), None);
+}

@@ -210,7 +210,11 @@ pub fn print_many(state: &mut State, lines: usize) {
 }
 
 fn event(process: usize, event: Event) -> RunUpdate {
-    RunUpdate::Event(EventLine { time_s: START, process, event })
+    after(0.0, process, event)
+}
+
+fn after(seconds: f64, process: usize, event: Event) -> RunUpdate {
+    RunUpdate::Event(EventLine { time_s: START + seconds, process, event })
 }
 
 /// What `np` ranks write: one epoch, and `batches` steps of the second.
@@ -222,12 +226,12 @@ pub fn updates(np: usize, epochs: usize, batches: usize) -> Vec<RunUpdate> {
     all.push(event(0, Event::Config(config(3))));
     let whole = if batches > 0 { 1 } else { epochs.min(3) };
     for epoch in 0..whole {
-        steps(&mut all, epoch, 93);
+        steps(&mut all, epoch, 93, np);
         let accuracy = 0.5 + 0.1 * epoch as f64;
         let report = epoch_report(epoch + 1, accuracy);
-        all.push(event(0, Event::Epoch(report)));
+        all.push(after((epoch + 1) as f64 * epoch_seconds(np), 0, Event::Epoch(report)));
     }
-    steps(&mut all, whole, batches);
+    steps(&mut all, whole, batches, np);
     all
 }
 
@@ -247,11 +251,16 @@ pub fn topology(process: usize, np: usize) -> Event {
     })
 }
 
-fn steps(all: &mut Vec<RunUpdate>, epoch: usize, batches: usize) {
+/// Twice the ranks, half the time.
+fn epoch_seconds(np: usize) -> f64 {
+    12.4 / np as f64
+}
+
+fn steps(all: &mut Vec<RunUpdate>, epoch: usize, batches: usize, np: usize) {
     for batch in 0..batches {
         let x = epoch as f64 + batch as f64 / 93.0;
         let loss = 2.3 * (-x).exp() + 0.5 + 0.05 * (x * 40.0).sin();
-        all.push(event(0, Event::Step { epoch, batch, lr: 0.01, loss }));
+        all.push(after((x + 1.0 / 93.0) * epoch_seconds(np), 0, Event::Step { epoch, batch, lr: 0.01, loss }));
     }
 }
 

@@ -128,7 +128,7 @@ fn the_projector_says_what_is_missing() {
     let mut state = samples::never_used();
     type_text(&mut state, "P");
     let shown = text(&state, 80, 24);
-    assert!(shown.contains("No run yet") && shown.contains("Run once on 1 rank and once on 2 ranks"), "{shown}");
+    assert!(shown.contains("No runs yet") && shown.contains("Run once on 1 rank and once on 2 ranks"), "{shown}");
     samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 1023.0)]));
     let shown = text(&state, 80, 24);
     assert!(shown.contains("Run 1 is measured on 1 rank. Run the same settings on 2 ranks."), "{shown}");

@@ -118,7 +118,7 @@ fn colours_say_how_it_stands() {
     let (good, bad, quiet, plain) = (theme.accent(), theme.warn(), theme.dim(), Style::new());
     let all: [(&str, Option<Pane>, &str, Style); 15] = [
         ("empty", Some(Pane::Steps), "[x]  2", good),
-        ("empty", Some(Pane::Runs), "No run yet", quiet),
+        ("empty", Some(Pane::Runs), "No runs yet", quiet),
         ("empty", None, "no run yet", quiet),
         ("running", None, "▶ running", good),
         ("running", Some(Pane::Runs), "✓", good),

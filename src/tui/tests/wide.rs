@@ -88,6 +88,8 @@ fn views(name: &str) -> Vec<(String, State)> {
             regex: true,
             text: typed(),
             error: Some(typed()),
+            before: None,
+            from: crate::runs::Place::End,
         }),
         Front::Edit(crate::tui::next_run::windows::Edit {
             field: state.next_run.field,

@@ -3,6 +3,7 @@
 //! Never joins the curves of two runs, and never draws a line where a value was no number.
 
 mod ending;
+mod fit;
 mod plot;
 mod scale;
 mod timeline;
@@ -18,7 +19,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::columns;
-use crate::columns::cut;
+use crate::columns::{cut, wrap};
 use crate::runs::RunId;
 use crate::tui::chart::draw::ending::Ending;
 use crate::tui::chart::draw::plot::{Common, Shown};
@@ -38,8 +39,9 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let Some(watched) = &shared.watched else {
-        let text = Line::styled(" Loss and accuracy appear here while a run trains.", theme.dim());
-        frame.render_widget(Paragraph::new(text), inner);
+        let text = wrap("Loss and accuracy appear here while a run trains.", usize::from(inner.width).saturating_sub(2));
+        let lines = text.into_iter().map(|line| Line::styled(format!(" {line}"), theme.dim()));
+        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
         return;
     };
     let Tab::Graph(chosen) = chart.tab else {
@@ -100,6 +102,7 @@ fn of<'a>(chart: &'a Chart, shared: &'a Shared, run: RunId) -> Option<Shown<'a>>
     let slot = shared.pins.slot(run)?;
     let ending = Ending::of(chart, shared, run);
     Some(Shown {
+        run,
         letter: shared.pins.letter(run)?,
         style: shared.theme.run(slot),
         slot,
@@ -147,7 +150,7 @@ fn legend_entries(chart: &Chart, shared: &Shared, runs: &[RunId], width: u16) ->
     let entry = |run: &RunId| {
         let (slot, letter) = (shared.pins.slot(*run)?, shared.pins.letter(*run)?);
         let name = shared.summary(*run).and_then(|run| run.record.as_ref()?.name.clone());
-        let text = name.map_or(format!("run {run}"), |name| format!("{run} {name}"));
+        let text = name.map_or(format!("run {run}"), |name| format!("run {run}: {name}"));
         let ending = Ending::of(chart, shared, *run);
         let ending = match ending.map(|ending| format!("{} {} ", ending.sign(), ending.word())) {
             // The sign goes with the name, the word only where there is room.

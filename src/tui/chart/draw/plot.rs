@@ -13,7 +13,9 @@ use ratatui::widgets::{Paragraph, Widget};
 
 use crate::columns;
 use crate::domain::units;
+use crate::runs::RunId;
 use crate::tui::chart::draw::ending::Ending;
+use crate::tui::chart::draw::fit::{Fitted, fitted};
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
@@ -22,6 +24,7 @@ use crate::tui::widgets::theme::Theme;
 
 /// A run as the chart shows it.
 pub struct Shown<'a> {
+    pub run: RunId,
     pub letter: char,
     pub style: Style,
     pub slot: usize,
@@ -42,8 +45,6 @@ pub struct Common<'a> {
     pub runs: &'a [Shown<'a>],
 }
 
-/// The axis ends on a multiple of a round number that divides it into about so many parts.
-const PARTS: usize = 6;
 /// Without colours a letter stands in each curve so often.
 const LETTER_COLUMNS: usize = 14;
 
@@ -62,13 +63,13 @@ struct Parts {
 }
 
 fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> Parts {
-    let heading = heading(graph, log, chosen, common, area.width);
+    let Fitted { scale, cut } = fit(graph, log, common);
+    let heading = heading(graph, log, cut, chosen, common, area.width);
     // Values of many runs take a second line where there is room.
     let lines = (heading.len() as u16).min(1 + area.height / 8);
     let [title, body, axis, below] =
         Layout::vertical([Constraint::Length(lines), Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
-    let scale = scale(graph, log, common);
     let ticks = scale.ticks(usize::from(body.height / 3).clamp(3, 8), |tick, step| graph.tick(tick, step));
     let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
     let [left, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
@@ -105,22 +106,31 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     let line = format!("{:>width$}└{}", "", "─".repeat(plot.width as usize), width = gutter as usize);
     buffer.set_string(axis.x, axis.y, line, theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
-    let traces: Vec<Trace> = common.runs.iter().map(|run| Trace::of(graph.curve(run.curves), &view)).collect();
-    if traces.iter().all(|trace| *trace == Trace::default()) {
+    let traces: Vec<Drawn> = common.runs.iter().map(|run| Drawn::of(graph, run.curves, &view)).collect();
+    if traces.iter().all(|drawn| drawn.measured == Trace::default()) {
         let text = if common.magnification > 1 { "nothing was measured here" } else { graph.nothing_yet() };
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
-    for (run, trace) in common.runs.iter().zip(&traces).rev() {
-        curve(buffer, plot, run, trace, &view, theme);
+    for (run, drawn) in common.runs.iter().zip(&traces).rev() {
+        measured(buffer, plot, run, drawn, &view, theme);
+    }
+    for (run, drawn) in common.runs.iter().zip(&traces).rev() {
+        if let Some(smooth) = &drawn.smooth {
+            // Two dots thick.
+            let above = [0.0, 1.0 / (f64::from(plot.height) * 4.0)];
+            lines(buffer, plot, run, smooth, &view, marker(run, theme), &above);
+        }
     }
     let mut taken = Vec::new();
-    for (run, trace) in common.runs.iter().zip(&traces) {
+    for (run, drawn) in common.runs.iter().zip(&traces) {
+        let trace = drawn.leading();
         let is_in_sight = |x: f64| x >= view.from && x <= view.to;
         let last = graph.curve(run.curves).last().filter(|last| is_in_sight(last.x(view.along)));
-        if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, trace.points.last()) {
-            let cell = view.cell(*spot);
+        if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, drawn.measured.points.last()) {
+            // At the edge where its last value is cut off.
+            let cell = view.cell((spot.0, spot.1.clamp(0.0, 1.0)));
             put(buffer, plot, cell, ending.sign(), theme.warn().add_modifier(Modifier::BOLD));
             taken.extend(cell);
         }
@@ -131,18 +141,43 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     }
 }
 
-/// Lines, lone points, and a cross at the bottom where values were no numbers.
-fn curve(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, theme: Theme) {
-    let colour = run.style.fg.unwrap_or(Color::Reset);
-    let marker = if theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { theme.marker() };
-    let canvas = Canvas::default().marker(marker).x_bounds([view.from, view.to]).y_bounds([0.0, 1.0]);
-    let lines = canvas.paint(|context| {
-        for ((x1, y1), (x2, y2)) in &trace.lines {
-            context.draw(&CanvasLine::new(*x1, *y1, *x2, *y2, colour));
+/// A curve as it was measured, and where it goes.
+struct Drawn {
+    measured: Trace,
+    smooth: Option<Trace>,
+}
+
+impl Drawn {
+    fn of(graph: Graph, curves: &Curves, view: &View) -> Drawn {
+        let curve = graph.curve(curves);
+        // The loss of single batches jumps up and down.
+        let smooth = if graph == Graph::Loss { curve.smoothed() } else { None };
+        Drawn { measured: Trace::of(curve, view), smooth: smooth.map(|smooth| Trace::of(&smooth, view)) }
+    }
+
+    /// What the eye follows.
+    fn leading(&self) -> &Trace {
+        self.smooth.as_ref().unwrap_or(&self.measured)
+    }
+}
+
+fn marker(run: &Shown, theme: Theme) -> Marker {
+    if theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { theme.marker() }
+}
+
+/// Lines, dim where a smooth one says where they go, lone points, and a cross at the bottom where values were no numbers.
+fn measured(buffer: &mut Buffer, plot: Rect, run: &Shown, drawn: &Drawn, view: &View, theme: Theme) {
+    let trace = &drawn.measured;
+    if drawn.smooth.is_none() {
+        lines(buffer, plot, run, trace, view, marker(run, theme), &[0.0]);
+    } else {
+        let mut apart = Buffer::empty(plot);
+        lines(&mut apart, plot, run, trace, view, theme.marker(), &[0.0]);
+        for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
+            buffer[at] = apart[at].clone();
+            buffer[at].set_style(theme.dim());
         }
-        context.draw(&Points { coords: &trace.lone, color: colour });
-    });
-    lines.render(plot, buffer);
+    }
     // Few points are measurements that one wants to see, with lines between them only to lead the eye.
     let few = trace.points.len() <= usize::from(plot.width / 6);
     for spot in if few { &trace.points } else { &trace.lone } {
@@ -150,6 +185,26 @@ fn curve(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &Vie
     }
     for column in trace.gaps.iter().filter_map(|x| view.column(*x)) {
         put(buffer, plot, Some((column, plot.height - 1)), '×', run.style.add_modifier(Modifier::BOLD));
+    }
+}
+
+/// The lines of a trace, once for each distance above its place.
+fn lines(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, marker: Marker, above: &[f64]) {
+    let colour = run.style.fg.unwrap_or(Color::Reset);
+    let canvas = Canvas::default().marker(marker).x_bounds([view.from, view.to]).y_bounds([0.0, 1.0]);
+    let lines = canvas.paint(|context| {
+        for ((x1, y1), (x2, y2)) in &trace.lines {
+            for up in above {
+                context.draw(&CanvasLine::new(*x1, *y1 + up, *x2, *y2 + up, colour));
+            }
+        }
+        context.draw(&Points { coords: &trace.lone, color: colour });
+    });
+    // A cell that was dim is so no more.
+    let mut apart = Buffer::empty(plot);
+    lines.render(plot, &mut apart);
+    for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
+        buffer[at] = apart[at].clone();
     }
 }
 
@@ -206,18 +261,34 @@ fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
 }
 
 /// What it shows, and of each run the newest value or that under the cursor.
-fn heading(graph: Graph, log: bool, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
+fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
     let theme = common.theme;
     let name = if chosen { theme.strong() } else { theme.dim() };
-    let log = if log { ", log" } else { "" };
-    let mut lines = vec![Line::from(Span::styled(format!(" {}{log}", graph.name()), name))];
-    for run in common.runs {
-        let text = match read(graph.curve(run.curves), common) {
-            Some((_, value)) if value.is_finite() => graph.value(value),
-            Some(_) => "no number".to_owned(),
-            None => "–".to_owned(),
+    let value = |run: &Shown| match read(graph.curve(run.curves), common) {
+        Some((_, value)) if value.is_finite() => graph.value(value),
+        Some(_) => "no number".to_owned(),
+        None => "–".to_owned(),
+    };
+    let entries = |named: bool| {
+        let entry = |run: &Shown| {
+            let name = if named { format!("run {} ", run.run) } else { String::new() };
+            [Span::styled(format!("  {} ", run.letter), run.style), Span::raw(name), Span::styled(value(run), theme.strong())]
         };
-        let entry = [Span::styled(format!("  {} ", run.letter), run.style), Span::styled(text, theme.strong())];
+        common.runs.iter().map(entry).collect::<Vec<_>>()
+    };
+    let title = |text: &str| {
+        let title = Span::styled(format!(" {text}{}", if log { ", log" } else { "" }), name);
+        Line::from_iter([title].into_iter().chain(cut.clone().map(|cut| Span::styled(format!(", {cut}"), theme.dim()))))
+    };
+    // The names where all fit in one line; the letters stand beside them in the title of the pane.
+    let fits = |(text, named): &(&str, bool)| {
+        let wide: usize = entries(*named).iter().flatten().map(Span::width).sum();
+        title(text).width() + wide <= usize::from(width)
+    };
+    let looks = [(graph.name(), true), (graph.name(), false), (graph.short_name(), false)];
+    let (text, named) = looks.into_iter().find(fits).unwrap_or(looks[1]);
+    let mut lines = vec![title(text)];
+    for entry in entries(named) {
         let wide: usize = entry.iter().map(Span::width).sum();
         match lines.last_mut() {
             Some(line) if line.width() + wide <= usize::from(width) => line.extend(entry),
@@ -277,26 +348,16 @@ fn x_ticks(view: &View) -> Vec<(f64, String)> {
     ticks.into_iter().filter(|(tick, _)| view.along != Along::Step || tick.fract().abs() < 1e-6).collect()
 }
 
-/// All that is in sight of all runs; from zero up, unless a part is looked at.
-fn scale(graph: Graph, log: bool, common: &Common) -> Scale {
+/// An axis for all that is in sight of all runs.
+fn fit(graph: Graph, log: bool, common: &Common) -> Fitted {
     let (from, to) = common.window;
-    let in_sight = |x: f64| x >= from && x <= to;
-    let extent = |all: bool| {
+    let points = |all: bool| {
         let buckets = common.runs.iter().flat_map(|run| graph.curve(run.curves).buckets());
-        let points = buckets.flat_map(|bucket| bucket.points()).filter(|point| all || in_sight(point.x(common.along)));
-        let values = points.map(|point| point.value).filter(|value| !log || *value > 0.0);
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+        let points = buckets.flat_map(|bucket| bucket.points());
+        let in_sight = points.filter(move |point| all || (from..=to).contains(&point.x(common.along)));
+        in_sight.map(|point| point.value).collect::<Vec<f64>>()
     };
-    let (mut low, mut high) = extent(false);
-    if low > high {
-        // Between two measured points: as the whole has it.
-        (low, high) = extent(true);
-    }
-    match (low <= high, common.magnification > 1) {
-        (true, _) if log => Scale::log(low, high),
-        (true, true) => Scale::round(low, high, PARTS),
-        (true, false) => Scale::round(low.min(0.0), high.max(graph.least_top()), PARTS),
-        (false, _) if log => Scale::log(graph.least_top() / 100.0, graph.least_top()),
-        (false, _) => Scale::round(0.0, graph.least_top(), PARTS),
-    }
+    // Between two measured points: as the whole has it.
+    let values = Some(points(false)).filter(|values| !values.is_empty()).unwrap_or_else(|| points(true));
+    fitted(graph, log, common.magnification > 1, values)
 }

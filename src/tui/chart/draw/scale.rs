@@ -31,6 +31,11 @@ impl Scale {
         Scale { low: low / room, high: high * room, log: true }
     }
 
+    /// The lower end and the upper one.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     /// `None` for what has no place on it, as 0 on a logarithmic one.
     pub fn place(&self, value: f64) -> Option<f64> {
         let place = match self.log {

@@ -45,6 +45,9 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, watch
     bars(frame, rest, chart, shared, &mean, found.ok().map(|found| found.process));
 }
 
+/// Columns before a bar.
+const NAME: u16 = 9;
+
 fn heading(theme: Theme, what: String) -> Line<'static> {
     Line::from(vec![Span::styled(" step timeline ", theme.strong()), Span::styled(what, theme.dim())])
 }
@@ -52,10 +55,8 @@ fn heading(theme: Theme, what: String) -> Line<'static> {
 /// One sentence: who is slow, in what and by how much, or that nobody is.
 fn verdict(theme: Theme, steps: &[MeanStep], found: &Result<Straggler, f64>) -> (String, Style) {
     match found {
-        _ if steps.len() == 1 => ("one process: there is none to wait for".into(), theme.dim()),
-        Err(spread) => {
-            (format!("no straggler: the slowest works {} longer than the others", units::percent(*spread)), theme.accent())
-        }
+        _ if steps.len() == 1 => ("one rank: there is none to wait for".into(), theme.dim()),
+        Err(spread) => (format!("ranks are balanced ({} apart)", units::percent(*spread)), theme.accent()),
         Ok(found) => {
             let phase = found.phase.name();
             let more = match found.more {
@@ -64,7 +65,7 @@ fn verdict(theme: Theme, steps: &[MeanStep], found: &Result<Straggler, f64>) -> 
                 Some(more) => format!("{:.1} times as much in {phase}", more + 1.0),
                 None => format!("{:.1} ms more in {phase}", found.more_ms),
             };
-            let mut text = format!("process {} is the slowest: {more}", found.process);
+            let mut text = format!("rank {} is the slowest: {more}", found.process);
             if found.waited_ms >= 0.1 {
                 text.push_str(&format!("; the others wait {:.1} ms a step longer", found.waited_ms));
             }
@@ -118,18 +119,18 @@ fn bars(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, steps: &[
     for step in steps.iter().skip(first).take(visible) {
         let is_slowest = slowest == Some(step.process);
         let style = if is_slowest { theme.warn() } else { theme.text() };
-        let bar = bar(theme, step, longest, area.width.saturating_sub(12 + 11));
-        let mut spans = vec![Span::styled(format!(" {}process {:<2}", if is_slowest { "▸" } else { " " }, step.process), style)];
+        let bar = bar(theme, step, longest, area.width.saturating_sub(NAME + 11));
+        let mut spans = vec![Span::styled(format!(" {}rank {:<2}", if is_slowest { "▸" } else { " " }, step.process), style)];
         spans.extend(bar.clone());
         spans.push(Span::styled(format!("{:>7.1} ms ", step.total_ms()), theme.strong()));
         lines.push(Line::from(spans));
         for _ in 1..thick {
-            lines.push(Line::from_iter([Span::raw(" ".repeat(12))].into_iter().chain(bar.clone())));
+            lines.push(Line::from_iter([Span::raw(" ".repeat(NAME.into()))].into_iter().chain(bar.clone())));
         }
         lines.extend((0..gap).map(|_| Line::default()));
     }
     if visible < steps.len() {
-        let text = format!(" {} to {} of {} processes, ↑↓", first + 1, first + visible, steps.len());
+        let text = format!(" {} to {} of {} ranks, ↑↓", first + 1, first + visible, steps.len());
         lines.push(Line::styled(text, theme.dim()));
     } else if height > lines.len() + steps.len() && area.width >= TABLE_WIDTH {
         lines.extend(table(theme, steps));
@@ -144,7 +145,7 @@ fn table(theme: Theme, steps: &[MeanStep]) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(format!("  ms a step {titles}"), theme.dim())];
     lines.extend(steps.iter().map(|step| {
         let values: String = Phase::OF_STEP.iter().map(|phase| format!("{:>10.2}", step.ms(*phase))).collect();
-        Line::raw(format!("  process {:<2}{values}", step.process))
+        Line::raw(format!("  rank {:<2}   {values}", step.process))
     }));
     lines
 }

@@ -6,7 +6,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics};
 use crate::domain::phase::{Phase, PhaseSeconds};
@@ -18,6 +18,7 @@ use crate::tui::app::features::State;
 use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;
+use crate::tui::shared::curves::Along;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, type_text};
 
@@ -101,7 +102,8 @@ fn pinned() -> State {
 }
 
 fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
-    let (area, zoomed, wish) = (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, log: 0 });
+    let (area, zoomed, wish) =
+        (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, packed: false, log: 0 });
     let places = places(area, zoomed, Pane::Chart, wish, &Default::default()).unwrap();
     let (_, rect) = places.panes.into_iter().find(|(pane, _)| *pane == Pane::Chart).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(rect.width, rect.height)).unwrap();
@@ -138,8 +140,8 @@ fn looks() {
     };
     look("log", &keys("L"));
     look("zoomed", &keys("]]"));
-    look("cursor_by_step", &keys("t,,,,,,,,,,"));
-    look("by_time", &keys("tt"));
+    look("cursor_by_step", &keys("tt,,,,,,,,,,"));
+    look("by_epoch", &keys("t"));
     look("rate", &keys("lll"));
 }
 
@@ -186,9 +188,9 @@ fn timeline(np: usize, slower: f64) -> String {
 #[test]
 fn the_straggler_is_named() {
     let screen = timeline(4, 0.25);
-    assert!(screen.contains("process 1 is the slowest: 25 % more in forward; the others wait 7.5 ms a step longer"), "{screen}");
-    assert!(timeline(4, 0.0).contains("no straggler"));
-    assert!(timeline(1, 0.0).contains("one process"));
+    assert!(screen.contains("rank 1 is the slowest: 25 % more in forward; the others wait 7.5 ms a step longer"), "{screen}");
+    assert!(timeline(4, 0.0).contains("ranks are balanced"));
+    assert!(timeline(1, 0.0).contains("one rank"));
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
     let mut state = with(written(16, 2, 0, 0.5, falling));
     press(&mut state, KeyCode::Left);
     let small = |state: &State| text(&pane(state, 80, 24, true));
-    assert!(small(&state).contains("epoch 2/3") && !small(&state).contains("process 15"));
+    assert!(small(&state).contains("epoch 2/3") && !small(&state).contains("rank 15"));
     type_text(&mut state, ",");
     assert!(small(&state).contains("epoch 1/3"));
     type_text(&mut state, ".f");
@@ -204,7 +206,7 @@ fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
     for _ in 0..20 {
         press(&mut state, KeyCode::Down);
     }
-    assert!(small(&state).contains("process 15") && small(&state).contains("of 16 processes"), "{}", small(&state));
+    assert!(small(&state).contains("rank 15") && small(&state).contains("of 16 ranks"), "{}", small(&state));
 }
 
 /// Cells with this symbol, and their colours.
@@ -261,6 +263,7 @@ fn a_gap_shows_as_a_gap_with_a_mark_in_the_runs_colour() {
 #[test]
 fn the_cursor_reads_every_run_where_it_stands() {
     let mut state = running();
+    type_text(&mut state, "t");
     let heading = |state: &State| text(&pane(state, 120, 40, false)).lines().nth(1).unwrap().to_owned();
     let newest = format!("{:.3}", falling(2 * STEPS + 29));
     assert!(heading(&state).contains(&newest), "{}", heading(&state));
@@ -277,13 +280,50 @@ fn the_cursor_reads_every_run_where_it_stands() {
 }
 
 #[test]
+fn two_runs_that_are_compared_lie_along_the_time_until_the_user_turns_the_axis() {
+    let by = |state: &State| state.chart.range.along;
+    let mut state = running();
+    assert_eq!(by(&state), Along::Time);
+    samples::say(&mut state, Message::Started(RunId(1)));
+    assert_eq!(by(&state), Along::Epoch, "the baseline alone");
+    samples::say(&mut state, Message::Started(RunId(2)));
+    assert_eq!(by(&state), Along::Time);
+    type_text(&mut state, "tt");
+    samples::say(&mut state, Message::Started(RunId(1)));
+    samples::say(&mut state, Message::Started(RunId(2)));
+    assert_eq!(by(&state), Along::Step, "as the user left it");
+    let mut other = samples::finished(2, 2, 640.0);
+    other.record.as_mut().unwrap().data_label = "other".into();
+    let mut state = samples::never_used();
+    samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 640.0), other]));
+    assert_eq!(by(&state), Along::Epoch, "what cannot be compared lies epoch by epoch");
+}
+
+#[test]
+fn a_noisy_loss_has_a_thick_line_above_a_dim_one_and_says_where_it_is_cut() {
+    let noisy = |step: usize| if step == 0 { 90.0 } else { falling(step) + 0.2 * (step as f64 * 2.9).sin() };
+    let state = with(written(2, 2, 30, 0.0, noisy));
+    let buffer = pane(&state, 120, 40, false);
+    let own =
+        buffer.content.iter().filter(|cell| ("\u{2801}".."\u{28ff}").contains(&cell.symbol()) && cell.fg == Color::Indexed(166));
+    let (dim, bright): (Vec<_>, Vec<_>) = own.partition(|cell| cell.modifier.contains(Modifier::DIM));
+    assert!(dim.len() > 8 && bright.len() > 20, "{} {}", dim.len(), bright.len());
+    let screen = text(&buffer);
+    assert!(screen.contains(" loss, cut above "), "{screen}");
+    let wide = text(&pane(&state, 200, 60, true));
+    assert!(wide.contains("  B run 2 ") && wide.contains("  A run 1 ") && wide.contains("B run 2 "), "{wide}");
+    assert!(!screen.contains("80┤") && !screen.contains(" 90"), "the first value does not flatten the rest: {screen}");
+}
+
+#[test]
 fn keys_turn_scale_axis_and_graph() {
     let mut state = running();
     assert_eq!(type_text(&mut state, "L"), [] as [Effect; 0]);
     assert!(state.chart.is_log(Graph::Loss) && !state.chart.is_log(Graph::Accuracy));
     assert!(text(&pane(&state, 120, 40, false)).contains("training loss, log"));
-    type_text(&mut state, "gtt");
-    assert!(text(&pane(&state, 120, 40, false)).contains(" by time "));
+    assert!(text(&pane(&state, 120, 40, false)).contains(" by training time "), "two runs are compared");
+    type_text(&mut state, "gt");
+    assert!(text(&pane(&state, 120, 40, false)).contains(" by epoch "));
     let small = |state: &State| text(&pane(state, 80, 24, false));
     for graph in ["validation accuracy", "learning rate", "images/s", "step timeline", "training loss"] {
         press(&mut state, KeyCode::Right);

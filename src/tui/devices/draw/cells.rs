@@ -1,6 +1,6 @@
 //! One figure of a device as a cell of a table: as wide as its column, N/A where there is none.
 
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::Span;
 
 use crate::columns;
@@ -54,21 +54,50 @@ pub fn performance(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Spa
 
 pub fn power(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let limit = device.power_limit_watts.value().map_or(String::new(), |watts| format!("/{watts:.0}"));
-    figure(theme, &device.power_watts, width, theme.text(), |watts| format!("{watts:.0}{limit} W"))
+    figure(theme, &device.power_watts, width, theme.text(), |watts| {
+        let text = format!("{watts:.0}{limit}W");
+        if text.len() > width { format!("{watts:.0}W") } else { text }
+    })
 }
 
+/// A bar, and what is used of all behind it: `███····  61/141G`.
 pub fn memory(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let Reading::Value(used) = &device.memory_used_bytes else { return vec![right("N/A", width, theme.dim())] };
     let total = device.memory_total_bytes.value().map_or(String::new(), |bytes| format!("/{}", gib(*bytes)));
-    figure(theme, &device.memory_used_bytes, width, memory_style(theme, device), |bytes| format!("{}{total} GiB", gib(*bytes)))
+    let text = right(&format!("{}{total}G", gib(*used)), MEMORY.min(width), memory_style(theme, device, theme.text()));
+    let mut spans =
+        bar_of(theme, &device.memory_percent(), width.saturating_sub(MEMORY), memory_style(theme, device, theme.accent()));
+    spans.push(text);
+    spans
 }
 
-fn memory_style(theme: Theme, device: &DeviceSample) -> Style {
+/// ` 141/141G`
+pub const MEMORY: usize = 9;
+
+fn memory_style(theme: Theme, device: &DeviceSample, usual: Style) -> Style {
     let full = device.memory_percent().value().is_some_and(|&percent| percent >= FULL_PERCENT);
-    if full { theme.warn() } else { theme.text() }
+    if full { theme.warn() } else { usual }
 }
 
-pub fn memory_bar(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    percent_bar(theme, &device.memory_percent(), width, theme.warn())
+/// What it computes: a bar coloured by load, and the number.
+pub fn utilisation(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    percent_bar(theme, &device.utilization_percent, width)
+}
+
+/// The more it has to do, the stronger: idle devices step back.
+pub fn load(theme: Theme, percent: f64) -> Style {
+    match percent {
+        ..5.0 => theme.dim(),
+        ..50.0 => theme.accent().add_modifier(theme.dim().add_modifier),
+        ..90.0 => theme.accent(),
+        _ => theme.accent().add_modifier(Modifier::BOLD),
+    }
+}
+
+/// How high a sign stands for a load: nothing to do is a dot.
+pub fn sign(percent: f64) -> &'static str {
+    const LEVELS: [&str; 9] = ["·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+    LEVELS[(percent / 100.0 * 8.0).round().clamp(0.0, 8.0) as usize]
 }
 
 pub fn compute(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
@@ -91,36 +120,37 @@ pub fn mig(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'stati
 
 /// Ranks by number, and how many processes are somebody else's.
 pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    vec![left(&who(&device.processes), width, theme.accent())]
+    let who = who(&device.processes);
+    vec![left(&who, width, if who.starts_with("rank") { theme.accent().add_modifier(Modifier::BOLD) } else { theme.dim() })]
 }
 
 pub fn who(processes: &[DeviceProcess]) -> String {
     let ranks: Vec<String> = processes.iter().filter_map(|process| process.rank).map(|rank| rank.to_string()).collect();
     let others = processes.iter().filter(|process| process.rank.is_none()).count();
+    let badge = format!("rank{} {}", if ranks.len() > 1 { "s" } else { "" }, ranks.join(","));
     match (ranks.is_empty(), others) {
         (true, 0) => String::new(),
         (true, others) => format!("{others} other"),
-        (false, 0) => ranks.join(","),
-        (false, others) => format!("{} + {others} other", ranks.join(",")),
+        (false, 0) => badge,
+        (false, others) => format!("{badge} + {others} other"),
     }
 }
 
 /// ` 100 %`
 pub const NUMBER: usize = 6;
 
-/// A bar with its number behind it, or N/A where the bar would be.
-pub fn percent_bar(theme: Theme, percent: &Reading<f64>, width: usize, style: Style) -> Vec<Span<'static>> {
-    match percent {
-        Reading::Value(percent) => {
-            let (full, rest) = bar(percent / 100.0, width.saturating_sub(NUMBER));
-            vec![
-                Span::styled(full, style),
-                Span::styled(rest, theme.dim()),
-                right(&format!("{percent:.0} %"), NUMBER.min(width), theme.text()),
-            ]
-        }
-        Reading::Missing { .. } => vec![right("N/A", width, theme.dim())],
-    }
+/// A bar coloured by load with its number behind it, or N/A where the bar would be.
+pub fn percent_bar(theme: Theme, percent: &Reading<f64>, width: usize) -> Vec<Span<'static>> {
+    let Reading::Value(value) = percent else { return vec![right("N/A", width, theme.dim())] };
+    let mut spans = bar_of(theme, percent, width.saturating_sub(NUMBER), load(theme, *value));
+    spans.push(right(&format!("{value:.0} %"), NUMBER.min(width), theme.text()));
+    spans
+}
+
+/// A bar alone; empty where there is no figure.
+pub fn bar_of(theme: Theme, percent: &Reading<f64>, width: usize, style: Style) -> Vec<Span<'static>> {
+    let (full, rest) = bar(percent.value().map_or(0.0, |percent| percent / 100.0), width);
+    vec![Span::styled(full, style), Span::styled(rest, theme.dim())]
 }
 
 pub fn gib(bytes: u64) -> String {

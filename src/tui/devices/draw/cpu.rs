@@ -8,53 +8,62 @@ use ratatui::text::{Line, Span};
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::{safe, units};
-use crate::tui::devices::draw::cells::{gib, percent_bar};
+use crate::tui::devices::draw::cells::{self, percent_bar};
 use crate::tui::devices::draw::graph;
 use crate::tui::devices::state::Row;
 use crate::tui::widgets::theme::Theme;
-
-/// Columns of the use in the last two minutes, with its number.
-const HISTORY: usize = 30;
 
 /// Without the reason why there is no GPU where `why` is false.
 pub fn lines(view: View, row: Row, width: usize, why: bool) -> Vec<Line<'static>> {
     let theme = view.theme;
     let device = row.device;
     let cores = device.core_percent.len();
-    let memory = match (device.memory_used_bytes.value(), device.memory_total_bytes.value()) {
-        (Some(used), Some(total)) => format!("{} of {} GiB", gib(*used), gib(*total)),
-        _ => "memory N/A".to_owned(),
-    };
     let mut lines = Vec::new();
     if view.devices.hosts().nth(1).is_some() {
         let chosen = view.devices.chosen().is_some_and(|chosen| chosen.sample.host == row.sample.host);
         let mark = if chosen && view.focus.here { "▸" } else { " " };
         lines.push(Line::styled(format!("{mark}{}", row.sample.host), theme.strong()));
     }
-    let counted = units::counted(cores, "core");
-    let mut facts = vec![Span::raw(" ")];
-    facts.extend(graph::small(view, row, if width >= 70 { HISTORY } else { HISTORY / 2 }));
-    let left = width.saturating_sub(facts.iter().map(Span::width).sum());
-    facts.push(Span::raw(cut(&format!(" of {counted} · {memory} · {}", device.name.trim()), left)));
-    lines.push(Line::from(facts));
+    lines.push(whole(view, row, width));
     lines.extend(core_rows(theme, &device.core_percent, width));
     let ranks = device.processes.iter().filter(|process| process.rank.is_some());
-    lines.extend(ranks.map(|process| rank(theme, process, cores, width)));
+    let total = device.memory_total_bytes.value().copied();
+    lines.extend(ranks.map(|process| rank(theme, process, cores, total, width)));
     if let Some(reason) = row.sample.gpu_missing.as_ref().filter(|reason| why && !reason.is_empty()) {
         lines.push(Line::styled(cut(&format!(" no GPU: {reason}"), width), theme.dim()));
     }
     lines
 }
 
-/// A rank's use of a core, and its share of the whole machine where there is room to say so.
-fn rank(theme: Theme, process: &DeviceProcess, cores: usize, width: usize) -> Line<'static> {
+/// All cores together: two minutes, load and memory as bars, and what processor it is.
+fn whole(view: View, row: Row, width: usize) -> Line<'static> {
+    let (theme, device) = (view.theme, row.device);
+    let is_wide = width >= 70;
+    let (history, load, memory) = if is_wide { (18, 14, 10) } else { (8, 4, 4) };
+    let mut spans = vec![Span::raw(" "), graph::small(view, row, history, 1, 0), Span::raw(" ")];
+    spans.extend(percent_bar(theme, &device.utilization_percent, load + cells::NUMBER));
+    spans.push(Span::raw(format!(" of {} ", units::counted(device.core_percent.len(), "core"))));
+    spans.extend(cells::memory(theme, device, memory + cells::MEMORY));
+    let left = width.saturating_sub(spans.iter().map(Span::width).sum());
+    spans.push(Span::styled(cut(&format!("  {}", device.name.trim()), left), theme.dim()));
+    Line::from(spans)
+}
+
+/// A rank's load of a core and its memory of the host's, and its share of all cores where there is room to say so.
+fn rank(theme: Theme, process: &DeviceProcess, cores: usize, total: Option<u64>, width: usize) -> Line<'static> {
     let rank = process.rank.unwrap_or_default();
-    let bar_width = if width >= 70 { 24 } else { 14 };
-    let mut spans = vec![Span::styled(format!(" rank {rank:<3}"), theme.accent())];
-    spans.extend(percent_bar(theme, &process.utilization_percent, bar_width, theme.accent()));
-    let memory = process.memory_bytes.value().map_or("N/A".to_owned(), |bytes| units::bytes(*bytes));
-    let mut text = format!(" {memory:>8}");
-    if let (Reading::Value(percent), true) = (&process.utilization_percent, cores > 0) {
+    let (load, memory) = if width >= 70 { (14, 10) } else { (5, 4) };
+    let mut spans = vec![Span::styled(format!(" rank {rank:<3}"), theme.key())];
+    spans.extend(percent_bar(theme, &process.utilization_percent, load + cells::NUMBER));
+    let of_all = match (&process.memory_bytes, total) {
+        (Reading::Value(used), Some(total)) if total > 0 => Reading::Value(*used as f64 / total as f64 * 100.0),
+        _ => Reading::missing(""),
+    };
+    spans.push(Span::raw("  "));
+    spans.extend(cells::bar_of(theme, &of_all, memory, theme.accent()));
+    let used = process.memory_bytes.value().map_or("N/A".to_owned(), |bytes| units::bytes(*bytes));
+    let mut text = format!(" {used:>8}");
+    if let (Reading::Value(percent), true) = (&process.utilization_percent, cores > 0 && width >= 70) {
         text.push_str(&format!("  {:.0} % of all", percent / cores as f64));
     }
     text.push_str(&format!("  pid {}  {}", process.pid, safe::line(&process.command)));
@@ -67,18 +76,19 @@ fn rank(theme: Theme, process: &DeviceProcess, cores: usize, width: usize) -> Li
 fn core_rows(theme: Theme, cores: &[f64], width: usize) -> Vec<Line<'static>> {
     const CELL: usize = 22;
     if cores.len() > 16 {
-        const LEVELS: [&str; 9] = ["·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-        let signs: Vec<&str> =
-            cores.iter().map(|percent| LEVELS[(percent / 100.0 * 8.0).round().clamp(0.0, 8.0) as usize]).collect();
+        let sign = |percent: &f64| Span::styled(cells::sign(*percent), cells::load(theme, *percent));
         let per_row = width.saturating_sub(2).max(1);
-        return signs.chunks(per_row).map(|row| Line::styled(format!(" {}", row.concat()), theme.accent())).collect();
+        return cores
+            .chunks(per_row)
+            .map(|row| Line::from_iter([Span::raw(" ")].into_iter().chain(row.iter().map(sign))))
+            .collect();
     }
     let per_row = (width / CELL).clamp(1, 8);
     // What is left over makes the bars longer.
     let cell_width = (width / per_row).min(40);
     let cell = |(index, percent): (usize, &f64)| {
         let mut spans = vec![Span::styled(format!(" core {index:<2} "), theme.dim())];
-        spans.extend(percent_bar(theme, &Reading::Value(*percent), cell_width.saturating_sub(9), theme.accent()));
+        spans.extend(percent_bar(theme, &Reading::Value(*percent), cell_width.saturating_sub(9)));
         spans
     };
     let cells: Vec<Vec<Span>> = cores.iter().enumerate().map(cell).collect();

@@ -1,21 +1,20 @@
-//! The last two minutes of each device: use as an area, memory as a line over it, with scale and time axis.
+//! The last two minutes of each device with scale and time axis: its load, and memory or power beside it where that is asked for.
 //!
 //! Never draws over a gap: what was not measured stays empty.
 
-use super::parts::{LEAST_GRAPH, View};
+use super::parts::{LEAST_GRAPH, View, is_gpu};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Style};
+use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use ratatui::widgets::canvas::{Canvas, Line as Stroke, Points};
+use ratatui::widgets::canvas::{Canvas, Line as Stroke};
 
 use crate::columns;
 use crate::columns::cut;
 use crate::domain::device::Reading;
-use crate::telemetry::DeviceHistory;
-use crate::tui::devices::draw::cells;
-use crate::tui::devices::state::Row;
+use crate::telemetry::Point;
+use crate::tui::devices::state::{Beside, Row};
 use crate::tui::widgets::theme::Theme;
 
 const SPAN_S: f64 = 120.0;
@@ -23,8 +22,6 @@ const SPAN_S: f64 = 120.0;
 const LEAST_WIDTH: u16 = 30;
 /// Graphs of fewer lines rather stand side by side.
 const FLAT: usize = 8;
-/// With fewer lines the line of the memory would hide the area below it.
-const LEAST_FOR_MEMORY: u16 = 5;
 /// Higher graphs tell no more.
 const MOST_HEIGHT: u16 = 14;
 /// Scale and axis left of the graph.
@@ -42,7 +39,7 @@ pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
     let across = (1..most_across).find(|across| !is_flat(*across)).unwrap_or(most_across);
     let down = rows.len().div_ceil(across).min(most_down);
     let shown = (across * down).min(rows.len());
-    let first = (view.devices.cursor() + 1).saturating_sub(shown).min(rows.len() - shown);
+    let first = (view.cursor + 1).saturating_sub(shown).min(rows.len() - shown);
     let height = (area.height / down as u16).min(MOST_HEIGHT);
     let lines = Layout::vertical(vec![Constraint::Length(height); down]).split(area);
     let mut left = rows[first..first + shown].iter();
@@ -56,73 +53,80 @@ pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
     }
 }
 
-/// The use of the last two minutes in one line, and what it is now: as high as the line is 100 %.
-pub fn small(view: View, row: Row, width: usize) -> Vec<Span<'static>> {
+/// The load of the last two minutes, in one of the `lines` that it takes: as high as they are together is 100 %.
+pub fn small(view: View, row: Row, width: usize, lines: usize, line: usize) -> Span<'static> {
     let theme = view.theme;
-    let now = match &row.device.utilization_percent {
-        Reading::Value(percent) => cells::right(&format!("{percent:.0} %"), cells::NUMBER.min(width), theme.text()),
-        Reading::Missing { .. } => cells::right("N/A", cells::NUMBER.min(width), theme.dim()),
-    };
-    let signs = width.saturating_sub(cells::NUMBER);
     let history = view.devices.history.of(&row.sample.host, row.device);
-    let of_use =
-        |columns| history.map(|history| history.columns(|point| point.utilization_percent, row.sample.time_s, SPAN_S, columns));
-    let line = match theme.ascii {
-        true => of_use(signs).map(|parts| parts.into_iter().map(block).collect()),
-        false => of_use(2 * signs).map(|parts| parts.chunks(2).map(|pair| braille(pair[0], pair[1])).collect()),
+    let Some(history) = history else { return Span::raw(" ".repeat(width)) };
+    let of_use = |columns| history.columns(|point| point.utilization_percent, row.sample.time_s, SPAN_S, columns);
+    // Lines below this one.
+    let below = lines.saturating_sub(line + 1);
+    let text: String = match theme.ascii {
+        true => of_use(width).into_iter().map(|part| BLOCKS[filled(part, 8, lines, below)]).collect(),
+        false => {
+            let dots = |part| filled(part, 4, lines, below);
+            of_use(2 * width).chunks(2).map(|pair| braille(dots(pair[0]), dots(pair[1]))).collect()
+        }
     };
-    vec![Span::styled(line.unwrap_or_else(|| " ".repeat(signs)), theme.accent()), now]
+    Span::styled(text, theme.accent())
 }
 
-/// How many of so many parts are filled: one at least for what was measured, none for a gap.
-fn filled(percent: Option<f64>, parts: usize) -> usize {
-    percent.map_or(0, |percent| ((percent / 100.0 * parts as f64).round() as usize).clamp(1, parts))
-}
+const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-fn block(percent: Option<f64>) -> char {
-    [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'][filled(percent, 8)]
+/// How many of so many parts of a line are filled: in the lowest one at least for what was measured, none for a gap.
+fn filled(percent: Option<f64>, parts: usize, lines: usize, below: usize) -> usize {
+    let Some(percent) = percent else { return 0 };
+    let all = ((percent / 100.0 * (parts * lines) as f64).round() as usize).clamp(1, parts * lines);
+    all.saturating_sub(parts * below).min(parts)
 }
 
 /// Two columns of up to four dots, from below.
-fn braille(left: Option<f64>, right: Option<f64>) -> char {
+fn braille(left: usize, right: usize) -> char {
     const LEFT: [u32; 5] = [0, 0x40, 0x44, 0x46, 0x47];
     const RIGHT: [u32; 5] = [0, 0x80, 0xa0, 0xb0, 0xb8];
-    match LEFT[filled(left, 4)] | RIGHT[filled(right, 4)] {
+    match LEFT[left.min(4)] | RIGHT[right.min(4)] {
         0 => ' ',
         dots => char::from_u32(0x2800 | dots).unwrap_or(' '),
     }
 }
 
+/// The load, and what was asked for beside it: neither lies over the other. Where there is no room for both, it is what was asked for.
 fn graph(frame: &mut Frame, area: Rect, view: View, row: Row) {
+    let Some(other) = view.devices.beside else { return plot(frame, area, view, row, None) };
+    let halves = match area {
+        _ if area.width >= 2 * LEAST_WIDTH => Layout::horizontal([Constraint::Fill(1); 2]).areas(area),
+        _ if area.height >= 2 * LEAST_GRAPH => Layout::vertical([Constraint::Fill(1); 2]).areas(area),
+        _ => [Rect::ZERO, area],
+    };
+    for (area, figure) in halves.into_iter().zip([None, Some(other)]).filter(|(area, _)| !area.is_empty()) {
+        plot(frame, area, view, row, figure);
+    }
+}
+
+fn plot(frame: &mut Frame, area: Rect, view: View, row: Row, figure: Option<Beside>) {
     let theme = view.theme;
     let [title, body, axis] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
-    frame.render_widget(legend(theme, row, area), title);
+    frame.render_widget(legend(theme, row, area, figure), title);
     let [scale, plot] = Layout::horizontal([Constraint::Length(SCALE), Constraint::Fill(1)]).areas(body);
     frame.render_widget(Paragraph::new(scale_lines(theme, scale.height)), scale);
     frame.render_widget(Line::styled(time_axis(area.width.saturating_sub(1)), theme.dim()), axis);
     let Some(history) = view.devices.history.of(&row.sample.host, row.device) else { return };
     // A column is left free, so that graphs side by side do not touch.
     let plot = Rect { width: plot.width.saturating_sub(1), ..plot };
-    area_and_line(frame, plot, theme, history, row.sample.time_s);
-}
-
-fn area_and_line(frame: &mut Frame, plot: Rect, theme: Theme, history: &DeviceHistory, end_s: f64) {
     let columns = plot.width as usize * if theme.ascii { 1 } else { 2 };
-    let of_use = history.columns(|point| point.utilization_percent, end_s, SPAN_S, columns);
-    let of_memory = history.columns(|point| point.memory_percent, end_s, SPAN_S, columns);
-    let colour = |style: Style| style.fg.unwrap_or(Color::Reset);
-    let hides_nothing = of_use.iter().all(Option::is_none);
-    let has_line = plot.height >= LEAST_FOR_MEMORY || hides_nothing;
+    let limit = row.device.power_limit_watts.value().copied().filter(|watts| *watts > 0.0);
+    let percent = |point: &Point| match figure {
+        None => point.utilization_percent,
+        Some(Beside::Memory) => point.memory_percent,
+        Some(Beside::Power) => Some(point.power_watts? / limit? * 100.0),
+    };
+    let parts = history.columns(percent, row.sample.time_s, SPAN_S, columns);
+    let style = if figure.is_some() { theme.warn() } else { theme.accent() };
+    let color = style.fg.unwrap_or(Color::Reset);
     let canvas = Canvas::default().marker(theme.marker()).y_bounds([0.0, 100.0]);
     let canvas = canvas.x_bounds([0.0, columns.saturating_sub(1) as f64]).paint(|context| {
-        for (x, y) in measured(&of_use) {
-            context.draw(&Stroke { x1: x, y1: 0.0, x2: x, y2: y, color: colour(theme.accent()) });
-        }
-        if has_line {
-            // A layer of its own: the line stands free of the area, so that it shows without colour as well.
-            context.layer();
-            let memory: Vec<(f64, f64)> = measured(&of_memory).collect();
-            context.draw(&Points { coords: &memory, color: colour(theme.warn()) });
+        for (x, y) in measured(&parts) {
+            context.draw(&Stroke { x1: x, y1: 0.0, x2: x, y2: y, color });
         }
     });
     frame.render_widget(canvas, plot);
@@ -132,21 +136,24 @@ fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
     columns.iter().enumerate().filter_map(|(x, y)| Some((x as f64, y.as_ref()?.clamp(0.0, 100.0))))
 }
 
-/// Which device, and what the two colours mean, with the newest figures.
-fn legend(theme: Theme, row: Row, area: Rect) -> Line<'static> {
+/// Which device and which figure, with the newest ones.
+fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>) -> Line<'static> {
+    let device = row.device;
     let percent = |reading: &Reading<f64>| reading.value().map_or("N/A".to_owned(), |percent| format!("{percent:.0} %"));
-    let of_use = format!("█ use {}", percent(&row.device.utilization_percent));
-    // The line's sign only where there is a line: title and axis are not part of the plot.
-    let has_line = area.height >= LEAST_FOR_MEMORY + 2 || row.device.utilization_percent.value().is_none();
-    let sign = if has_line { "─ " } else { "" };
-    let of_memory = format!("  {sign}memory {}", percent(&row.device.memory_percent()));
+    let facts = device.facts();
+    let fact = |name: &str| {
+        let found = facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());
+        format!("{name} {}", found.unwrap_or_else(|| "N/A".to_owned()))
+    };
+    let (drawn, style) = match figure {
+        None if is_gpu(device) => (format!("GPU-Util {}", percent(&device.utilization_percent)), theme.accent()),
+        None => (format!("use {}", percent(&device.utilization_percent)), theme.accent()),
+        Some(Beside::Memory) => (fact("memory"), theme.warn()),
+        Some(Beside::Power) => (fact("power"), theme.warn()),
+    };
     let name = format!(" {}  ", row.title());
-    let left = (area.width as usize).saturating_sub(columns::width(&name) + columns::width(&of_use));
-    Line::from(vec![
-        Span::styled(name, theme.strong()),
-        Span::styled(of_use, theme.accent()),
-        Span::styled(cut(&of_memory, left), theme.warn()),
-    ])
+    let left = (area.width as usize).saturating_sub(columns::width(&name));
+    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(cut(&drawn, left), style)])
 }
 
 /// 100, 50 where there is room, and 0, each at its height.

@@ -6,7 +6,7 @@ use crate::tui::actions::pane::Pane;
 use crate::tui::devices::state::Devices;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};
-use parts::{LEAST_GRAPH, Placed, View, is_gpu};
+use parts::{LEAST_GRAPH, Placed, Segment, View, is_gpu, joined, place_at};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
@@ -15,12 +15,14 @@ use ratatui::widgets::Paragraph;
 use crate::columns;
 use crate::columns::cut;
 use crate::domain::device::Reading;
-use crate::tui::devices::state::{DeviceOrder, Row};
+use crate::tui::devices::state::{DeviceOrder, PACKED_FROM, Row};
 use crate::tui::widgets::theme::Theme;
 
+mod brief;
 mod cells;
 mod cpu;
 mod graph;
+mod grid;
 mod parts;
 mod processes;
 mod table;
@@ -30,7 +32,7 @@ mod totals;
 const WISHED_GRAPH: u16 = 5;
 
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
-    let view = View { devices, theme: shared.theme, focus };
+    let view = View::new(devices, shared.theme, focus);
     let theme = view.theme;
     let mut block = frame::pane(theme, Pane::Devices.title(), view.focus, heading(view, area.width as usize));
     if let Some(line) = filter_line(view) {
@@ -49,76 +51,66 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
         };
         return say(frame, inner, theme, text);
     }
-    let [upper, focus] = upper_and_focus(view, inner);
-    match rows.iter().any(|row| is_gpu(row.device)) {
+    let [upper, focus] = upper_and_focus(view, inner, &rows);
+    match rows.iter().any(|row| is_gpu(row.device)) || is_grid(&rows) {
         true => gpus(frame, upper, view, &rows),
         false => cpus(frame, upper, view, &rows),
     }
     if let Some(row) = view.devices.chosen().filter(|_| focus.height > 0) {
-        frame.render_widget(fact_line(view, row, inner.width as usize), focus);
+        let width = inner.width as usize;
+        let line = match is_grid(&rows) {
+            true => grid::words(theme, row, view.devices.hosts().nth(1).is_some(), width),
+            false => fact_line(view, row, width),
+        };
+        frame.render_widget(line, focus);
     }
 }
 
-/// The devices, and the line under the cursor below them.
-fn upper_and_focus(view: View, inner: Rect) -> [Rect; 2] {
-    let under_cursor = u16::from(view.focus.here && inner.height >= 4);
+fn is_grid(rows: &[Row]) -> bool {
+    rows.len() >= PACKED_FROM
+}
+
+/// The devices, and the line under the cursor below them: always where a device is a cell only.
+fn upper_and_focus(view: View, inner: Rect, rows: &[Row]) -> [Rect; 2] {
+    let under_cursor = u16::from((view.focus.here || is_grid(rows)) && inner.height >= 4);
     Layout::vertical([Constraint::Fill(1), Constraint::Length(under_cursor)]).areas(inner)
 }
 
 /// The device whose line is under the pointer, by its place among all.
 pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<usize> {
-    let view = View { devices, theme: shared.theme, focus };
+    let view = View::new(devices, shared.theme, focus);
     let rows = view.devices.rows();
-    let [upper, _] = upper_and_focus(view, inner);
-    let lines = match rows.iter().any(|row| is_gpu(row.device)) {
-        true => {
-            let below = Below::of(view, &rows, upper.width as usize);
-            let (table, [at_table, ..]) = gpu_places(upper, view, &rows, &below);
-            table.lines(view, &rows, at_table.height as usize)
-        }
+    let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
+    let [upper, _] = upper_and_focus(view, inner, &rows);
+    let lines = match rows.iter().any(|row| is_gpu(row.device)) || is_grid(&rows) {
+        true => match gpu_parts(upper, view, &rows).form {
+            Form::Rows(lines) => lines,
+            Form::Dense(lines) => return place_at(lines.get(line)?, column),
+        },
         false => cpu_lines(upper, view, &rows).0,
     };
-    lines.get(usize::from(at.y - inner.y)).and_then(|(place, _)| *place)
+    lines.get(line).and_then(|(place, _)| *place)
 }
 
-fn gpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
-    let below = Below::of(view, rows, area.width as usize);
-    let (table, [at_table, at_totals, at_graphs, at_processes]) = gpu_places(area, view, rows, &below);
-    let lines = table.lines(view, rows, at_table.height as usize).into_iter().map(|(_, line)| line);
-    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), at_table);
-    frame.render_widget(Paragraph::new(below.totals), at_totals);
-    graph::grid(frame, at_graphs, view, rows);
-    frame.render_widget(Paragraph::new(below.processes), at_processes);
+/// How the devices are shown: a line or two each, or several in a line.
+enum Form {
+    Rows(Vec<Placed<Line<'static>>>),
+    Dense(Vec<Vec<Segment>>),
 }
 
-/// Lines that stand below the table, as far as there is room.
-struct Below {
-    totals: Vec<Line<'static>>,
+/// The devices above; below them, by importance, what there is room for: graphs and processes.
+struct GpuParts {
+    form: Form,
     processes: Vec<Line<'static>>,
+    /// Of devices, graphs and processes.
+    heights: [usize; 3],
 }
 
-impl Below {
-    fn of(view: View, rows: &[Row], width: usize) -> Below {
-        // Several hosts have their totals as headings in the table.
-        let several_hosts = view.devices.hosts().nth(1).is_some();
-        let totals = match rows {
-            [first, _, ..] if !several_hosts => vec![totals::line(view.theme, first.sample, width)],
-            _ => Vec::new(),
-        };
-        Below { totals, processes: processes::lines(view, rows, width) }
-    }
-}
-
-/// The table above; below it, by importance, what there is room for: totals, graphs, processes.
-fn gpu_places(area: Rect, view: View, rows: &[Row], below: &Below) -> (table::Table, [Rect; 4]) {
+fn gpu_parts(area: Rect, view: View, rows: &[Row]) -> GpuParts {
     let (width, height) = (area.width as usize, area.height as usize);
-    let Below { totals, processes } = below;
-    let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
-    let table = table::Table::fitting(width, two_lines);
-    let table_height = table.height_of(view, rows).min(height);
-    let mut left = height - table_height;
-    let totals_height = if left >= totals.len() { totals.len() } else { 0 };
-    left -= totals_height;
+    let (form, devices_height) = form(view, rows, width, height);
+    let processes = processes::lines(view, rows, width);
+    let left = height.saturating_sub(devices_height);
     let least_graph = usize::from(LEAST_GRAPH);
     let (graph_height, processes_height) = match left {
         // A head without a process under it says nothing.
@@ -129,8 +121,42 @@ fn gpu_places(area: Rect, view: View, rows: &[Row], below: &Below) -> (table::Ta
             (some - processes_height, processes_height)
         }
     };
-    let lengths = [table_height, totals_height, graph_height, processes_height].map(|length| Constraint::Length(length as u16));
-    (table, Layout::vertical(lengths).areas(area))
+    GpuParts { form, processes, heights: [devices_height, graph_height, processes_height] }
+}
+
+/// The form that shows most of every device without hiding any, and its lines.
+fn form(view: View, rows: &[Row], width: usize, height: usize) -> (Form, usize) {
+    let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
+    let table = table::Table::fitting(width, two_lines, rows);
+    // Several hosts have their totals as headings in the table.
+    let total = match rows {
+        [first, _, ..] if view.devices.hosts().nth(1).is_none() => Some(totals::line(view.theme, first.sample, width)),
+        _ => None,
+    };
+    let table_height = table.height_of(view, rows);
+    let all = table_height + usize::from(total.is_some());
+    if rows.len() < PACKED_FROM && all <= height || rows.len() <= 1 {
+        let mut lines = table.lines(view, rows, table_height.min(height));
+        lines.extend(total.map(|line| (None, line)));
+        return (Form::Rows(lines), all.min(height));
+    }
+    let brief = if rows.len() < PACKED_FROM { brief::lines(view, rows, width, height) } else { None };
+    let lines = brief.unwrap_or_else(|| grid::lines(view, rows, width, height));
+    let taken = lines.len();
+    (Form::Dense(lines), taken)
+}
+
+fn gpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
+    let GpuParts { form, processes, heights } = gpu_parts(area, view, rows);
+    let lengths = heights.map(|length| Constraint::Length(length as u16));
+    let [at_devices, at_graphs, at_processes] = Layout::vertical(lengths).areas(area);
+    let lines: Vec<Line> = match form {
+        Form::Rows(lines) => lines.into_iter().map(|(_, line)| line).collect(),
+        Form::Dense(lines) => lines.into_iter().map(joined).collect(),
+    };
+    frame.render_widget(Paragraph::new(lines), at_devices);
+    graph::grid(frame, at_graphs, view, rows);
+    frame.render_widget(Paragraph::new(processes), at_processes);
 }
 
 /// Hosts without a GPU, one below the other; a graph of the chosen one where there is room.

@@ -1,5 +1,8 @@
 //! What the parts of the pane have in common.
 
+use ratatui::text::{Line, Span};
+
+use crate::columns;
 use crate::domain::device::{DeviceKind, DeviceSample};
 use crate::tui::devices::state::Devices;
 use crate::tui::widgets::frame::Focus;
@@ -11,6 +14,64 @@ pub struct View<'a> {
     pub devices: &'a Devices,
     pub theme: Theme,
     pub focus: Focus,
+    /// The place of the device under the cursor, looked up once a frame.
+    pub cursor: usize,
+}
+
+impl<'a> View<'a> {
+    pub fn new(devices: &'a Devices, theme: Theme, focus: Focus) -> View<'a> {
+        View { devices, theme, focus, cursor: devices.cursor() }
+    }
+}
+
+/// A part of a line as wide as it says, and the place of the device that it is of.
+pub struct Segment {
+    pub place: Option<usize>,
+    pub width: usize,
+    pub line: Line<'static>,
+}
+
+impl Segment {
+    /// Filled up with spaces to its width.
+    pub fn new(place: Option<usize>, mut line: Line<'static>, width: usize) -> Segment {
+        let missing = width.saturating_sub(line.width());
+        if missing > 0 {
+            line.push_span(Span::raw(" ".repeat(missing)));
+        }
+        Segment { place, width, line }
+    }
+
+    pub fn heading(line: Line<'static>, width: usize) -> Segment {
+        Segment::new(None, line, width)
+    }
+}
+
+/// The device at a column of a line.
+pub fn place_at(line: &[Segment], column: usize) -> Option<usize> {
+    let mut from = 0;
+    let under = line.iter().find(|part| {
+        let range = from..from + part.width;
+        from = range.end;
+        range.contains(&column)
+    });
+    under.and_then(|part| part.place)
+}
+
+/// One line of all of its parts, which keep their styles.
+pub fn joined(parts: Vec<Segment>) -> Line<'static> {
+    let spans = parts.into_iter().flat_map(|part| {
+        let style = part.line.style;
+        part.line.spans.into_iter().map(move |span| Span::styled(span.content, style.patch(span.style)))
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
+/// The index of a device, with a mark where the cursor is.
+pub fn marked(view: View, place: usize, index: &str, width: usize) -> Span<'static> {
+    let under_cursor = place == view.cursor && view.focus.here;
+    let mark = if under_cursor { "▸" } else { " " };
+    let style = if under_cursor { view.theme.cursor(true) } else { view.theme.strong() };
+    Span::styled(format!("{mark}{}", columns::right(index, width - 1)), style)
 }
 
 /// Title, two lines of braille and the time axis.

@@ -27,7 +27,7 @@ struct Column {
 
 enum Shows {
     Figure(Cell),
-    /// The use of the last minutes, and what it is now.
+    /// The load of the last two minutes.
     History,
 }
 
@@ -43,24 +43,27 @@ const fn column(
     Column { title, fact, width, most, rank, right, shows }
 }
 
-static NAME: Column = column("GPU", "", 12, 28, 5, false, Figure(cells::name));
+static NAME: Column = column("GPU", "", 10, 28, 9, false, Figure(cells::name));
 static BUS: Column = column("bus", "bus", 16, 16, 10, true, Figure(cells::bus));
 static FAN: Column = column("fan", "fan", 5, 5, 8, true, Figure(cells::fan));
-static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 4, true, Figure(cells::temperature));
+static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 5, true, Figure(cells::temperature));
 static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, Figure(cells::performance));
-static POWER: Column = column("power", "power", 10, 11, 6, true, Figure(cells::power));
-static MEMORY: Column = column("memory", "memory", 11, 12, 3, true, Figure(cells::memory));
-static MEMORY_BAR: Column = column("memory used", "memory", 12, 24, 13, false, Figure(cells::memory_bar));
-static USE: Column = column("use, 2 min", "use", 12, 26, 1, false, History);
-static COMPUTE: Column = column("compute", "compute mode", 10, 10, 9, true, Figure(cells::compute));
-static ECC: Column = column("ECC", "ECC errors", 4, 4, 11, true, Figure(cells::ecc));
-static MIG: Column = column("MIG", "MIG", 4, 4, 12, true, Figure(cells::mig));
-static RANKS: Column = column("ranks", "", 8, 20, 2, false, Figure(cells::ranks));
+static POWER: Column = column("power", "power", 9, 10, 6, true, Figure(cells::power));
+static UTIL: Column = column("GPU-Util", "use", 10, 24, 1, false, Figure(cells::utilisation));
+static MEMORY: Column = column("memory", "memory", 13, 25, 2, false, Figure(cells::memory));
+static HISTORY: Column = column("2 min", "", 6, 24, 4, false, History);
+static COMPUTE: Column = column("compute", "compute mode", 10, 10, 11, true, Figure(cells::compute));
+static ECC: Column = column("ECC", "ECC errors", 4, 4, 12, true, Figure(cells::ecc));
+static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, Figure(cells::mig));
+static RANKS: Column = column("ranks", "", 7, 20, 3, false, Figure(cells::ranks));
 
 static ONE_LINE: [&Column; 13] =
-    [&NAME, &BUS, &FAN, &TEMPERATURE, &PERFORMANCE, &POWER, &COMPUTE, &ECC, &MIG, &MEMORY, &MEMORY_BAR, &USE, &RANKS];
-static UPPER: [&Column; 7] = [&NAME, &BUS, &FAN, &TEMPERATURE, &PERFORMANCE, &POWER, &COMPUTE];
-static LOWER: [&Column; 6] = [&USE, &MEMORY_BAR, &MEMORY, &ECC, &MIG, &RANKS];
+    [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER, &COMPUTE, &ECC, &MIG, &UTIL, &MEMORY, &HISTORY, &RANKS];
+static UPPER: [&Column; 6] = [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER];
+static LOWER: [&Column; 6] = [&UTIL, &MEMORY, &COMPUTE, &ECC, &MIG, &RANKS];
+const LAST: u8 = 14;
+/// Columns of a graph of two lines.
+const TALL_HISTORY: std::ops::RangeInclusive<usize> = 12..=40;
 
 /// The cursor's mark and the index, before all columns.
 const INDEX: usize = 5;
@@ -71,18 +74,26 @@ type Sized = (&'static Column, usize);
 pub struct Table {
     /// One or two lines a device.
     lines: Vec<Vec<Sized>>,
+    /// Columns of a graph over both lines, on the left of them.
+    history: usize,
 }
 
 impl Table {
     /// Two lines only where they are allowed, fit, and show what one does not.
-    pub fn fitting(width: usize, two_lines: bool) -> Table {
+    pub fn fitting(width: usize, two_lines: bool, rows: &[Row]) -> Table {
         let room = width.saturating_sub(INDEX);
         let least = |columns: &[&Column]| columns.iter().map(|column| column.width + 1).sum::<usize>();
-        if least(&ONE_LINE) > room && two_lines && least(&UPPER) <= room && least(&LOWER) <= room {
-            return Table { lines: vec![grown(UPPER.to_vec(), room), grown(LOWER.to_vec(), room)] };
+        let beside = room.saturating_sub(least(&UPPER).max(least(&LOWER)) + 1).min(*TALL_HISTORY.end());
+        if least(&ONE_LINE) > room && two_lines && beside >= *TALL_HISTORY.start() {
+            let room = room - beside - 1;
+            return Table { lines: vec![grown(UPPER.to_vec(), room), grown(LOWER.to_vec(), room)], history: beside };
         }
-        let shown = fitting(room, ONE_LINE.iter().map(|column| (column.width, column.rank)));
-        Table { lines: vec![grown(shown.into_iter().map(|place| ONE_LINE[place]).collect(), room)] }
+        // A column without any figure comes last.
+        let is_blank =
+            |column: &Column| column.fact == FAN.fact && rows.iter().all(|row| row.device.fan_percent.value().is_none());
+        let rank = |column: &Column| if is_blank(column) { LAST } else { column.rank };
+        let shown = fitting(room, ONE_LINE.iter().map(|column| (column.width, rank(column))));
+        Table { lines: vec![grown(shown.into_iter().map(|place| ONE_LINE[place]).collect(), room)], history: 0 }
     }
 
     /// Lines of all rows, with a heading a host where there are several.
@@ -94,7 +105,7 @@ impl Table {
     pub fn lines(&self, view: View, rows: &[Row], height: usize) -> Vec<Placed<Line<'static>>> {
         let mut head: Vec<Placed<Line>> = (0..self.lines.len()).map(|line| (None, self.head(view, line))).collect();
         let room = height.saturating_sub(head.len());
-        let cursor = view.devices.cursor();
+        let cursor = view.cursor;
         let (mut body, mut last) = (Vec::new(), 0);
         for (place, row) in rows.iter().enumerate() {
             let is_first = place == 0 || rows[place - 1].sample.host != row.sample.host;
@@ -123,14 +134,19 @@ impl Table {
 
     fn width(&self) -> usize {
         let width = |line: &Vec<Sized>| line.iter().map(|(_, width)| width + 1).sum::<usize>();
-        INDEX + self.lines.iter().map(width).max().unwrap_or(0)
+        INDEX + self.beside() + self.lines.iter().map(width).max().unwrap_or(0)
+    }
+
+    fn beside(&self) -> usize {
+        if self.history > 0 { self.history + 1 } else { 0 }
     }
 
     fn head(&self, view: View, line: usize) -> Line<'static> {
         let theme = view.theme;
         let facts = view.devices.chosen().map(|row| row.device.facts()).unwrap_or_default();
         let chosen = facts.get(view.devices.field).map_or("", |(name, _)| name);
-        let mut spans = vec![Span::raw(" ".repeat(INDEX))];
+        let above_graph = if line == 0 { "2 min" } else { "" };
+        let mut spans = vec![Span::raw(" ".repeat(INDEX)), cells::left(above_graph, self.beside(), theme.dim())];
         for (column, width) in &self.lines[line] {
             let under_cursor = view.focus.here && !column.fact.is_empty() && column.fact == chosen;
             let style = if under_cursor { theme.key() } else { theme.dim() };
@@ -158,10 +174,13 @@ impl Table {
             Some(why) if line == 0 => spans.push(cells::left(&format!("✗ {why}"), self.width() - INDEX, theme.warn())),
             Some(_) => {}
             None => {
+                if self.history > 0 {
+                    spans.extend([graph::small(view, row, self.history, self.lines.len(), line), Span::raw(" ")]);
+                }
                 for (column, width) in &self.lines[line] {
                     spans.extend(match column.shows {
                         Figure(cell) => cell(theme, device, *width),
-                        History => graph::small(view, row, *width),
+                        History => vec![graph::small(view, row, *width, 1, 0)],
                     });
                     spans.push(Span::raw(" "));
                 }

@@ -19,22 +19,45 @@ pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'stati
     Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text(sample), left), theme.dim())])
 }
 
+/// Several hosts as one.
+pub fn all<'a>(theme: Theme, samples: impl Iterator<Item = &'a TelemetrySample>, width: usize) -> Line<'static> {
+    let samples: Vec<&TelemetrySample> = samples.collect();
+    let [first, _, ..] = samples.as_slice() else {
+        return samples.first().map_or_else(Line::default, |sample| line(theme, sample, width));
+    };
+    let devices = samples.iter().flat_map(|sample| sample.devices.iter().cloned()).collect();
+    let together = TelemetrySample { devices, ..(*first).clone() };
+    let hosts = format!(" {} ", units::counted(samples.len(), "host"));
+    let left = width.saturating_sub(hosts.len());
+    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(cut(&text(&together), left), theme.dim())])
+}
+
+/// `mean 61 %`, and of how many where not all tell.
+fn mean_of(devices: &[&DeviceSample]) -> String {
+    let told = devices.iter().filter(|device| device.utilization_percent.value().is_some()).count();
+    match told {
+        0 => "GPU-Util N/A".to_owned(),
+        told if told < devices.len() => format!("mean of {} {}", units::counted(told, "GPU"), mean(devices)),
+        _ => format!("mean {}", mean(devices)),
+    }
+}
+
+pub fn mean(devices: &[&DeviceSample]) -> String {
+    let busy: Vec<f64> = devices.iter().filter_map(|device| device.utilization_percent.value().copied()).collect();
+    if busy.is_empty() { "N/A".to_owned() } else { format!("{:.0} %", busy.iter().sum::<f64>() / busy.len() as f64) }
+}
+
 fn text(sample: &TelemetrySample) -> String {
     let whole: Vec<&DeviceSample> = sample.devices.iter().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     if whole.is_empty() {
         let cores: usize = sample.devices.iter().map(|device| device.core_percent.len()).sum();
         return format!("no GPU · {cores} cores");
     }
-    let busy: Vec<f64> = whole.iter().filter_map(|device| device.utilization_percent.value().copied()).collect();
-    let mean = match busy.len() {
-        0 => "N/A".to_owned(),
-        count if count < whole.len() => format!("{:.0} % of {count}", busy.iter().sum::<f64>() / count as f64),
-        count => format!("{:.0} %", busy.iter().sum::<f64>() / count as f64),
-    };
     let ranks = sample.devices.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
     format!(
-        "{} · use {mean} · {} GiB · {} W · {}",
+        "{} · {} · {} GiB · {} W · {}",
         units::counted(whole.len(), "GPU"),
+        mean_of(&whole),
         pair(&whole, |gpu| &gpu.memory_used_bytes, |gpu| &gpu.memory_total_bytes, |sum| gib(sum as u64)),
         pair(&whole, |gpu| &gpu.power_watts, |gpu| &gpu.power_limit_watts, |sum| format!("{sum:.0}")),
         units::counted(ranks, "rank"),

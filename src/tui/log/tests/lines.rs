@@ -119,7 +119,7 @@ fn what_stands_on_the_lower_border_has_room_there() {
     let mut desk = losses();
     desk.type_text("W");
     desk.press(KeyCode::Home);
-    assert!(desk.shows(" Chart  Log ─") && desk.shows("staying, End follows") && !desk.shows("sideways"));
+    assert!(desk.shows(" Chart  Log ─") && desk.shows("paused, End: follow") && !desk.shows("sideways"));
     desk.resize(120, 40);
-    assert!(desk.shows(", . sideways  staying, End follows"), "{}", desk.screen());
+    assert!(desk.shows(", . sideways  paused, End: follow"), "{}", desk.screen());
 }

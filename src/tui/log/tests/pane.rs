@@ -66,13 +66,13 @@ fn the_log_stays_where_one_scrolled_to() {
     let mut desk = Desk::numbered(1_000);
     assert!(desk.shows("line 999."));
     desk.press(KeyCode::PageUp);
-    assert!(!desk.shows("line 999.") && desk.shows("staying,"));
+    assert!(!desk.shows("line 999.") && desk.shows("paused,"));
     let before = desk.screen();
     desk.printed.print((0..500).map(|_| (0, "more")));
     desk.printed.tell(&mut desk.state);
     assert_eq!(desk.screen(), before);
     desk.press(KeyCode::End);
-    assert!(desk.shows("more") && !desk.shows("line 999.") && !desk.shows("staying,"));
+    assert!(desk.shows("more") && !desk.shows("line 999.") && !desk.shows("paused,"));
     desk.press(KeyCode::Home);
     assert!(desk.shows("line 0.") && desk.shows("line 5."));
     desk.press(KeyCode::Down);
@@ -136,6 +136,15 @@ fn a_search_finds_and_hides_nothing() {
     assert_eq!(reversed, "LOSS");
     desk.press(KeyCode::Esc);
     assert!(!desk.shows("match") && desk.shows("step 78"), "Esc ends the search where it was");
+    // It goes along while the word is typed, and Esc leads back to where one was.
+    desk.type_text("/step 30");
+    assert!(desk.shows("▸step 300"), "{}", desk.screen());
+    desk.type_text("3");
+    assert!(desk.shows("▸step 303"), "{}", desk.screen());
+    desk.press(KeyCode::Backspace);
+    assert!(desk.shows("▸step 300") && !desk.shows("▸step 303"), "{}", desk.screen());
+    desk.press(KeyCode::Esc);
+    assert!(!desk.shows("▸") && desk.shows("step 78"), "{}", desk.screen());
     desk.type_text("/nowhere\n");
     assert!(desk.shows("no match") && desk.shows("step 78"));
 }
@@ -274,7 +283,7 @@ fn log_states_look_as_they_did() {
         ("typing", "/loss 0."),
         ("filtered", "fstep 1\n"),
         ("times", "lllt"),
-        ("marked", "vkk"),
+        ("marked", "Vkk"),
     ];
     for (name, keys) in states {
         for (width, height) in SIZES {

@@ -1,7 +1,7 @@
 //! The runs pane in every state: what its keys do, what it looks like, and what it asks of real folders.
 
 use crossterm::event::KeyCode;
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier};
 
 use crate::domain::device::DeviceKind;
 use crate::domain::model::ModelSpec;
@@ -182,6 +182,26 @@ fn a_failed_run_and_a_filter_are_orange() {
     assert_eq!(colour_of(&state, "/finished 1 of 3"), ORANGE);
     state.shared.theme.colour = false;
     assert_eq!(colour_of(&state, "/finished 1 of 3"), Color::Reset);
+}
+
+#[test]
+fn the_bar_of_the_chosen_row_is_no_hole_in_it() {
+    let mut state = with(many());
+    state.zoom = true;
+    let row = |state: &State| {
+        let terminal = picture(state, 120, 40);
+        let buffer = terminal.backend().buffer();
+        let y = (0..40).find(|y| (0..120).any(|x| buffer[(x, *y)].modifier.contains(Modifier::REVERSED))).unwrap();
+        (0..120).map(|x| buffer[(x, y)].clone()).collect::<Vec<_>>()
+    };
+    // One on four ranks.
+    (0..3).for_each(|_| drop(press(&mut state, KeyCode::Down)));
+    let cells = row(&state);
+    let bar: Vec<_> = cells.iter().filter(|cell| cell.symbol() == "█").collect();
+    assert!(bar.len() > 2, "{}", text(&state, 120, 40));
+    assert!(bar.iter().all(|cell| !cell.modifier.contains(Modifier::REVERSED) && cell.fg == Color::Reset), "{bar:?}");
+    let reversed = cells.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED)).count();
+    assert!(reversed > 90, "all but the bar and the frame: {reversed}");
 }
 
 #[test]

@@ -1,0 +1,110 @@
+//! Which values an axis shows: those that were measured, without the few that would flatten all others.
+//!
+//! Never hides that it leaves some out: what is cut stands in the heading.
+
+use super::scale::Scale;
+use crate::tui::chart::graph::Graph;
+
+/// The axis ends on a multiple of a round number that divides it into about so many parts.
+const PARTS: usize = 6;
+/// Of the loss, whose curve should fill the plot.
+const LOSS_PARTS: usize = 12;
+/// Of all values so many lie below the axis at most, and so many above.
+const OUTSIDE: f64 = 0.02;
+/// Values so little outside of the rest, as a part of its span, stay.
+const NEAR: f64 = 0.25;
+/// Of fewer values each counts.
+const MANY: usize = 50;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    pub scale: Scale,
+    /// `cut above 2.5`
+    pub cut: Option<String>,
+}
+
+/// An axis for these values, which may be none.
+pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>) -> Fitted {
+    values.retain(|value| value.is_finite() && (!log || *value > 0.0));
+    values.sort_by(f64::total_cmp);
+    let whole = |scale| Fitted { scale, cut: None };
+    let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
+        return whole(match log {
+            true => Scale::log(graph.least_top() / 100.0, graph.least_top()),
+            false => Scale::round(0.0, graph.least_top(), PARTS),
+        });
+    };
+    match graph {
+        _ if log => whole(Scale::log(low, high)),
+        _ if zoomed => whole(Scale::round(low, high, PARTS)),
+        // Twice as much is twice as high.
+        Graph::LearningRate | Graph::ImagesPerSec => whole(Scale::round(low.min(0.0), high.max(graph.least_top()), PARTS)),
+        Graph::Accuracy => {
+            let (low, high) = no_narrower(low, high, 0.05);
+            whole(Scale::round(low.max(0.0), high.min(1.0), PARTS))
+        }
+        Graph::Loss => {
+            let (least, most) = no_narrower(nearest(&values, false), nearest(&values, true), graph.least_top());
+            // A loss below 0 is measured, not made up by the axis.
+            let least = if low >= 0.0 { least.max(0.0) } else { least };
+            let scale = Scale::round(least, most, LOSS_PARTS);
+            let (from, to) = scale.ends();
+            let ticks = scale.ticks(LOSS_PARTS, |tick, step| graph.tick(tick, step));
+            let label = |tick: Option<&(f64, String)>| tick.map_or(String::new(), |(_, label)| label.clone());
+            let above = (high > to).then(|| format!("cut above {}", label(ticks.last())));
+            let below = (low < from).then(|| format!("cut below {}", label(ticks.first())));
+            Fitted { scale, cut: above.or(below) }
+        }
+    }
+}
+
+/// The end of the axis on this side: the outermost value, unless it is far outside of the rest.
+fn nearest(sorted: &[f64], above: bool) -> f64 {
+    let last = sorted.len() - 1;
+    let outside = if sorted.len() < MANY { 0 } else { (sorted.len() as f64 * OUTSIDE).ceil() as usize };
+    let (low, high) = (sorted[outside.min(last)], sorted[last.saturating_sub(outside)]);
+    let near = (high - low).abs() * NEAR;
+    match above {
+        true if sorted[last] <= high + near => sorted[last],
+        true => high,
+        false if sorted[0] >= low - near => sorted[0],
+        false => low,
+    }
+}
+
+/// At least so wide, around the same middle: noise should not look like a change.
+fn no_narrower(low: f64, high: f64, least: f64) -> (f64, f64) {
+    let missing = (least - (high - low)).max(0.0);
+    (low - missing / 2.0, high + missing / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(graph: Graph, values: Vec<f64>) -> (String, Option<String>) {
+        let Fitted { scale, cut } = fitted(graph, false, false, values);
+        let (from, to) = scale.ends();
+        (format!("{from:.2} to {to:.2}"), cut)
+    }
+
+    #[test]
+    fn a_first_value_far_above_the_rest_does_not_flatten_it() {
+        let falling = (0..200).map(|step| 1.0 - f64::from(step) / 400.0);
+        assert_eq!(ends(Graph::Loss, falling.clone().collect()), ("0.50 to 1.00".into(), None));
+        let spiked: Vec<f64> = [40.0].into_iter().chain(falling.clone()).collect();
+        assert_eq!(ends(Graph::Loss, spiked), ("0.50 to 1.00".into(), Some("cut above 1.00".into())));
+        let dropped: Vec<f64> = falling.chain([-3.0]).collect();
+        assert_eq!(ends(Graph::Loss, dropped).1.as_deref(), Some("cut below 0.50"));
+        assert_eq!(ends(Graph::Loss, vec![40.0, 2.0, 1.0]).1, None, "of few values each counts");
+    }
+
+    #[test]
+    fn accuracy_has_the_room_that_it_takes() {
+        assert_eq!(ends(Graph::Accuracy, vec![0.82, 0.88, 0.91]), ("0.82 to 0.92".into(), None));
+        assert_eq!(ends(Graph::Accuracy, vec![0.97, 0.9999]).0, "0.95 to 1.00");
+        assert_eq!(ends(Graph::Accuracy, vec![0.7]).0, "0.67 to 0.73", "one value is no change");
+        assert_eq!(ends(Graph::ImagesPerSec, vec![900.0, 1000.0]).0, "0.00 to 1000.00", "twice as fast is twice as high");
+        assert_eq!(ends(Graph::Loss, Vec::new()).0, "0.00 to 0.10");
+    }
+}

@@ -1,0 +1,139 @@
+//! Many devices as one cell each, coloured by load: a rack, or the hosts of a run one below the other.
+
+use ratatui::text::{Line, Span};
+
+use super::cells;
+use super::parts::{Segment, View, is_gpu};
+use super::totals;
+use crate::columns::{self, cut};
+use crate::domain::device::{DeviceSample, Reading};
+use crate::tui::devices::state::Row;
+use crate::tui::widgets::theme::Theme;
+
+/// Columns of a cell: a number, a sign and a space, or the sign alone.
+const CELLS: [usize; 3] = [4, 2, 1];
+/// The index of the first device in a line.
+const INDEX: usize = 5;
+/// A host's name before its cells, and the mean behind them.
+const NAME: std::ops::RangeInclusive<usize> = 8..=24;
+const MEAN: usize = 7;
+
+/// As many as fit, all of them where that is possible at all.
+pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Vec<Segment>> {
+    let hosts: Vec<&[Row]> = rows.chunk_by(|a, b| a.sample.host == b.sample.host).collect();
+    let drawn = match hosts.len() {
+        0 | 1 => None,
+        _ => CELLS.into_iter().find_map(|cell| by_host(view, &hosts, width, height, cell)),
+    };
+    drawn.unwrap_or_else(|| packed(view, rows, &hosts, width, height))
+}
+
+/// A line a host: its name, its devices, their mean. `None` where not all hosts have room, also not side by side.
+fn by_host(view: View, hosts: &[&[Row]], width: usize, height: usize, cell: usize) -> Option<Vec<Vec<Segment>>> {
+    let most = hosts.iter().map(|rows| rows.len()).max()?;
+    let needed = |name: usize| 1 + name + 1 + most * cell + MEAN + 1;
+    let down = height.saturating_sub(1);
+    let across = hosts.len().div_ceil(down.max(1));
+    let each = width / across.max(1);
+    if down == 0 || needed(*NAME.start()) > each {
+        return None;
+    }
+    let longest = hosts.iter().map(|rows| columns::width(&rows[0].sample.host)).max()?;
+    let name = longest.clamp(*NAME.start(), *NAME.end()).min(each - needed(0));
+    // What is left over stays at the right, so that cells stand below cells.
+    let each = each.min(needed(name) + 2);
+    let down = hosts.len().div_ceil(across);
+    let first = starts(hosts);
+    let mut lines = vec![vec![Segment::heading(totals::all(view.theme, hosts.iter().map(|rows| rows[0].sample), width), width)]];
+    for line in 0..down {
+        let places = (0..across).map(|column| column * down + line).filter(|place| *place < hosts.len());
+        lines.push(places.flat_map(|place| host(view, hosts[place], first[place], name, most, cell, each)).collect());
+    }
+    Some(lines)
+}
+
+/// The place of each host's first device among all.
+fn starts(hosts: &[&[Row]]) -> Vec<usize> {
+    hosts.iter().scan(0, |next, rows| Some(std::mem::replace(next, *next + rows.len()))).collect()
+}
+
+fn host(view: View, rows: &[Row], first: usize, name: usize, most: usize, cell: usize, width: usize) -> Vec<Segment> {
+    let theme = view.theme;
+    let title = Span::styled(columns::left(&format!(" {}", cut(&rows[0].sample.host, name)), name + 2), theme.strong());
+    let mut parts = vec![Segment::new(None, Line::from(title), name + 2)];
+    parts.extend(rows.iter().enumerate().map(|(at, row)| one(view, row, first + at, cell)));
+    let devices: Vec<&DeviceSample> = rows.iter().map(|row| row.device).collect();
+    let mean = format!(" {}", totals::mean(&devices));
+    let left = width.saturating_sub(name + 2 + rows.len() * cell);
+    let mean = columns::left(&format!("{}{mean}", " ".repeat((most - rows.len()) * cell)), left);
+    parts.push(Segment::new(None, Line::styled(mean, theme.dim()), left));
+    parts
+}
+
+/// All devices one after the other, in lines of eights where that hides none, each with the index of its first.
+fn packed(view: View, rows: &[Row], hosts: &[&[Row]], width: usize, height: usize) -> Vec<Vec<Segment>> {
+    let theme = view.theme;
+    let room = |cell: usize| (width.saturating_sub(INDEX + 1) / cell).max(1);
+    let eights = |cell: usize| if room(cell) < 8 { room(cell) } else { room(cell) / 8 * 8 };
+    let fits = |per_line: usize| 1 + rows.len().div_ceil(per_line) <= height;
+    let cell = CELLS.into_iter().find(|cell| fits(eights(*cell))).unwrap_or(1);
+    let per_line = if fits(eights(cell)) { eights(cell) } else { room(cell) };
+    let shown = rows.len().min(per_line * height.saturating_sub(1));
+    // Those around the cursor.
+    let first = (view.cursor + 1).saturating_sub(shown).div_ceil(per_line) * per_line;
+    let shown = &rows[first..rows.len().min(first + shown)];
+    let hidden = match rows.len() - shown.len() {
+        0 => String::new(),
+        hidden => format!(" … {hidden} not shown"),
+    };
+    let left = width.saturating_sub(columns::width(&hidden));
+    let mut heading = totals::all(theme, hosts.iter().map(|rows| rows[0].sample), left);
+    heading.push_span(Span::styled(hidden, theme.warn()));
+    let mut lines = vec![vec![Segment::heading(heading, width)]];
+    for (line, part) in shown.chunks(per_line).enumerate() {
+        let first = first + line * per_line;
+        // An index says nothing of one host among several.
+        let number = if hosts.len() > 1 { first } else { part[0].device.index };
+        let label = columns::right(&format!("{number} "), INDEX);
+        let mut parts = vec![Segment::new(None, Line::styled(label, theme.dim()), INDEX)];
+        parts.extend(part.iter().enumerate().map(|(at, row)| one(view, row, first + at, cell)));
+        lines.push(parts);
+    }
+    lines
+}
+
+fn one(view: View, row: &Row, place: usize, cell: usize) -> Segment {
+    let (theme, device) = (view.theme, row.device);
+    let (text, style) = match (&device.utilization_percent, device.lost()) {
+        (_, Some(_)) => ("✗".to_owned(), theme.warn()),
+        (Reading::Missing { .. }, None) => ("?".to_owned(), theme.dim()),
+        (Reading::Value(percent), None) if cell >= 4 => (format!("{percent:.0}"), cells::load(theme, *percent)),
+        (Reading::Value(percent), None) => (cells::sign(*percent).to_owned(), cells::load(theme, *percent)),
+    };
+    let width = if cell > 1 { cell - 1 } else { 1 };
+    let style = if place == view.cursor { theme.cursor(view.focus.here) } else { style };
+    let mut spans = vec![cells::right(&text, width, style)];
+    spans.extend((cell > 1).then(|| Span::raw(" ")));
+    Segment::new(Some(place), Line::from(spans), cell)
+}
+
+/// The device under the cursor in words, for what its cell does not say.
+pub fn words(theme: Theme, row: Row, several_hosts: bool, width: usize) -> Line<'static> {
+    let host = if several_hosts { format!("{} ", row.sample.host) } else { String::new() };
+    let device = row.device;
+    let facts = device.facts();
+    let wanted: &[&str] = if is_gpu(device) { &["use", "memory", "temperature", "power"] } else { &["use", "memory"] };
+    let of = |name: &&str| facts.iter().find(|(known, _)| known == name).and_then(|(_, fact)| fact.value().cloned());
+    let known: Vec<String> = wanted.iter().filter_map(of).collect();
+    let text = match device.lost() {
+        Some(why) => why.to_owned(),
+        None => [known.join(", "), cells::who(&device.processes)]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let name = format!(" ▸ {host}{}: ", row.title());
+    let left = width.saturating_sub(columns::width(&name));
+    Line::from(vec![Span::styled(cut(&name, width), theme.strong()), Span::raw(cut(&text, left))])
+}
