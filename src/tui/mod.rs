@@ -68,7 +68,7 @@ const WAITING: usize = 64;
 
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Only ASCII on the screen.
+    /// Only ASCII on the screen, whatever terminal and configuration say.
     pub ascii: bool,
     /// Lessons over those of the program.
     pub lessons: Option<PathBuf>,
@@ -152,7 +152,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let home = if state.shared.replay.is_none() { RunStore::default_home().ok() } else { None };
     let session = home.map(|home| session::path(&home));
     let mut keeper = Keeper::start(session.as_deref());
-    session::settle(&mut state, session.as_deref(), options.tour);
+    session::settle(&mut state, session.as_deref(), options.tour, terminal::needs_ascii());
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
