@@ -128,6 +128,11 @@ pub fn columns() -> Option<usize> {
     terminal::columns()
 }
 
+/// Columns and rows of the terminal, where there is one.
+pub fn size() -> Option<(usize, usize)> {
+    terminal::cells()
+}
+
 async fn show(options: Options) -> anyhow::Result<()> {
     // Before the terminal is taken: a signal from here on leads out through the same door as a key.
     let mut terminate = signal(SignalKind::terminate())?;

@@ -68,7 +68,11 @@ pub fn size() -> Message {
 }
 
 pub fn columns() -> Option<usize> {
-    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
+    cells().map(|(columns, _)| columns)
+}
+
+pub fn cells() -> Option<(usize, usize)> {
+    crossterm::terminal::size().ok().map(|(columns, rows)| (usize::from(columns), usize::from(rows)))
 }
 
 /// The terminal while the lab draws on it; dropped, it is as it was.
