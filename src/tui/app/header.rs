@@ -86,7 +86,7 @@ fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let nexts = next_run(state);
     for text in &texts {
         let room = width.saturating_sub(text.width() + 1);
-        if let Some(next) = nexts(room) {
+        if let Some(next) = nexts(room.saturating_sub(1)).or_else(|| nexts(room)) {
             return (text.clone(), next);
         }
         // A reason goes last.
@@ -119,9 +119,10 @@ fn next_run(state: &State) -> impl Fn(usize) -> Option<Line<'static>> {
         let both = [np.clone(), model.clone()];
         // The images may be in a folder with a long path, which leaves the others their room.
         let room = |facts: &[String]| width.saturating_sub(label_and(facts, None).width() + 3).max(13);
-        let (all, few) = (&both[..], &both[..1]);
-        let candidates = [label_and(all, Some(room(all))), label_and(few, Some(room(few))), label_and(few, None)];
-        candidates.into_iter().find(|line| line.width() <= width)
+        let (all, few, whole) = (&both[..], &both[..1], Some(usize::MAX));
+        let candidates = [(all, whole), (few, whole), (all, Some(room(all))), (few, Some(room(few))), (few, None)];
+        let mut candidates = candidates.into_iter().map(|(facts, data)| label_and(facts, data));
+        candidates.find(|line| line.width() <= width)
     }
 }
 

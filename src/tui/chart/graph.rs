@@ -53,6 +53,15 @@ impl Graph {
         }
     }
 
+    /// Where there is little room.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Graph::Loss => "loss",
+            Graph::Accuracy => "accuracy",
+            Graph::LearningRate | Graph::ImagesPerSec => self.name(),
+        }
+    }
+
     pub fn curve(self, curves: &Curves) -> &Curve {
         match self {
             Graph::Loss => &curves.loss,

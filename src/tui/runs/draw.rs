@@ -306,9 +306,10 @@ fn row(
     }
     let missing = width.saturating_sub(line.width());
     let cursor = theme.cursor(focus.here);
-    // A bar whose colours are reversed would be a hole in the row.
+    // A bar whose colours are reversed would be a hole in the row, and one in the row's own colour could not be seen.
     let is_bar = |at: usize| bar_at.is_some_and(|from| (from..from + 2).contains(&at));
-    let spans = line.spans.into_iter().enumerate().map(|(at, span)| if is_bar(at) { span } else { span.style(cursor) });
+    let style = |at| if is_bar(at) { theme.text() } else { cursor };
+    let spans = line.spans.into_iter().enumerate().map(|(at, span)| span.style(style(at)));
     Line::from_iter(spans.chain([Span::styled(" ".repeat(missing), cursor)]))
 }
 

@@ -22,6 +22,8 @@ pub struct Gain {
     pub efficiency: Result<f64, &'static str>,
     /// It is still training.
     pub so_far: bool,
+    /// The part of the cores that other programs used while one of both trained, where that is worth a word.
+    pub disturbed: Option<f64>,
 }
 
 impl Gain {
@@ -101,6 +103,7 @@ impl Shared {
             ideal: figures.np as f64 / baseline.figures.np.max(1) as f64,
             efficiency: gained.scaling_efficiency.ok_or(no_efficiency),
             so_far: is_going,
+            disturbed: [run, baseline].into_iter().filter_map(RunSummary::disturbed).max_by(f64::total_cmp),
         })
     }
 }

@@ -118,6 +118,16 @@ fn an_efficiency_over_100_percent_is_a_dash_with_its_reason() {
 }
 
 #[test]
+fn a_busy_machine_is_named_where_there_is_room() {
+    let mut run = samples::finished(2, 2, 1.0);
+    run.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
+    let state = one_and(run, 1200.0);
+    let busy = "1.20× run 1 on 2 ranks, 60 % efficiency ██████···· of 2× (other programs used 60 % of the cores)";
+    assert!(header(&state, 140)[1].contains(busy), "{}", header(&state, 140)[1]);
+    assert!(header(&state, 80)[1].contains("60 % efficiency ██████···· of 2×"), "{}", header(&state, 80)[1]);
+}
+
+#[test]
 fn no_width_breaks_the_header() {
     for state in [training(1820.0, 60), one_and(samples::finished(2, 2, 1.0), 2100.0), samples::failed(), samples::never_used()] {
         for width in 80..200 {

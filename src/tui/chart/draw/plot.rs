@@ -264,8 +264,6 @@ fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
 fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
     let theme = common.theme;
     let name = if chosen { theme.strong() } else { theme.dim() };
-    let mut lines = vec![Line::from(Span::styled(format!(" {}{}", graph.name(), if log { ", log" } else { "" }), name))];
-    lines[0].extend(cut.map(|cut| Span::styled(format!(", {cut}"), theme.dim())));
     let value = |run: &Shown| match read(graph.curve(run.curves), common) {
         Some((_, value)) if value.is_finite() => graph.value(value),
         Some(_) => "no number".to_owned(),
@@ -278,9 +276,18 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
         };
         common.runs.iter().map(entry).collect::<Vec<_>>()
     };
+    let title = |text: &str| {
+        let title = Span::styled(format!(" {text}{}", if log { ", log" } else { "" }), name);
+        Line::from_iter([title].into_iter().chain(cut.clone().map(|cut| Span::styled(format!(", {cut}"), theme.dim()))))
+    };
     // The names where all fit in one line; the letters stand beside them in the title of the pane.
-    let wide: usize = entries(true).iter().flatten().map(Span::width).sum();
-    let named = lines[0].width() + wide <= usize::from(width);
+    let fits = |(text, named): &(&str, bool)| {
+        let wide: usize = entries(*named).iter().flatten().map(Span::width).sum();
+        title(text).width() + wide <= usize::from(width)
+    };
+    let looks = [(graph.name(), true), (graph.name(), false), (graph.short_name(), false)];
+    let (text, named) = looks.into_iter().find(fits).unwrap_or(looks[1]);
+    let mut lines = vec![title(text)];
     for entry in entries(named) {
         let wide: usize = entry.iter().map(Span::width).sum();
         match lines.last_mut() {

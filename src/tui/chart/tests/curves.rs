@@ -309,7 +309,7 @@ fn a_noisy_loss_has_a_thick_line_above_a_dim_one_and_says_where_it_is_cut() {
     let (dim, bright): (Vec<_>, Vec<_>) = own.partition(|cell| cell.modifier.contains(Modifier::DIM));
     assert!(dim.len() > 8 && bright.len() > 20, "{} {}", dim.len(), bright.len());
     let screen = text(&buffer);
-    assert!(screen.contains("training loss, cut above "), "{screen}");
+    assert!(screen.contains(" loss, cut above "), "{screen}");
     let wide = text(&pane(&state, 200, 60, true));
     assert!(wide.contains("  B run 2 ") && wide.contains("  A run 1 ") && wide.contains("B run 2 "), "{wide}");
     assert!(!screen.contains("80┤") && !screen.contains(" 90"), "the first value does not flatten the rest: {screen}");
