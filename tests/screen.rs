@@ -8,6 +8,8 @@
 mod closed;
 #[path = "screen/editor.rs"]
 mod editor;
+#[path = "screen/gain.rs"]
+mod gain;
 #[path = "screen/habits.rs"]
 mod habits;
 #[path = "screen/hostile.rs"]

@@ -1,0 +1,30 @@
+//! What the second run gained over the first, from the keys that start both to the projector.
+
+use super::pty::{Home, Options};
+
+#[test]
+fn two_runs_from_their_keys_to_what_the_second_gained() {
+    let home = Home::new();
+    let env = &[("STAND_IN_EPOCH_SECONDS", "0.7")];
+    let mut lab = Options { columns: 140, rows: 40, env, ..Options::default() }.start(&home);
+    lab.wait_for("press r to run");
+    // One rank, on a machine of any size; the stand-in counts 640 images/s a rank.
+    lab.press("-------r");
+    lab.wait_for("run 1 ✓ finished");
+    lab.wait_for("run 1: 640 images/s on 1 rank, the baseline");
+    lab.press("+r");
+    // While it still trains.
+    lab.wait_for("run 2 so far: 2.00× run 1 on 2 ranks, 100 % efficiency ██████████ of 2×");
+    lab.wait_for("by training time");
+    lab.wait_for("run 2 ✓ finished");
+    lab.wait_for("run 2: 2.00× run 1 on 2 ranks, 100 % efficiency ██████████ of 2×");
+    lab.press("v");
+    lab.wait_for("Run 2 trained 2.00× as many images per second as run 1, on 2 ranks instead of 1");
+    lab.press("\x1b");
+    lab.wait("the comparison closed", |seen| !seen.terminal.screen().contents().contains("What it gained"));
+    lab.press("P");
+    lab.wait_for("run 2 against run 1");
+    lab.wait_for("2 ranks against 1: 100 % scaling efficiency");
+    lab.press("q");
+    assert!(lab.exit().success());
+}
