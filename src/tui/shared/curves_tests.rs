@@ -125,7 +125,8 @@ fn a_smoothed_curve_keeps_its_course_and_its_gaps() {
         curve.push(Point { epoch: at, step: at, seconds: at, value });
     }
     let smooth = curve.smoothed().unwrap();
-    assert_eq!(smooth.buckets().len(), curve.buckets().len());
+    assert_eq!(smooth.last().map(|point| point.step), Some(399.0));
+    assert!(smooth.buckets().len() > 100);
     for bucket in smooth.buckets() {
         let (at, value) = (bucket.first.step, bucket.first.value);
         assert_eq!(bucket.gap.is_some(), (200.0..220.0).contains(&at), "{bucket:?}");

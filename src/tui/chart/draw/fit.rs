@@ -45,8 +45,8 @@ pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>) -> Fi
             whole(Scale::round(low.max(0.0), high.min(1.0), PARTS))
         }
         Graph::Loss => {
-            values.sort_unstable_by(f64::total_cmp);
-            let (least, most) = no_narrower(nearest(&values, false), nearest(&values, true), graph.least_top());
+            let (least, most) = nearest(values, (low, high));
+            let (least, most) = no_narrower(least, most, graph.least_top());
             // A loss below 0 is measured, not made up by the axis.
             let least = if low >= 0.0 { least.max(0.0) } else { least };
             let scale = Scale::round(least, most, LOSS_PARTS);
@@ -60,18 +60,16 @@ pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>) -> Fi
     }
 }
 
-/// The end of the axis on this side: the outermost value, unless it is far outside of the rest.
-fn nearest(sorted: &[f64], above: bool) -> f64 {
-    let last = sorted.len() - 1;
-    let outside = if sorted.len() < MANY { 0 } else { (sorted.len() as f64 * OUTSIDE).ceil() as usize };
-    let (low, high) = (sorted[outside.min(last)], sorted[last.saturating_sub(outside)]);
-    let near = (high - low).abs() * NEAR;
-    match above {
-        true if sorted[last] <= high + near => sorted[last],
-        true => high,
-        false if sorted[0] >= low - near => sorted[0],
-        false => low,
-    }
+/// The ends of the axis: the outermost values, unless they are far outside of the rest.
+fn nearest(mut values: Vec<f64>, (lowest, highest): (f64, f64)) -> (f64, f64) {
+    let last = values.len() - 1;
+    let outside = if values.len() < MANY { 0 } else { (values.len() as f64 * OUTSIDE).ceil() as usize };
+    // In linear time: this is done for every frame.
+    let mut place = |at: usize| *values.select_nth_unstable_by(at, f64::total_cmp).1;
+    let (low, high) = (place(outside), place(last - outside));
+    let near = (high - low) * NEAR;
+    let from = if lowest >= low - near { lowest } else { low };
+    (from, if highest <= high + near { highest } else { high })
 }
 
 /// At least so wide, around the same middle: noise should not look like a change.

@@ -45,6 +45,8 @@ pub struct Common<'a> {
     pub runs: &'a [Shown<'a>],
 }
 
+/// A narrower plot has the names of its runs in the title only.
+const NAMED_WIDTH: u16 = 30;
 /// Without colours a letter stands in each curve so often.
 const LETTER_COLUMNS: usize = 14;
 
@@ -226,6 +228,26 @@ fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &V
             taken.push(cell);
         }
     }
+    if let Some(end) = end.filter(|_| plot.width >= NAMED_WIDTH) {
+        taken.extend(name(buffer, plot, run, end));
+    }
+}
+
+/// The run's name beside its letter, or above or below it, where nothing else is.
+fn name(buffer: &mut Buffer, plot: Rect, run: &Shown, (column, row): (u16, u16)) -> Vec<(u16, u16)> {
+    let text = format!("run {}", run.run);
+    let wide = text.len() as u16;
+    let left = (column + 1).checked_sub(wide);
+    let places = [Some((column + 2, row)), left.zip(row.checked_sub(1)), left.zip(Some(row + 1))];
+    let is_free = |(from, row): &(u16, u16)| {
+        let is_empty = |at: u16| matches!(buffer[(plot.x + at, plot.y + row)].symbol(), " " | "\u{2800}");
+        // With a space on both sides.
+        let (first, last) = (from.saturating_sub(1), (from + wide).min(plot.width - 1));
+        from + wide <= plot.width && *row < plot.height && (first..=last).all(|at| is_empty(at) || (at, *row) == (column, *row))
+    };
+    let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };
+    buffer.set_string(plot.x + from, plot.y + row, text, run.style);
+    (from..from + wide).map(|at| (at, row)).collect()
 }
 
 /// A line through the plot, and a point on each curve where it was measured.

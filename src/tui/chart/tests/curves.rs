@@ -316,6 +316,15 @@ fn a_noisy_loss_has_a_thick_line_above_a_dim_one_and_says_where_it_is_cut() {
 }
 
 #[test]
+fn curves_end_with_the_names_of_their_runs_where_nothing_else_is() {
+    let screen = text(&pane(&running(), 200, 60, true));
+    let named = |run: &str| screen.lines().skip(2).filter(|line| line.contains(run) && line.contains('│')).count();
+    assert!(named("B run 2") >= 2 && named("run 1") >= 3, "{screen}");
+    let many = text(&pane(&pinned(), 80, 24, true));
+    assert!(many.lines().any(|line| line.contains("run 3")), "{many}");
+}
+
+#[test]
 fn keys_turn_scale_axis_and_graph() {
     let mut state = running();
     assert_eq!(type_text(&mut state, "L"), [] as [Effect; 0]);
