@@ -22,6 +22,8 @@ mod launchers;
 mod mutations;
 #[path = "launch/owned.rs"]
 mod owned;
+#[path = "launch/remedies.rs"]
+mod remedies;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]
@@ -293,7 +295,7 @@ fn a_file_that_may_not_grow_fails_the_run_and_leaves_no_rank() {
     command.args(["-c", "ulimit -f 512; exec \"$0\" run --np 1 --data generated"]).arg(program());
     lab.set_environment(&mut command);
     let output = finish(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let status = lab.status(1);
     assert!(status.message.contains("cannot write") && status.message.contains("rank-0.log"), "{}", status.message);
     lab.assert_nothing_left(1);
@@ -316,10 +318,10 @@ fn a_full_disk_fails_the_run_with_a_clear_word() {
         return;
     }
     let said = stderr(&output);
-    assert!(stdout(&output).starts_with("code 2\n"), "{said}");
+    assert!(stdout(&output).starts_with("code 1\n"), "{said}");
     assert!(stdout(&output).contains("No space left on device"), "{} {said}", stdout(&output));
     // Another run cannot even begin.
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("Free some space"), "{said}");
     lab.assert_nothing_left(1);
 }

@@ -214,7 +214,9 @@ fn watching_ends_quietly_when_the_reader_leaves() {
 fn on_a_terminal_watching_draws_over_itself() {
     use portable_pty::{CommandBuilder, PtySize, native_pty_system};
     use std::io::Read;
-    let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+    // So few lines that a sample with all its figures would scroll.
+    let (columns, rows) = (40, 4);
+    let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
     let pair = native_pty_system().openpty(size).unwrap();
     let mut command = CommandBuilder::new(assert_cmd::cargo::cargo_bin("hvd-lab"));
     command.args(["devices", "--watch"]);
@@ -222,7 +224,7 @@ fn on_a_terminal_watching_draws_over_itself() {
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();
-    let (mut screen, mut drawn, mut bytes) = (vt100::Parser::new(24, 80, 0), 0, [0; 4096]);
+    let (mut screen, mut drawn, mut bytes) = (vt100::Parser::new(rows, columns, 10), 0, [0; 4096]);
     // Reading blocks until something is drawn, and ends when the command does.
     while drawn < 3 {
         let count = reader.read(&mut bytes).unwrap();
@@ -234,5 +236,7 @@ fn on_a_terminal_watching_draws_over_itself() {
     child.wait().unwrap();
     let text = screen.screen().contents();
     assert!(text.starts_with("host "), "{text}");
-    assert_eq!((text.matches("host ").count(), text.matches("\nCPU  ").count()), (1, 1), "{text}");
+    assert_eq!((text.matches("host ").count(), text.matches("more line").count()), (1, 1), "{text}");
+    screen.screen_mut().set_scrollback(10);
+    assert_eq!(screen.screen().scrollback(), 0, "nothing scrolled away");
 }

@@ -24,6 +24,18 @@ pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     words
 }
 
+/// For `-n 2`, `-n2`, `-n=2` and `-np2`, which other launchers know and the lab does not: how it is written here.
+pub fn tip(words: impl IntoIterator<Item = OsString>) -> Option<String> {
+    let mut words = words.into_iter().map_while(|word| word.into_string().ok()).take_while(|word| word != "--");
+    while let Some(word) = words.next() {
+        if let Some(value) = word.strip_prefix("-np").or_else(|| word.strip_prefix("-n")) {
+            let value = if value.is_empty() { words.next()? } else { value.trim_start_matches('=').to_owned() };
+            return value.parse::<usize>().ok().map(|ranks| format!("use `--np {ranks}`"));
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

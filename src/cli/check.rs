@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use super::lessons;
-use super::output::{Usage, say};
+use super::output::{Usage, say, say_damaged};
 use super::table::render;
 use crate::course::{Judged, Outcome, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
@@ -53,6 +53,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             super::output::print(&format!("run {id}: {}\n", disturbed::note(part)))?;
         }
     }
+    say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
     for step in new {
         say(&format!("step {} is done", step.number()));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::{Usage, print, print_exact, print_json_text};
+use super::output::{Usage, print, print_exact, print_json_text, say_damaged};
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
@@ -69,6 +69,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !chosen.iter().any(|run| run.id == baseline.id) {
         chosen.insert(0, baseline.clone());
     }
+    say_damaged(&chosen);
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = format.map_or_else(|| for_people(&report), |format| format.text(&report));
     match args.out {

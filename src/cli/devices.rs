@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+mod glance;
+
 use super::output::print_exact;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
@@ -19,7 +21,7 @@ use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab devices                   what there is, once
-  hvd-lab devices --watch           twice a second, until Ctrl-C
+  hvd-lab devices --watch           twice a second, until Ctrl-C; on a terminal a line a device, in place
   hvd-lab devices --watch --json    one line of JSON a sample";
 
 /// A driver that hangs is told rather than waited for.
@@ -53,6 +55,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let sample = next(&samples)?;
         let text = match args.json {
             true => safe::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned(),
+            // Over what is there already: no more than fits, or it would scroll away.
+            false if painter.redraw => {
+                let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
+                glance::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
+            }
             false => safe::lines(&describe(&sample)).into_owned(),
         };
         let is_read = painter.print(&text, args.watch && !args.json)?;
@@ -75,7 +82,11 @@ impl RunningRanks {
         let Ok(home) = RunStore::default_home() else { return Vec::new() };
         // To look is no reason to make the folder.
         let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
-        let is_going = |id: &RunId| store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
+        // Not as it is written down: numbers of processes that are gone may be another program's by now.
+        let is_going = |id: &RunId| {
+            let is_told_to = store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
+            is_told_to && store.status(*id).is_ok_and(|status| !status.state.is_over())
+        };
         let going: Vec<RunId> = store.ids().into_iter().filter(is_going).collect();
         self.runs.retain(|id, _| going.contains(id));
         let host = host::name();

@@ -198,7 +198,8 @@ impl View {
             say(&whose);
             status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));
         }
-        // What the trainer calls bad input (damaged images, a full disk), it leaves with 2, and so does this.
+        // What the trainer calls bad input, such as damaged images, it leaves with 2, and so does this. A full disk is the
+        // system's fault: 1.
         Ok(if status.exit_code == Some(2) { ExitCode::from(2) } else { ExitCode::FAILURE })
     }
 }

@@ -174,6 +174,10 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
     }
     let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
+    // What clap would have one try instead is no number of ranks.
+    let tip = (error.kind() == ErrorKind::UnknownArgument).then(|| arguments::tip(std::env::args_os())).flatten();
+    let said: Vec<&str> =
+        said.into_iter().filter(|line| tip.is_none() || !line.starts_with("tip:")).chain(tip.as_deref()).collect();
     let said = in_plain_words(said.join(" ").trim_start_matches("error: "));
     refuse_start(&format!("{said} (`--help` shows the flags)"))
 }
@@ -195,16 +199,16 @@ fn the_definition_of_the_verbs_is_sound() {
     <Cli as CommandFactory>::command().debug_assert();
 }
 
-/// 2 for bad input, 1 for everything else.
+/// 2 for bad input, 1 for everything else: a full disk is nobody's input.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     let is_bad_input = error.chain().any(|cause| {
         cause.is::<Usage>()
-            || cause.is::<StoreError>()
-            || cause.is::<RecordingError>()
             || cause.is::<DatasetError>()
             || cause.is::<CatalogError>()
-            || cause.is::<ProgressError>()
-            || cause.is::<ExerciseError>()
+            || cause.downcast_ref::<StoreError>().is_some_and(StoreError::is_bad_input)
+            || cause.downcast_ref::<RecordingError>().is_some_and(RecordingError::is_bad_input)
+            || cause.downcast_ref::<ProgressError>().is_some_and(ProgressError::is_bad_input)
+            || cause.downcast_ref::<ExerciseError>().is_some_and(ExerciseError::is_bad_input)
             || cause.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_bad_input)
     });
     ExitCode::from(if is_bad_input { 2 } else { 1 })

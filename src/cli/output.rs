@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use crate::domain::safe;
 use crate::host::files;
+use crate::runs::RunSummary;
 use crate::tui;
 
 /// Input that makes no sense, in one line that says what to do.
@@ -72,6 +73,13 @@ pub(super) fn print_json_text(text: &str) -> io::Result<bool> {
 pub fn say(text: &str) {
     // Only what the lab says itself begins at the left.
     say_bare(&format!("hvd-lab: {}", text.trim_end().replace('\n', "\n    ")));
+}
+
+/// What is wrong with the events of these runs.
+pub(super) fn say_damaged<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) {
+    for run in runs {
+        run.damaged.iter().for_each(|damaged| say(&format!("run {}: {damaged}", run.id)));
+    }
 }
 
 /// A line on standard error as it is, apart from what is not safe.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::output::{print, print_json_text, say};
+use super::output::{print, print_json_text, say, say_damaged};
 use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
@@ -73,6 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let reading = ProgressFile::of(&home).read()?;
     reading.note.iter().for_each(|note| say(note));
     let runs = RunStore::open(&home)?.list();
+    say_damaged(&runs);
     let report = Report::new(Sources {
         learner: args.name.clone().or_else(|| Share::of(&home).map(|share| share.learner)),
         now_s: host::now_s(),

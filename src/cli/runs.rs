@@ -2,6 +2,7 @@
 //!
 //! Never draws a screen, and never removes a run for good unless told so twice.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use super::confirm::confirm;
@@ -9,7 +10,7 @@ use super::output::Usage;
 use super::table::{or_dash, render};
 use crate::domain::{safe, units};
 use crate::host;
-use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, disturbed, select};
+use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, StoreError, disturbed, select};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,21 +94,41 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             )?;
         }
         Some(RunsVerb::Delete { ids }) => {
-            for id in ids {
-                store.delete(id)?;
-                super::output::print(&format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))?;
-            }
+            return each(&once(ids), |id| {
+                store.delete(*id).map(|_| format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))
+            });
         }
         Some(RunsVerb::Restore { ids }) => {
-            let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { ids.into_iter().map(Some).collect() };
-            for id in wanted {
-                super::output::print(&format!("run {} is back\n", store.restore(id)?))?;
-            }
+            let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { once(ids).into_iter().map(Some).collect() };
+            return each(&wanted, |id| store.restore(*id).map(|id| format!("run {id} is back\n")));
         }
         Some(RunsVerb::Trash) => trash(&store.deleted())?,
         Some(RunsVerb::EmptyTrash { older_than, yes }) => return empty(&store, older_than, yes),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// In their order, each once.
+fn once(ids: Vec<RunId>) -> Vec<RunId> {
+    let mut seen = BTreeSet::new();
+    ids.into_iter().filter(|id| seen.insert(*id)).collect()
+}
+
+/// All of them, whatever becomes of the others.
+fn each<T>(wanted: &[T], mut change: impl FnMut(&T) -> Result<String, StoreError>) -> anyhow::Result<ExitCode> {
+    let mut refused = None;
+    for one in wanted {
+        match change(one) {
+            Ok(done) => drop(super::output::print(&done)?),
+            Err(error) => {
+                // The last one is said where all errors are.
+                if let Some(before) = refused.replace(error) {
+                    super::output::say(&before.to_string());
+                }
+            }
+        }
+    }
+    refused.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
 }
 
 fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {

@@ -203,6 +203,16 @@ pub enum ProgressError {
     Newer { path: PathBuf, version: u32 },
 }
 
+impl ProgressError {
+    /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            ProgressError::Store(error) => error.is_bad_input(),
+            ProgressError::Newer { .. } => true,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Header {
     version: u32,
@@ -246,7 +256,7 @@ impl ProgressFile {
     /// As [`ProgressFile::read`], and a file that cannot be written.
     pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
         let home = self.path.parent().unwrap_or(Path::new("."));
-        access::make_folder(home).map_err(StoreError::io("cannot make the folder", home))?;
+        access::make_folder(home).map_err(StoreError::io(StoreError::MAKE_FOLDER, home))?;
         let _lock = runs::lock(home)?;
         let mut reading = self.read()?;
         let changed = change(&mut reading.progress);

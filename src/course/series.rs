@@ -196,7 +196,7 @@ impl SeriesFile {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, series: &Series) -> Result<(), StoreError> {
-        access::make_folder(&self.home).map_err(StoreError::io("cannot make the folder", &self.home))?;
+        access::make_folder(&self.home).map_err(StoreError::io(StoreError::MAKE_FOLDER, &self.home))?;
         let _lock = runs::lock(&self.home)?;
         runs::write_json(&self.path, series)
     }

@@ -54,7 +54,7 @@ impl Share {
         let path = Share::file(home);
         match share {
             Some(share) => {
-                access::make_folder(home).map_err(StoreError::io("cannot make the folder", home))?;
+                access::make_folder(home).map_err(StoreError::io(StoreError::MAKE_FOLDER, home))?;
                 runs::write_json(&path, share)
             }
             None if path.exists() => fs::remove_file(&path).map_err(StoreError::io("cannot remove", &path)),

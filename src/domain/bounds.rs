@@ -40,7 +40,17 @@ pub fn process(what: &str, value: usize) -> Option<String> {
 
 /// Unix time in seconds.
 pub fn moment(what: &str, time_s: f64) -> Option<String> {
-    (!(0.0..=MAX_SECONDS).contains(&time_s)).then(|| format!("{what} {time_s:e} is not a time before the year 10000"))
+    match time_s {
+        time_s if time_s.is_nan() => Some(format!("{what} {time_s} is not a time")),
+        time_s if time_s < 0.0 => Some(format!("{what} {} is before 1970", plain(time_s))),
+        time_s if time_s > MAX_SECONDS => Some(format!("{what} {} is after the year 9999", plain(time_s))),
+        _ => None,
+    }
+}
+
+/// Without a power of ten where it can be read so.
+fn plain(value: f64) -> String {
+    if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") }
 }
 
 /// A length of time. Clocks that are set back make some of them negative.
@@ -51,7 +61,7 @@ pub fn seconds(what: &str, seconds: f64) -> Option<String> {
 /// A number that is one, and not larger than that, up or down.
 pub fn number(what: &str, value: f64, most: f64) -> Option<String> {
     let is_within = value.is_finite() && value.abs() <= most;
-    (!is_within).then(|| format!("{what} {value:e} is beyond {most:e}"))
+    (!is_within).then(|| format!("{what} {} is beyond {}", plain(value), plain(most)))
 }
 
 /// A figure of a training: it may be no number, where the training has failed, but it had 32 bits.

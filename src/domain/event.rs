@@ -325,12 +325,13 @@ impl EventLine {
     /// As [`EventLine::parse_line`].
     ///
     /// # Errors
-    /// Why no run can have sent this event, in one sentence.
+    /// Why no run can have sent this line, in one sentence. Half a line is what a killed run leaves, and what has a name that
+    /// is not known here comes from a newer one: both are `None`.
     pub fn read(line: &str) -> Result<Option<EventLine>, String> {
-        let event: Option<EventLine> = serde_json::from_str(line.trim_end()).ok();
-        match event.as_ref().and_then(EventLine::out_of_bounds) {
-            Some(problem) => Err(problem),
-            None => Ok(event),
+        match serde_json::from_str::<EventLine>(line.trim_end()) {
+            Ok(event) => event.out_of_bounds().map_or(Ok(Some(event)), Err),
+            Err(error) if error.is_eof() || error.to_string().starts_with("unknown variant") => Ok(None),
+            Err(error) => Err(format!("a line is not an event: {error}")),
         }
     }
 }

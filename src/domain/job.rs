@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub use super::bounds::MAX_RANKS;
 use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
+use super::safe;
 use super::step::Step;
 use super::training::TrainingSpec;
 
@@ -122,8 +123,8 @@ impl Workload {
         match self {
             Workload::Training(training) => training.model.to_string(),
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
-                Some(Value::String(model)) => model.clone(),
-                _ => unknown.kind.clone(),
+                Some(Value::String(model)) => safe::excerpt(model).into_owned(),
+                _ => safe::excerpt(&unknown.kind).into_owned(),
             },
         }
     }

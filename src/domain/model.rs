@@ -22,7 +22,12 @@ pub trait Family: Copy + fmt::Display {
     fn input(self) -> InputShape;
     /// The classes that it tells apart.
     fn classes(self) -> usize;
+    /// The numbers that it learns.
+    fn parameters(self) -> u64;
 }
+
+/// Weights, gradients and the state of an optimizer would take ten times as many bytes and more: no machine holds that.
+const MAX_PARAMETERS: u64 = 10_000_000_000;
 
 /// Makes [`ModelSpec`] of all families, so that none can be forgotten in its names, its laws, or `trainer::model::build`.
 macro_rules! families {
@@ -43,6 +48,11 @@ macro_rules! families {
                 match self { $(ModelSpec::$name(spec) => spec.input(),)+ }
             }
 
+            /// The numbers that it learns.
+            pub fn parameters(self) -> u64 {
+                match self { $(ModelSpec::$name(spec) => spec.parameters(),)+ }
+            }
+
             /// The classes that it tells apart.
             pub fn classes(self) -> usize {
                 match self { $(ModelSpec::$name(spec) => spec.classes(),)+ }
@@ -60,7 +70,14 @@ macro_rules! families {
 
             fn from_str(text: &str) -> Result<ModelSpec, String> {
                 $(if let Some(spec) = $spec::parse(text) {
-                    return Ok(ModelSpec::$name(spec));
+                    return match spec.parameters() {
+                        0..=MAX_PARAMETERS => Ok(ModelSpec::$name(spec)),
+                        many => Err(format!(
+                            "`{text}` would have {} billion parameters, more than the {} billion that a machine may hold: use a \
+                             smaller one, such as {}",
+                            many / 1_000_000_000, MAX_PARAMETERS / 1_000_000_000, $spec::SMALLEST
+                        )),
+                    };
                 })+
                 Err(format!("`{text}` is not a model: use {}", [$($spec::FORM),+].join("; or ")))
             }
@@ -97,6 +114,18 @@ impl Family for WideResNetSpec {
 
     fn classes(self) -> usize {
         10
+    }
+
+    /// Each convolution has a bias, and a batch norm behind it that scales and shifts; none is behind those of the shortcuts.
+    fn parameters(self) -> u64 {
+        let (blocks, width) = ((self.depth as u64 - 4) / 6, self.width as u64);
+        let conv = |side: u64, from: u64, to: u64| side * side * from * to + to;
+        let conv_norm = |from, to| conv(3, from, to) + 2 * to;
+        let residual = |from, to| conv_norm(from, to) + conv_norm(to, to) + if from == to { 0 } else { conv(1, from, to) };
+        let groups = [(16, 16 * width), (16 * width, 32 * width), (32 * width, 64 * width)];
+        let of_group = |(from, to)| residual(from, to) + (blocks - 1) * residual(to, to);
+        let (last, classes) = (64 * width, self.classes() as u64);
+        conv_norm(self.input().channels as u64, 16) + groups.map(of_group).iter().sum::<u64>() + last * classes + classes
     }
 }
 
@@ -136,6 +165,16 @@ mod tests {
         assert_eq!("wrn-16-10".parse(), Ok(ModelSpec::wrn(16, 10)));
         for bad in ["wrn-12-1", "wrn-4-1", "wrn-16", "resnet-50", "wrn-16-0", "wrn--1", "wrn-16-10-1", ""] {
             assert!(bad.parse::<ModelSpec>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_no_machine_holds_is_refused_by_name() {
+        assert_eq!(ModelSpec::wrn(16, 10).parameters(), 17_121_962, "as published");
+        let refused = "wrn-1000-64".parse::<ModelSpec>().unwrap_err();
+        assert!(refused.starts_with("`wrn-1000-64` would have ") && refused.contains("billion parameters"), "{refused}");
+        for fine in ["wrn-1000-1", "wrn-28-10", "wrn-10-64"] {
+            assert!(fine.parse::<ModelSpec>().is_ok(), "{fine}");
         }
     }
 

@@ -26,7 +26,7 @@ pub struct RunStatus {
     pub started_s: f64,
     #[serde(default)]
     pub ended_s: Option<f64>,
-    /// Exit code of the launcher, where it ended; 2 for bad input and where the run folder could not be written.
+    /// Exit code of the launcher, where it ended: 2 for bad input. 1 where the run folder could not be written.
     #[serde(default)]
     pub exit_code: Option<i32>,
     /// The process that failed first, and its last lines.

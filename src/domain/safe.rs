@@ -9,6 +9,21 @@ pub fn line(text: &str) -> Cow<'_, str> {
     if is_safe(text) { Cow::Borrowed(text) } else { Cow::Owned(cleaned(text, Within::Line)) }
 }
 
+/// Characters of an [`excerpt`].
+const EXCERPT: usize = 300;
+
+/// One line of an error that may quote a whole file: its beginning and its end.
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    let text = line(text);
+    let count = text.chars().count();
+    if count <= EXCERPT {
+        return text;
+    }
+    let half = EXCERPT / 2;
+    let part = |skip| text.chars().skip(skip).take(half).collect::<String>();
+    Cow::Owned(format!("{} ... {}", part(0), part(count - half)))
+}
+
 /// Lines that are put together already: breaks stay. What may be part of the next field stays as well, so no escape sequence
 /// takes text with it that it did not bring.
 pub fn lines(text: &str) -> Cow<'_, str> {
@@ -162,6 +177,14 @@ fn sequence(text: &str, within: Within) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_excerpt_is_one_line_that_can_be_read() {
+        assert_eq!(excerpt("short\nand safe"), "short and safe");
+        let long = format!("invalid value: string \"{}\", expected a model", "\u{fc}".repeat(100_000));
+        let cut = excerpt(&long);
+        assert!(cut.starts_with("invalid value: ") && cut.ends_with("expected a model") && cut.chars().count() < 310, "{cut}");
+    }
 
     #[test]
     fn an_escape_sequence_is_gone_with_all_that_belongs_to_it() {

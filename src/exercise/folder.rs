@@ -42,6 +42,11 @@ pub enum ExerciseError {
 }
 
 impl ExerciseError {
+    /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
+    pub fn is_bad_input(&self) -> bool {
+        !matches!(self, ExerciseError::Io { cause, .. } if files::is_full(cause))
+    }
+
     pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ExerciseError {
         let path = path.to_owned();
         move |cause| ExerciseError::Io { what, path, cause }

@@ -23,6 +23,8 @@ pub struct Process {
     pub start_ticks: u64,
     /// Ended, but its parent has not asked for its exit code yet.
     pub zombie: bool,
+    /// Suspended by a signal, as Ctrl-Z does: it gets no other one until it is woken.
+    pub suspended: bool,
     /// Processor time of itself and of the children that it has waited for.
     pub cpu_ticks: u64,
 }
@@ -38,6 +40,7 @@ impl Process {
             session: u32::try_from(number(3)?).ok()?,
             start_ticks: number(19)?,
             zombie: matches!(*fields.first()?, "Z" | "X"),
+            suspended: *fields.first()? == "T",
             cpu_ticks: (11..15).map(number).sum::<Option<u64>>()?,
         })
     }
@@ -45,7 +48,8 @@ impl Process {
 
 /// The process with this number, if there is one (ended ones that nobody waited for included).
 pub fn look_up(pid: u32) -> Option<Process> {
-    Process::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    // A command name need not be UTF-8 text.
+    Process::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
 /// Every process of this host, as far as it may be seen (ended ones that nobody waited for included).
@@ -110,10 +114,25 @@ mod tests {
     #[test]
     fn names_with_spaces_and_brackets_do_not_shift_the_fields() {
         let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 1 2 3 4 20 0 1 0 987654 1 1";
-        let process = Process { pid: 42, session: 7, start_ticks: 987_654, zombie: false, cpu_ticks: 10 };
+        let process = Process { pid: 42, session: 7, start_ticks: 987_654, zombie: false, suspended: false, cpu_ticks: 10 };
         assert_eq!(Process::parse(stat), Some(process.clone()));
-        assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process }));
+        assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process.clone() }));
+        assert_eq!(Process::parse(&stat.replace(" R ", " T ")), Some(Process { suspended: true, ..process }));
         assert_eq!(Process::parse("42 (a"), None);
+    }
+
+    #[test]
+    fn a_process_whose_name_is_not_utf_8_is_found() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let name = fs::read(format!("/proc/{}/comm", child.id())).unwrap();
+        let found = look_up(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(name == b"caf\xe9\n" && found.is_some(), "{name:?}: {found:?}");
     }
 
     #[test]

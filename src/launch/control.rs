@@ -15,7 +15,7 @@ use crate::dataset::Location;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
-use crate::host::{self, files};
+use crate::host::{self, files, read};
 use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, process};
 
 /// For a supervisor to come up.
@@ -77,6 +77,11 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
     if let Some(problem) = request.spec.problem() {
         return Err(LaunchError::Spec(problem));
+    }
+    if let Some((file, error)) =
+        request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
+    {
+        return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
     let setup = Setup::detect(request.program.as_deref())?;
     let training = request.spec.training();
@@ -201,7 +206,7 @@ fn has_checkpoint(log_dir: &Path) -> bool {
 ///
 /// # Errors
 /// [`LaunchError::NotGoing`] where it is over already, [`StoreError::Elsewhere`] where nothing can be sent to it from here,
-/// [`LaunchError::NoAnswer`] where no supervisor comes up.
+/// [`LaunchError::Suspended`] where it cannot hear that, [`LaunchError::NoAnswer`] where no supervisor comes up.
 pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
     let begin = Instant::now();
     loop {
@@ -211,7 +216,10 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
             Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
             Supervision::Here { pid, start_ticks } => {
                 if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) {
-                    return Ok(());
+                    return match process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
+                        true => Err(LaunchError::Suspended { id, pid }),
+                        false => Ok(()),
+                    };
                 }
             }
             // A supervisor that has just been started needs a moment to say its number.

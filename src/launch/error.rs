@@ -40,6 +40,11 @@ pub enum LaunchError {
         "run {id} has been starting for {seconds} s and does not answer: launcher.log in its folder may say why; try again later"
     )]
     NoAnswer { id: RunId, seconds: u64 },
+    #[error(
+        "run {id} was asked to stop, but its supervisor (process {pid}) is suspended and cannot hear it: wake it with \
+         `kill -CONT {pid}`, then it stops the run"
+    )]
+    Suspended { id: RunId, pid: u32 },
     #[error("the run has a supervisor already, and can have only one")]
     Supervised,
     #[error("`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`")]
@@ -63,6 +68,10 @@ impl LaunchError {
 
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).
     pub fn is_bad_input(&self) -> bool {
-        !matches!(self, LaunchError::Supervisor { .. } | LaunchError::NoAnswer { .. })
+        match self {
+            LaunchError::Supervisor { .. } | LaunchError::NoAnswer { .. } | LaunchError::Suspended { .. } => false,
+            LaunchError::Store(error) => error.is_bad_input(),
+            _ => true,
+        }
     }
 }

@@ -214,7 +214,8 @@ impl Job {
         self.fail_if_unwritten(written);
         let evidence = &self.journal.evidence;
         let broken = self.broken.take();
-        let exit_code = if broken.is_some() { Some(2) } else { exit.and_then(|exit| exit.code()) };
+        // The system is at fault, whatever the launcher says of being ended.
+        let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
         if let Some((_, limit_s)) = self.deadline
             && self.out_of_time

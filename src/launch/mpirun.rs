@@ -67,7 +67,7 @@ pub fn command_line(
     match setup.flavour {
         Flavour::OpenMpi4 | Flavour::OpenMpi5 => {
             if setup.machine.is_root {
-                notes.insert(0, "Open MPI refuses to run as root unless told --allow-run-as-root".to_owned());
+                notes.insert(0, "you are root: --allow-run-as-root is added, since Open MPI would refuse otherwise".to_owned());
             }
             argv.extend(open_mpi(resources, setup, oversubscribe, &env));
         }

@@ -4,13 +4,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RunId;
+use crate::domain::safe;
+use crate::host::files;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("no folder for the runs: set HVD_LAB_HOME or HOME to a folder you may write to")]
     NoHome,
     /// `cause` is part of the message, and so not the `source`, which would be printed a second time.
-    #[error("{what} {}: {cause}{}", path.display(), remedy(cause))]
+    #[error("{what} {}: {cause}{}", path.display(), remedy(what, cause))]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error(
         "the name of the folder {path:?} is not UTF-8 text, and a run could not be told of it: set HVD_LAB_HOME to another one"
@@ -26,6 +28,15 @@ pub enum StoreError {
     Damaged { path: PathBuf, cause: String },
     #[error("there is no run {id}: `hvd-lab runs` lists them")]
     NoRun { id: RunId },
+    #[error(
+        "the folder of run {id} is gone, or at least its run.json: `hvd-lab runs delete {id}` removes what is left, and what was \
+         deleted is in `hvd-lab runs trash`"
+    )]
+    Gone { id: RunId },
+    #[error("{} is a file, and the folder of run {id} would be there: move it to another place", path.display())]
+    NotAFolder { id: RunId, path: PathBuf },
+    #[error("run {id} is over: it has {state}, and there is nothing to give up")]
+    Over { id: RunId, state: &'static str },
     #[error("run {id} is not a training that this version knows (`{workload}`), so it has no steps to judge")]
     NoTraining { id: RunId, workload: String },
     #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]
@@ -54,6 +65,19 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// What was being done where a folder of the home could not be made.
+    pub const MAKE_FOLDER: &str = "cannot make the folder";
+
+    /// The cause may quote the file, which may be a stranger's: it is cut to one line that can be read.
+    pub fn damaged(path: &Path, cause: &str) -> StoreError {
+        StoreError::Damaged { path: path.to_owned(), cause: safe::excerpt(cause).into_owned() }
+    }
+
+    /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
+    pub fn is_bad_input(&self) -> bool {
+        !matches!(self, StoreError::Io { cause, .. } if files::is_full(cause))
+    }
+
     /// For `map_err`: what was being done (`cannot write`), and to which path.
     pub fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         move |cause| StoreError::Io { what, path: path.to_owned(), cause }
@@ -61,13 +85,15 @@ impl StoreError {
 }
 
 /// What to do about an error of the operating system, where there is something to do.
-fn remedy(error: &io::Error) -> &'static str {
+fn remedy(what: &str, error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ". Set HVD_LAB_HOME to a folder you may write to",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             ". Free some space, or set HVD_LAB_HOME to a folder on another disk"
         }
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ". Set HVD_LAB_HOME to another folder",
+        // Only in the home are folders made.
+        _ if what == StoreError::MAKE_FOLDER => ". Set HVD_LAB_HOME to a folder you may write to",
         _ => "",
     }
 }

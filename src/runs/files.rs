@@ -31,8 +31,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError>
 /// # Errors
 /// [`StoreError::Damaged`] with the path, for a value that JSON cannot hold.
 pub fn json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-    let mut text = serde_json::to_vec_pretty(value)
-        .map_err(|error| StoreError::Damaged { path: path.to_owned(), cause: error.to_string() })?;
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| StoreError::damaged(path, &error.to_string()))?;
     text.push(b'\n');
     Ok(text)
 }

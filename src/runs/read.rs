@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::StoreError;
 use crate::domain::bounds::Bounded;
 use crate::domain::event::EventLine;
-use crate::domain::units;
+use crate::domain::{safe, units};
 use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
 
 /// No record of any run is larger.
@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// # Errors
 /// [`StoreError::Io`]; [`StoreError::Damaged`] for a text that is no such record, or a number that no run can have.
 pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreError> {
-    let damaged = |cause: String| StoreError::Damaged { path: path.to_owned(), cause };
+    let damaged = |cause: String| StoreError::damaged(path, &cause);
     let text = match read::small_file(path, MOST_BYTES) {
         Ok(text) => text,
         // Not the system's refusal: what is there is no record.
@@ -46,10 +46,12 @@ pub struct Events {
     damaged: Damaged,
 }
 
-/// Lines that no run can have written: too long, or with impossible numbers. Half a line at the end of a killed run, and
-/// events of a newer lab, are not among them.
+/// Lines that no run can have written: too long, no events, or with impossible numbers. Half a line of a killed run, and events
+/// of a newer lab, are not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damaged {
+    /// Why there is not a line to read, although something is there.
+    unreadable: Option<String>,
     lines: usize,
     /// What is wrong with the first of them.
     first: String,
@@ -58,13 +60,16 @@ pub struct Damaged {
 impl Damaged {
     fn take(&mut self, problem: String) {
         if self.lines == 0 {
-            self.first = problem;
+            self.first = safe::excerpt(&problem).into_owned();
         }
         self.lines += 1;
     }
 
     /// `2 damaged events were skipped: process 4000000000 is beyond 4095`.
     pub fn in_words(&self) -> Option<String> {
+        if self.unreadable.is_some() {
+            return self.unreadable.clone();
+        }
         let were = if self.lines == 1 { "was" } else { "were" };
         (self.lines > 0).then(|| format!("{} {were} skipped: {}", units::counted(self.lines, "damaged event"), self.first))
     }
@@ -72,8 +77,12 @@ impl Damaged {
 
 impl Events {
     pub(super) fn of(path: &Path) -> Events {
-        let lines = read::open(path).ok().map(|file| BufReader::with_capacity(1 << 16, file));
-        Events { lines, line: Vec::new(), damaged: Damaged::default() }
+        let file = read::open(path);
+        // A run that has not begun has none.
+        let unreadable = file.as_ref().err().filter(|error| error.kind() != io::ErrorKind::NotFound);
+        let unreadable = unreadable.map(|error| format!("its events {} cannot be read: {error}", path.display()));
+        let lines = file.ok().map(|file| BufReader::with_capacity(1 << 16, file));
+        Events { lines, line: Vec::new(), damaged: Damaged { unreadable, ..Damaged::default() } }
     }
 
     /// What was skipped so far.
@@ -93,7 +102,8 @@ impl Iterator for Events {
                 NextLine::Whole => match std::str::from_utf8(&self.line).map(EventLine::read) {
                     Ok(Ok(Some(event))) => return Some(event),
                     Ok(Err(problem)) => self.damaged.take(problem),
-                    Ok(Ok(None)) | Err(_) => {}
+                    Ok(Ok(None)) => {}
+                    Err(_) => self.damaged.take("a line is not UTF-8 text".to_owned()),
                 },
             }
         }

@@ -32,7 +32,7 @@ impl RunStore {
     /// [`StoreError::Io`] where the folder cannot be made or written to, [`StoreError::NotText`] where ranks could not be told of it.
     pub fn open(home: &Path) -> Result<RunStore, StoreError> {
         let root = home.join("runs");
-        access::make_folder(&root).map_err(StoreError::io("cannot make the folder", &root))?;
+        access::make_folder(&root).map_err(StoreError::io(StoreError::MAKE_FOLDER, &root))?;
         let root = root.canonicalize().map_err(StoreError::io("cannot open the folder", &root))?;
         if root.to_str().is_none() {
             return Err(StoreError::NotText { path: home.to_owned() });
@@ -74,7 +74,12 @@ impl RunStore {
     /// The runs there are, oldest first.
     pub fn ids(&self) -> Vec<RunId> {
         let Ok(entries) = fs::read_dir(&self.root) else { return Vec::new() };
-        let mut ids: Vec<RunId> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let is_folder = |entry: &fs::DirEntry| match entry.file_type() {
+            Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
+            kind => kind.is_ok_and(|kind| kind.is_dir()),
+        };
+        let folders = entries.flatten().filter(is_folder);
+        let mut ids: Vec<RunId> = folders.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -86,7 +91,14 @@ impl RunStore {
         used.sort_unstable();
         // One more than the highest; below a folder with a number that has none after it, one more than the next highest.
         let free = |number: &u32| Some(number.checked_add(1)?).filter(|next| used.binary_search(next).is_err());
-        RunId(used.iter().rev().find_map(free).unwrap_or(1))
+        let mut next = RunId(used.iter().rev().find_map(free).unwrap_or(1));
+        // Something else may have the name.
+        while let Some(number) = next.0.checked_add(1)
+            && self.folder(next).path().symlink_metadata().is_ok()
+        {
+            next = RunId(number);
+        }
+        next
     }
 
     /// Make the folder of a new run and write its record and status; `record.id` is set to its number.
@@ -112,13 +124,13 @@ impl RunStore {
                     let next = id.0.checked_add(1).ok_or(StoreError::NoNumberLeft { path: folder.path().to_owned() })?;
                     id = self.next_id().max(RunId(next));
                 }
-                Err(error) => return Err(StoreError::io("cannot make the folder", folder.path())(error)),
+                Err(error) => return Err(StoreError::io(StoreError::MAKE_FOLDER, folder.path())(error)),
             }
         };
         record.id = id;
         // The lock first: a status without a supervisor is taken for that of one that was killed.
         let made = RunLock::take(folder.path()).and_then(|lock| lock.ok_or(StoreError::StillGoing { id })).and_then(|lock| {
-            access::new_folder(&folder.log_dir()).map_err(StoreError::io("cannot make the folder", &folder.log_dir()))?;
+            access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
             folder.reserve_status()?;
             folder.write_record(&record)?;
             folder.write_status(status)?;
@@ -141,10 +153,9 @@ impl RunStore {
         let begin = Instant::now();
         loop {
             self.refuse_unless_over(id)?;
-            if let Some(lock) = RunLock::take(folder.path())?
-                && folder.read_status()?.state.is_over()
-            {
-                return Ok(lock);
+            let lock = RunLock::take(folder.path()).map_err(|error| self.or_gone(id, error))?;
+            if lock.is_some() && folder.read_status().map_err(|error| self.or_gone(id, error))?.state.is_over() {
+                return lock.ok_or(StoreError::StillGoing { id });
             }
             if begin.elapsed() > CLAIM_PATIENCE {
                 return Err(StoreError::StillGoing { id });
@@ -162,9 +173,31 @@ impl RunStore {
         }
     }
 
+    /// The folder of a run that should be there.
+    pub(super) fn folder_of(&self, id: RunId) -> Result<RunFolder, StoreError> {
+        let folder = self.folder(id);
+        match fs::metadata(folder.path()) {
+            Ok(found) if found.is_dir() => Ok(folder),
+            Ok(_) => Err(StoreError::NotAFolder { id, path: folder.path().to_owned() }),
+            Err(_) => Err(StoreError::NoRun { id }),
+        }
+    }
+
+    /// What an error means where another lab, or its user, may have removed the run meanwhile, or is just doing so.
+    pub(super) fn or_gone(&self, id: RunId, error: StoreError) -> StoreError {
+        match &error {
+            StoreError::Io { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
+                self.folder_of(id).err().unwrap_or(StoreError::Gone { id })
+            }
+            _ => error,
+        }
+    }
+
     /// Every run, newest last.
     pub fn list(&self) -> Vec<RunSummary> {
-        self.ids().into_iter().map(|id| self.summarise(id)).collect()
+        // What was removed since is no run that failed.
+        let is_there = |row: &RunSummary| row.record.is_some() || self.folder(row.id).path().is_dir();
+        self.ids().into_iter().map(|id| self.summarise(id)).filter(is_there).collect()
     }
 
     /// One run.
@@ -172,21 +205,15 @@ impl RunStore {
     /// # Errors
     /// [`StoreError::NoRun`].
     pub fn summary(&self, id: RunId) -> Result<RunSummary, StoreError> {
-        match self.folder(id).path().is_dir() {
-            true => Ok(self.summarise(id)),
-            false => Err(StoreError::NoRun { id }),
-        }
+        self.folder_of(id).map(|_| self.summarise(id))
     }
 
     /// The record of a run.
     ///
     /// # Errors
-    /// [`StoreError::NoRun`], [`StoreError::Io`], [`StoreError::Damaged`].
+    /// [`StoreError::NoRun`], [`StoreError::NotAFolder`], [`StoreError::Gone`], [`StoreError::Io`], [`StoreError::Damaged`].
     pub fn record(&self, id: RunId) -> Result<RunRecord, StoreError> {
-        match self.folder(id).path().is_dir() {
-            true => self.folder(id).read_record(),
-            false => Err(StoreError::NoRun { id }),
-        }
+        self.folder_of(id)?.read_record().map_err(|error| self.or_gone(id, error))
     }
 
     /// How a run is going; one whose supervisor was killed is marked failed on the way, and what is left of it ended.
@@ -203,7 +230,7 @@ impl RunStore {
     /// As [`RunStore::status`].
     pub fn supervision(&self, id: RunId) -> Result<(RunStatus, Supervision), StoreError> {
         let record = self.record(id)?;
-        let status = self.folder(id).read_status()?;
+        let status = self.folder(id).read_status().map_err(|error| self.or_gone(id, error))?;
         Ok(orphans::reconcile(&self.folder(id), Some(&record), status, &self.here))
     }
 
@@ -214,6 +241,7 @@ impl RunStore {
     pub fn give_up(&self, id: RunId) -> Result<RunStatus, StoreError> {
         match self.supervision(id)? {
             (status, Supervision::Elsewhere(place)) => orphans::give_up(id, &self.folder(id), status, place),
+            (status, Supervision::Over) => Err(StoreError::Over { id, state: status.state.name() }),
             (status, _) => Err(StoreError::NotElsewhere { id, state: status.state.name() }),
         }
     }
@@ -235,11 +263,7 @@ impl RunStore {
     }
 
     fn change_record(&self, id: RunId, change: impl FnOnce(&mut RunRecord)) -> Result<(), StoreError> {
-        let folder = self.folder(id);
-        if !folder.path().is_dir() {
-            return Err(StoreError::NoRun { id });
-        }
-        folder.change_record(change)?;
+        self.folder_of(id)?.change_record(change).map_err(|error| self.or_gone(id, error))?;
         self.forget_summary(id);
         Ok(())
     }
@@ -258,6 +282,7 @@ impl RunStore {
         let record = match folder.read_record() {
             Ok(record) => record,
             Err(error) => {
+                let error = self.or_gone(id, error);
                 return RunSummary { id, record: None, status: damaged(&error), tally: Tally::default(), elsewhere: None };
             }
         };
@@ -293,7 +318,8 @@ fn cached(folder: &RunFolder, id: RunId) -> Option<RunSummary> {
     // File times are coarse: a summary of the same tick may be older than the status, and is made again.
     let modified = |path: PathBuf| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let made = modified(folder.summary_file())?;
-    if made <= modified(folder.status_file())? || made <= modified(folder.record_file())? {
+    let has_other_events = modified(folder.events_file()).is_some_and(|events| made <= events);
+    if made <= modified(folder.status_file())? || made <= modified(folder.record_file())? || has_other_events {
         return None;
     }
     let row: RunSummary = read_json(&folder.summary_file()).ok()?;

@@ -227,7 +227,7 @@ fn damaged_folders_become_rows_that_say_so() {
     assert!(matches!(said[0], (1, false, message) if message.contains("run.json is damaged")), "{said:?}");
     assert!(matches!(said[1], (2, true, message) if message.contains("status.json")), "{said:?}");
     assert_eq!(said[2], (3, true, "a word"));
-    assert!(matches!(said[4], (9, false, message) if message.contains("cannot read")), "{said:?}");
+    assert!(matches!(said[4], (9, false, message) if message.contains("the folder of run 9 is gone")), "{said:?}");
 }
 
 #[test]

@@ -58,10 +58,7 @@ impl RunStore {
     /// [`StoreError::NoRun`], [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`StoreError::Io`]; the run is where it
     /// was then.
     pub fn delete(&self, id: RunId) -> Result<Deleted, StoreError> {
-        let folder = self.folder(id);
-        if !folder.path().is_dir() {
-            return Err(StoreError::NoRun { id });
-        }
+        let folder = self.folder_of(id)?;
         self.refuse_if_going(id, &folder)?;
         let lock = match RunLock::take(folder.path()) {
             Ok(None) => return Err(StoreError::StillGoing { id }),
@@ -73,10 +70,11 @@ impl RunStore {
             return Err(StoreError::StillGoing { id });
         }
         let trash = self.trash();
-        access::make_folder(&trash).map_err(StoreError::io("cannot make the folder", &trash))?;
+        access::make_folder(&trash).map_err(StoreError::io(StoreError::MAKE_FOLDER, &trash))?;
         let millis = (host::now_s() * 1000.0) as u64;
         let path = trash.join(format!("{:04}-{millis}", id.0));
-        fs::rename(folder.path(), &path).map_err(StoreError::io("cannot move to the trash the folder", folder.path()))?;
+        let failed = StoreError::io("cannot move to the trash the folder", folder.path());
+        fs::rename(folder.path(), &path).map_err(|error| self.or_gone(id, failed(error)))?;
         if lock.is_none()
             && let Err(error) = self.refuse_if_going(id, &RunFolder::new(&path))
         {

@@ -143,7 +143,8 @@ impl ResumeState {
 /// Refused files are reported by name, and the one before is taken. What a killed writer left behind is removed.
 pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> ResumeState {
     checkpoint::sweep(&config.log_dir);
-    let (loaded, refused) = checkpoint::latest(&config.log_dir, config.epochs, |loaded| fits(loaded, model, optimizer));
+    let (loaded, refused) =
+        checkpoint::latest(&config.log_dir, config.epochs, most_bytes(model, optimizer), |loaded| fits(loaded, model, optimizer));
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
     let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
@@ -164,6 +165,16 @@ pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, op
     let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
     let epochs_at_target = at_target.min(loaded.epoch);
     ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports }
+}
+
+/// More than any checkpoint of this training has: weights, optimizer, the statistics of as many ranks as there can be, and the
+/// reports of each.
+fn most_bytes(model: &dyn Model, optimizer: &mut dyn Optimizer) -> u64 {
+    const BYTES_OF_A_REPORT: u64 = 4096;
+    let state: usize = optimizer.state().iter().map(|(_, state)| state.numel()).sum();
+    let ranks = MAX_RANKS as u64;
+    let tensors = 4 * (model.params().len() + state) as u64 + 4 * ranks * model.buffers().len() as u64;
+    2 * tensors + ranks * REPORTED_EPOCHS as u64 * BYTES_OF_A_REPORT
 }
 
 /// Every rank's batch norm statistics.
@@ -338,12 +349,17 @@ mod tests {
             let mut file = whole.clone();
             damage(&mut file);
             checkpoint::save(folder.path(), &file).unwrap();
-            let (_, refused) = checkpoint::latest(folder.path(), 9, |loaded| fits(loaded, &*model, &mut *optimizer));
+            let (_, refused) = checkpoint::latest(folder.path(), 9, u64::MAX, |loaded| fits(loaded, &*model, &mut *optimizer));
             let said = refused[0].to_string();
             assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
             let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
             assert_eq!((state.epoch, state.statistics.len()), (1, 2), "the one before is taken");
         }
+        // Larger than memory, and it has no hole only as far as its length tells.
+        std::fs::File::create(checkpoint::path(folder.path(), 2)).unwrap().set_len(1 << 40).unwrap();
+        let most = most_bytes(&*model, &mut *optimizer);
+        let (_, refused) = checkpoint::latest(folder.path(), 9, most, |loaded| fits(loaded, &*model, &mut *optimizer));
+        assert!(refused[0].to_string().contains("too large: it has 1.0 TiB"), "{}", refused[0]);
         checkpoint::save(folder.path(), &whole).unwrap();
         let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
         assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));

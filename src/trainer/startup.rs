@@ -27,7 +27,7 @@ use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::training::DataSource;
-use crate::host;
+use crate::host::{self, files};
 
 /// Numbers of a digest that are told as they are.
 const SAMPLES: usize = 32;
@@ -48,13 +48,13 @@ pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
     }
 }
 
-/// 2 for what the user gave and can fix (images, a full or forbidden log folder), 1 for everything else.
+/// 2 for what the user gave and can fix (images, a forbidden log folder), 1 for everything else, such as a full disk.
 pub fn exit_code(error: &anyhow::Error) -> i32 {
     let is_bad_input = error.is::<DatasetError>()
         || error.is::<Misfit>()
-        || error.is::<SaveError>()
-        || error.is::<TensorBoardError>()
-        || error.is::<TimelineError>();
+        || error.downcast_ref::<SaveError>().is_some_and(|error| !files::is_full(&error.cause))
+        || error.downcast_ref::<TensorBoardError>().is_some_and(|error| !files::is_full(&error.cause))
+        || error.downcast_ref::<TimelineError>().is_some_and(|error| !files::is_full(&error.error));
     if is_bad_input { 2 } else { 1 }
 }
 
@@ -247,6 +247,17 @@ fn peak_rss_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_not_the_users_fault() {
+        let code = |kind: std::io::ErrorKind| {
+            let path = std::path::PathBuf::from("logs/checkpoint-1.safetensors");
+            let save = SaveError { path: path.clone(), bytes: 1, cause: kind.into() };
+            [exit_code(&save.into()), exit_code(&TensorBoardError { path, cause: kind.into() }.into())]
+        };
+        assert_eq!(code(std::io::ErrorKind::StorageFull), [1, 1]);
+        assert_eq!(code(std::io::ErrorKind::PermissionDenied), [2, 2]);
+    }
 
     #[test]
     fn a_model_that_does_not_take_the_images_says_so() {

@@ -18,9 +18,12 @@ use std::path::{Path, PathBuf};
 use crate::domain::event::EpochReport;
 use crate::host;
 
+/// The lab chooses the folder of its runs: there only room helps.
+pub(super) const REMEDY: &str = "Free some space there, or, if you start hvd-train yourself, give another --log-dir";
+
 /// An event file that could not be written. What was written before is as it was.
 #[derive(Debug, thiserror::Error)]
-#[error("TensorBoard event file `{}` could not be written: {cause}. Make room or give another --log-dir", path.display())]
+#[error("TensorBoard event file `{}` could not be written: {cause}. {REMEDY}", path.display())]
 pub struct TensorBoardError {
     pub path: PathBuf,
     /// Part of the message, and so not the `source`, which would be printed a second time.

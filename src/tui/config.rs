@@ -20,7 +20,8 @@ const SHOWN: usize = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     pub theme: Look,
-    pub ascii: bool,
+    /// Nothing said: where the terminal or the locale asks for it.
+    pub ascii: Option<bool>,
     pub mouse: bool,
     /// The terminal's title says what is going on.
     pub title: bool,
@@ -34,7 +35,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { theme: Look::Auto, ascii: false, mouse: true, title: true, bell: false, notify: false, remember: true }
+        Config { theme: Look::Auto, ascii: None, mouse: true, title: true, bell: false, notify: false, remember: true }
     }
 }
 
@@ -45,6 +46,8 @@ struct Key {
     get: fn(&Config) -> String,
     set: fn(&mut Config, &DeValue) -> Result<(), String>,
 }
+
+const AUTO: &str = "auto";
 
 static KEYS: [Key; 7] = [
     Key {
@@ -60,9 +63,13 @@ static KEYS: [Key; 7] = [
     },
     Key {
         name: "ascii",
-        about: "only ASCII characters on the screen",
-        get: |config| config.ascii.to_string(),
-        set: |config, value| switch(&mut config.ascii, value),
+        about: "only ASCII characters on the screen: true, false or auto (where the terminal or the locale has no UTF-8)",
+        get: |config| config.ascii.map_or_else(|| format!("{AUTO:?}"), |ascii| ascii.to_string()),
+        set: |config, value| {
+            let said = value.as_bool().map(Some).or_else(|| (value.as_str() == Some(AUTO)).then_some(None));
+            config.ascii = said.ok_or_else(|| format!("{} is neither true nor false, nor {AUTO:?}", shown(value)))?;
+            Ok(())
+        },
     },
     Key {
         name: "mouse",
@@ -212,7 +219,7 @@ mod tests {
         assert_eq!(Config::parse(&text), (Config::default(), Vec::new()), "{text}");
         let other = Config {
             theme: Look::ColourBlind,
-            ascii: true,
+            ascii: Some(true),
             mouse: false,
             title: false,
             bell: true,

@@ -68,7 +68,7 @@ const WAITING: usize = 64;
 
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Only ASCII on the screen.
+    /// Only ASCII on the screen, whatever terminal and configuration say.
     pub ascii: bool,
     /// Lessons over those of the program.
     pub lessons: Option<PathBuf>,
@@ -128,6 +128,11 @@ pub fn columns() -> Option<usize> {
     terminal::columns()
 }
 
+/// Columns and rows of the terminal, where there is one.
+pub fn size() -> Option<(usize, usize)> {
+    terminal::cells()
+}
+
 async fn show(options: Options) -> anyhow::Result<()> {
     // Before the terminal is taken: a signal from here on leads out through the same door as a key.
     let mut terminate = signal(SignalKind::terminate())?;
@@ -152,7 +157,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let home = if state.shared.replay.is_none() { RunStore::default_home().ok() } else { None };
     let session = home.map(|home| session::path(&home));
     let mut keeper = Keeper::start(session.as_deref());
-    session::settle(&mut state, session.as_deref(), options.tour);
+    session::settle(&mut state, session.as_deref(), options.tour, terminal::needs_ascii());
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());

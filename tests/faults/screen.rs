@@ -25,6 +25,7 @@ pub fn look(program: &Command, keys: &[&str]) -> Ran {
     }
     ["COLORFGBG", "VTE_VERSION"].iter().for_each(|name| command.env_remove(name));
     command.env("TERM", "xterm-256color");
+    command.env("LC_ALL", "C.UTF-8");
     command.cwd(program.get_current_dir().unwrap_or("/".as_ref()));
     let mut child = pty.slave.spawn_command(command).unwrap();
     drop(pty.slave);

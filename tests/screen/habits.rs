@@ -158,3 +158,35 @@ fn the_end_of_a_run_is_told_only_where_that_is_wanted() {
         assert_eq!(lab.count("\x1b]9;hvd-lab: run 1 finished\x07"), notes, "{toml}");
     }
 }
+
+/// A terminal or a locale that has no UTF-8 gets ASCII without asking for it; who set something else gets that.
+#[test]
+fn ascii_comes_by_itself_where_the_terminal_or_the_locale_needs_it() {
+    type Env = &'static [(&'static str, &'static str)];
+    let cases: [(Env, Option<&str>, bool); 8] = [
+        (&[], None, false),
+        (&[("TERM", "linux")], None, true),
+        (&[("TERM", "dumb")], None, true),
+        (&[("LANG", "C")], None, true),
+        (&[("LC_ALL", "POSIX")], None, true),
+        (&[("LC_ALL", "C"), ("TERM", "linux")], Some("ascii = false\n"), false),
+        (&[("LANG", "C")], Some("ascii = \"auto\"\n"), true),
+        (&[], Some("ascii = true\n"), true),
+    ];
+    for (env, config, is_ascii) in cases {
+        let home = config.map_or_else(Home::new, configured);
+        let mut lab = Options { env, ..Options::default() }.start(&home);
+        lab.wait_for("press r to run");
+        let contents = lab.seen.0.lock().unwrap().terminal.screen().contents();
+        assert_eq!(contents.is_ascii(), is_ascii, "{env:?} {config:?}:\n{contents}");
+        lab.press("q");
+        assert!(lab.exit().success());
+    }
+    // The flag says so, whatever the configuration says.
+    let home = configured("ascii = false\n");
+    let mut lab = Options { arguments: &["--ascii"], ..Options::default() }.start(&home);
+    lab.wait_for("press r to run");
+    assert!(lab.seen.0.lock().unwrap().terminal.screen().contents().is_ascii());
+    lab.press("q");
+    assert!(lab.exit().success());
+}

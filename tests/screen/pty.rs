@@ -211,6 +211,8 @@ impl Options {
         }
         home.variables().iter().for_each(|(name, value)| command.env(name, value));
         command.env("TERM", "xterm-256color");
+        ["LC_ALL", "LC_CTYPE"].iter().for_each(|name| command.env_remove(name));
+        command.env("LANG", "C.UTF-8");
         self.env.iter().for_each(|(name, value)| command.env(name, value));
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);

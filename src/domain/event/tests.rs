@@ -62,3 +62,27 @@ fn unknown_fields_and_events_do_no_harm() {
     assert_eq!(EventLine::parse_line(r#"{"time_s":1.0,"process":0,"event":"sneezed"}"#), None);
     assert_eq!(EventLine::parse_line("Epoch 1/3"), None);
 }
+
+#[test]
+fn what_is_no_event_is_told_from_half_a_line_and_from_a_newer_event() {
+    let line = EventLine { time_s: 1.0, process: 0, event: Event::Epoch(EpochReport::sample()) }.to_line();
+    for end in 0..line.len() {
+        assert_eq!(EventLine::read(&line[..end]), Ok(None), "half a line: {}", &line[..end]);
+    }
+    let newer = [
+        r#"{"time_s":1.0,"process":0,"event":"sneezed"}"#,
+        r#"{"time_s":1.0,"process":0,"event":"checkpoint","action":"melted"}"#,
+    ];
+    assert_eq!(newer.map(EventLine::read), [Ok(None), Ok(None)]);
+    for bad in [
+        "Epoch 1/3",
+        "17",
+        "{}",
+        r#"{"time_s":1.0,"process":0,"event":"early_stop"}"#,
+        r#"{"time_s":1.0,"process":0,"event":"early_stop","epoch":"three"}"#,
+        r#"{"time_s":1.0,"process":0,"event":"early_stop","epoch":3}}"#,
+        r#"{"time_s":"now","process":0,"event":"early_stop","epoch":3}"#,
+    ] {
+        assert!(EventLine::read(bad).is_err(), "{bad}");
+    }
+}

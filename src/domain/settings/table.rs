@@ -103,7 +103,9 @@ pub static SETTINGS: [Setting; 19] = [
         problem: |job| {
             let lr = job.workload.base_lr;
             let too_large = || when(lr > MAX_RATE, format!("base LR {lr} is too large: use at most {MAX_RATE:e}"));
-            when(!(lr.is_finite() && lr > 0.0), format!("base LR {lr} is not above 0")).or_else(too_large)
+            when(!lr.is_finite(), format!("base LR {lr} is not a number that a rate can be: use one such as 0.01"))
+                .or_else(|| when(lr <= 0.0, format!("base LR {lr} is not above 0")))
+                .or_else(too_large)
         },
         trainer: TrainerFlag::Value,
     },

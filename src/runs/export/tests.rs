@@ -82,6 +82,15 @@ fn csv_is_read_back_cell_by_cell() {
 }
 
 #[test]
+fn an_efficiency_over_100_percent_is_left_out_with_its_reason() {
+    let runs = [run(1, 1, 1000.0), run(2, 2, 2300.0)];
+    let report = Report::new(&runs, &runs[0], &[]);
+    assert_eq!((report.runs[1].0.comparison.speedup, report.runs[1].0.comparison.scaling_efficiency), (Some(2.3), None));
+    let text = "md".parse::<Format>().unwrap().text(&report);
+    assert!(text.contains("over 100 %: the baseline was too slow") && !text.contains("115 %"), "{text}");
+}
+
+#[test]
 fn no_cell_is_taken_for_a_formula_and_numbers_stay_numbers() {
     let mut runs = runs();
     let nasty = ["=HYPERLINK(\"http://x\")", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "  =1", "-0.5", "plain"];

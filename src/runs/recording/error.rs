@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::domain::units;
+use crate::host::files;
 use crate::runs::{RunId, StoreError};
 
 /// Raised when older labs could not read a recording any more.
@@ -31,4 +32,15 @@ pub enum RecordingError {
     TooLarge { path: PathBuf, cause: String },
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl RecordingError {
+    /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
+    pub fn is_bad_input(&self) -> bool {
+        match self {
+            RecordingError::Io { cause, .. } => !files::is_full(cause),
+            RecordingError::Store(error) => error.is_bad_input(),
+            _ => true,
+        }
+    }
 }

@@ -66,7 +66,7 @@ fn a_run_on_another_host_is_left_as_it_is_and_every_verb_says_where_it_is() {
     let given_up = store.give_up(RunId(1)).unwrap();
     assert!(given_up.state == RunState::Failed && given_up.message.contains("`node3`"), "{given_up:?}");
     assert!(there.lives(), "its number means another process there");
-    assert!(matches!(store.give_up(RunId(1)), Err(StoreError::NotElsewhere { .. })));
+    assert!(matches!(store.give_up(RunId(1)), Err(StoreError::Over { .. })));
     store.delete(RunId(1)).unwrap();
 }
 

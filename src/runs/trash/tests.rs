@@ -174,3 +174,31 @@ fn an_orphan_is_marked_and_can_then_be_deleted() {
     store.restore(None).unwrap();
     assert_eq!(store.status(RunId(1)).unwrap().state, RunState::Failed);
 }
+
+#[test]
+fn a_run_that_somebody_removes_at_this_moment_is_gone_and_not_an_error_of_the_system() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let (home, store) = store();
+    finished(&store, 1);
+    let (id, away, is_done) = (RunId(1), home.path().join("away"), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                for (from, to) in [(store.folder(id).path(), away.as_path()), (away.as_path(), store.folder(id).path())] {
+                    fs::rename(from, to).unwrap();
+                }
+            }
+        });
+        let mut said = std::collections::BTreeSet::new();
+        for _ in 0..3000 {
+            let errors = [store.claim(id).err(), store.status(id).err(), store.record(id).err()];
+            said.extend(errors.into_iter().flatten().map(|error| error.to_string()));
+            let shown = store.list().into_iter().filter(|row| row.record.is_none()).map(|row| row.status.message);
+            said.extend(shown);
+        }
+        is_done.store(true, Ordering::Relaxed);
+        let is_clear =
+            |text: &String| text.contains("there is no run 1") || text.contains("run 1 is gone") || text.contains("still going");
+        assert!(said.iter().all(is_clear), "{said:?}");
+    });
+}

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::event::{CheckpointAction, CheckpointReport};
+use crate::domain::units;
 use crate::trainer::digest::Digester;
 
 /// The state at the end of an epoch.
@@ -48,6 +49,8 @@ pub enum Reason {
     Unreadable(String),
     #[error("truncated: its {0} bytes are not what its header announces")]
     Truncated(u64),
+    #[error("too large: it has {}, and this training needs at most {}", units::bytes(*bytes), units::bytes(*most_bytes))]
+    TooLarge { bytes: u64, most_bytes: u64 },
     #[error("corrupt: {0}")]
     Corrupt(String),
     #[error("foreign: {0}")]

@@ -16,6 +16,7 @@ use super::temporary::Temporary;
 use crate::domain::units;
 use crate::host::read;
 use crate::trainer::digest::Digester;
+use crate::trainer::tensorboard::REMEDY;
 
 const FORMAT: &str = "hvd-lab-checkpoint";
 const VERSION: &str = "1";
@@ -25,7 +26,7 @@ const EXTRA: &str = "extra.";
 /// A checkpoint that could not be written. Earlier ones are as they were, and nothing of this one is left.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "checkpoint `{}` ({}) could not be written: {cause}. Earlier checkpoints are kept. Make room or give another --log-dir",
+    "checkpoint `{}` ({}) could not be written: {cause}. Earlier checkpoints are kept. {REMEDY}",
     path.display(),
     units::bytes(*bytes)
 )]

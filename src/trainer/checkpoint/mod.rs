@@ -24,7 +24,7 @@ use crate::domain::event::{CheckpointAction, CheckpointReport};
 
 /// The newest checkpoint of at most `up_to_epoch` epochs that `fits`, and every newer one that was refused on the way.
 ///
-/// `fits` says what makes a whole checkpoint unfit for the training at hand, such as another model, optimizer or shape.
+/// A file of more than `most_bytes` holds more than this training can need, and is not read. `fits` says what makes a whole checkpoint unfit for the training at hand, such as another model, optimizer or shape.
 /// Other files in the folder do not matter, nor what a dead process left of a file it was writing. No folder, no
 /// checkpoint.
 ///
@@ -34,6 +34,7 @@ use crate::domain::event::{CheckpointAction, CheckpointReport};
 pub fn latest(
     folder: &Path,
     up_to_epoch: usize,
+    most_bytes: u64,
     mut fits: impl FnMut(&Checkpoint) -> Result<(), Reason>,
 ) -> (Option<(Checkpoint, Written)>, Vec<Refused>) {
     let entries = match std::fs::read_dir(folder) {
@@ -49,7 +50,7 @@ pub fn latest(
     let mut refused = Vec::new();
     for epoch in epochs.into_iter().rev() {
         let path = path(folder, epoch);
-        let attempt = load(&path).and_then(|found| match found.0.epoch == epoch {
+        let attempt = small_enough(&path, most_bytes).and_then(|()| load(&path)).and_then(|found| match found.0.epoch == epoch {
             true => fits(&found.0).map(|()| found),
             false => Err(Reason::Mismatch(format!("it holds epoch {}, not {epoch}", found.0.epoch))),
         });
@@ -59,6 +60,14 @@ pub fn latest(
         }
     }
     (None, refused)
+}
+
+fn small_enough(path: &Path, most_bytes: u64) -> Result<(), Reason> {
+    // What is not there, or no file, is refused where it is opened.
+    match std::fs::metadata(path).map_or(0, |found| found.len()) {
+        bytes if bytes > most_bytes => Err(Reason::TooLarge { bytes, most_bytes }),
+        _ => Ok(()),
+    }
 }
 
 /// What a checkpoint is like after several ranks have written it (step 7 off).

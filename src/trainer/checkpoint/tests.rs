@@ -158,10 +158,10 @@ fn headers_that_lie_are_refused_and_nothing_is_read_on_their_word() {
 fn the_newest_that_fits_is_taken_and_the_refused_are_named() {
     let folder = folder();
     let found = |up_to| {
-        let (found, refused) = latest(folder.path(), up_to, |_| Ok(()));
+        let (found, refused) = latest(folder.path(), up_to, u64::MAX, |_| Ok(()));
         (found.map(|(checkpoint, _)| checkpoint), refused)
     };
-    assert_eq!(latest(&folder.path().join("nowhere"), 9, |_| Ok(())), (None, vec![]));
+    assert_eq!(latest(&folder.path().join("nowhere"), 9, u64::MAX, |_| Ok(())), (None, vec![]));
     assert_eq!(found(9), (None, vec![]));
 
     for epoch in 1..=5 {
@@ -192,7 +192,7 @@ fn checkpoints_of_another_training_are_refused_in_the_trainings_own_words() {
         "wrn-10-1" => Ok(()),
         other => Err(Reason::Mismatch(format!("it is of model {other}, this run uses wrn-10-1"))),
     };
-    let (found, refused) = latest(folder.path(), 9, fits);
+    let (found, refused) = latest(folder.path(), 9, u64::MAX, fits);
     assert_eq!(found.map(|(checkpoint, file)| (checkpoint.epoch, file.epoch)), Some((1, 1)));
     assert_eq!(refused[0].reason.to_string(), "of another training: it is of model wrn-16-10, this run uses wrn-10-1");
 }

@@ -114,6 +114,11 @@ mod tests {
         let Layout { trained, .. } = layout(WideResNetSpec { depth: 16, width: 10 });
         let numbers: i64 = trained.iter().map(|tensor| tensor.shape.iter().product::<i64>()).sum();
         assert_eq!((numbers, trained.len()), (17_121_962, 60));
+        for (depth, width) in [(10, 1), (16, 10), (28, 4), (40, 2)] {
+            let spec = WideResNetSpec { depth, width };
+            let numbers: i64 = layout(spec).trained.iter().map(|tensor| tensor.shape.iter().product::<i64>()).sum();
+            assert_eq!(spec.parameters(), numbers as u64, "{spec}");
+        }
     }
 
     #[test]

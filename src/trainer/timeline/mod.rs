@@ -50,7 +50,7 @@ use crate::host;
 #[error("--timeline `{}` cannot be written ({error}). Give a file that you may write to", path.display())]
 pub struct TimelineError {
     path: PathBuf,
-    error: std::io::Error,
+    pub(super) error: std::io::Error,
 }
 
 /// What this rank contributes to the timeline, and on the root the file. Without `--timeline` all of it does nothing.

@@ -196,7 +196,8 @@ fn write_changes(changes: &Receiver<Session>, mut before: Session, path: &Path) 
 }
 
 /// Puts the screen as the configuration wants it and as it was left. What is wrong with the file is a notice.
-pub fn settle(state: &mut State, session: Option<&Path>, tour: bool) {
+/// `needs_ascii` is what the terminal and the locale say; the configuration overrides it, and a flag that asked for ASCII overrides both.
+pub fn settle(state: &mut State, session: Option<&Path>, tour: bool, needs_ascii: bool) {
     if let Some(path) = config::path() {
         match Config::read(&path) {
             Ok((config, problems)) => {
@@ -208,7 +209,7 @@ pub fn settle(state: &mut State, session: Option<&Path>, tour: bool) {
             Err(error) => state.shared.error(format!("`{}` cannot be read: {error}", path.display())),
         }
     }
-    state.shared.theme.ascii |= state.preferences.config.ascii;
+    state.shared.theme.ascii |= state.preferences.config.ascii.unwrap_or(needs_ascii);
     state.shared.theme.look = state.preferences.config.theme;
     state.preferences.mouse = state.preferences.config.mouse;
     if let Some(path) = session {

@@ -68,7 +68,11 @@ pub fn size() -> Message {
 }
 
 pub fn columns() -> Option<usize> {
-    crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
+    cells().map(|(columns, _)| columns)
+}
+
+pub fn cells() -> Option<(usize, usize)> {
+    crossterm::terminal::size().ok().map(|(columns, rows)| (usize::from(columns), usize::from(rows)))
 }
 
 /// The terminal while the lab draws on it; dropped, it is as it was.
@@ -200,6 +204,18 @@ fn is_plain() -> bool {
     matches!(std::env::var("TERM").as_deref(), Ok("linux" | "dumb" | "") | Err(_))
 }
 
+/// A terminal, or a locale, in which signs outside of ASCII are not what they should be.
+pub fn needs_ascii() -> bool {
+    is_plain() || !has_utf8(|name| std::env::var(name).ok())
+}
+
+/// As the C library looks the character set up: the first of the three that says anything.
+fn has_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
+    let said = said.unwrap_or_default().to_ascii_lowercase();
+    said.contains("utf-8") || said.contains("utf8")
+}
+
 /// Takes the terminal, unless it is ours already. In the background the first call waits until the shell lets us.
 fn take() -> io::Result<()> {
     enable_raw_mode()?;
@@ -300,4 +316,28 @@ fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
         }
     }
     Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_utf8;
+
+    #[test]
+    fn the_first_variable_that_says_anything_decides_the_character_set() {
+        let cases = [
+            (vec![("LANG", "C.UTF-8")], true),
+            (vec![("LANG", "de_DE.utf8")], true),
+            (vec![("LANG", "C")], false),
+            (vec![("LANG", "POSIX")], false),
+            (vec![("LANG", "de_DE.ISO-8859-1")], false),
+            (vec![], false),
+            (vec![("LC_ALL", "C"), ("LANG", "en_US.UTF-8")], false),
+            (vec![("LC_ALL", ""), ("LC_CTYPE", "en_US.UTF-8"), ("LANG", "C")], true),
+            (vec![("LC_CTYPE", "C"), ("LANG", "en_US.UTF-8")], false),
+        ];
+        for (variables, expected) in cases {
+            let variable = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            assert_eq!(has_utf8(variable), expected, "{variables:?}");
+        }
+    }
 }

@@ -26,14 +26,15 @@ pub struct Fitted {
 /// An axis for these values, which may be none.
 pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>) -> Fitted {
     values.retain(|value| value.is_finite() && (!log || *value > 0.0));
-    values.sort_by(f64::total_cmp);
     let whole = |scale| Fitted { scale, cut: None };
-    let (Some(low), Some(high)) = (values.first().copied(), values.last().copied()) else {
+    let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
+    let (low, high) = ends;
+    if low > high {
         return whole(match log {
             true => Scale::log(graph.least_top() / 100.0, graph.least_top()),
             false => Scale::round(0.0, graph.least_top(), PARTS),
         });
-    };
+    }
     match graph {
         _ if log => whole(Scale::log(low, high)),
         _ if zoomed => whole(Scale::round(low, high, PARTS)),
@@ -44,6 +45,7 @@ pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>) -> Fi
             whole(Scale::round(low.max(0.0), high.min(1.0), PARTS))
         }
         Graph::Loss => {
+            values.sort_unstable_by(f64::total_cmp);
             let (least, most) = no_narrower(nearest(&values, false), nearest(&values, true), graph.least_top());
             // A loss below 0 is measured, not made up by the axis.
             let least = if low >= 0.0 { least.max(0.0) } else { least };

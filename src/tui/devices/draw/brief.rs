@@ -56,7 +56,7 @@ fn segment(view: View, row: Row, place: usize, width: usize) -> Segment {
         let memory = takes(cells::MEMORY, cells::NUMBER + LEAST_BAR + 1);
         let temperature = takes(TEMPERATURE, cells::NUMBER + 2 * LEAST_BAR + 2);
         let bars = left.saturating_sub(cells::NUMBER + 1);
-        let of_memory = if memory && bars >= 2 * LEAST_BAR + 1 { bars / 2 } else { 0 };
+        let of_memory = if memory && bars > 2 * LEAST_BAR { bars / 2 } else { 0 };
         spans.push(Span::raw(" "));
         spans.extend(cells::utilisation(theme, device, cells::NUMBER + bars - of_memory));
         if memory {

@@ -75,7 +75,7 @@ fn packed(view: View, rows: &[Row], hosts: &[&[Row]], width: usize, height: usiz
     let theme = view.theme;
     let room = |cell: usize| (width.saturating_sub(INDEX + 1) / cell).max(1);
     let eights = |cell: usize| if room(cell) < 8 { room(cell) } else { room(cell) / 8 * 8 };
-    let fits = |per_line: usize| 1 + rows.len().div_ceil(per_line) <= height;
+    let fits = |per_line: usize| rows.len().div_ceil(per_line) < height;
     let cell = CELLS.into_iter().find(|cell| fits(eights(*cell))).unwrap_or(1);
     let per_line = if fits(eights(cell)) { eights(cell) } else { room(cell) };
     let shown = rows.len().min(per_line * height.saturating_sub(1));
