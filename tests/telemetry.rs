@@ -16,7 +16,7 @@ use hvd_lab::domain::device::{DeviceKind, RankPlace, Reading, TelemetrySample};
 use hvd_lab::domain::event::{Event, EventLine, TopologyReport};
 use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::runs::{RunId, RunStore};
+use hvd_lab::runs::{RunId, RunRecord, RunStore};
 use hvd_lab::telemetry::{DeviceProbe, NvmlProbe};
 use stand_in::stand_in;
 
@@ -138,7 +138,7 @@ fn without_a_usable_gpu_the_cpu_is_shown_and_says_why() {
 fn the_text_shows_figures_reasons_and_the_missing_library() {
     let Some((_, text)) = devices(&[], &[]) else { return };
     for expected in
-        ["GPU 0  Stand-in GPU  GPU-0000", "use          61 %", "41 GiB of 100 GiB", "120 of 700 W", "N/A (no fan of its own)"]
+        ["GPU 0  Stand-in GPU  GPU-0000", "GPU-Util     61 %", "41 GiB of 100 GiB", "120 of 700 W", "N/A (no fan of its own)"]
     {
         assert!(text.contains(expected), "`{expected}` not in:\n{text}");
     }
@@ -154,8 +154,28 @@ fn the_text_shows_figures_reasons_and_the_missing_library() {
 fn ranks_of_a_run_that_is_going_are_shown_by_number() {
     let home = tempfile::tempdir().unwrap();
     let store = RunStore::open(home.path()).unwrap();
-    let folder = store.folder(RunId(1));
-    std::fs::create_dir(folder.path()).unwrap();
+    let own = std::process::id();
+    let record = RunRecord {
+        id: RunId(0),
+        name: None,
+        note: None,
+        preset: "cpu".into(),
+        spec: hvd_lab::launch::presets().remove(0).spec.into(),
+        data_label: "generated garments".into(),
+        program: None,
+        data_dir: None,
+        offline: true,
+        force: false,
+        created_s: 1.0,
+        host: hvd_lab::host::name(),
+        versions: Vec::new(),
+        attempts: Vec::new(),
+        newer: Default::default(),
+    };
+    let mut status = RunStatus { supervisor_pid: own, ..RunStatus::new(RunState::Running, "training", 1.0) };
+    // With the lock of a supervisor, without which nothing proves that the run is still going.
+    let (record, _lock) = store.create_claimed(record, &status).unwrap();
+    let folder = store.folder(record.id);
     let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
     let topology = |process: usize, host: &str, pid: u32| {
         let report = TopologyReport {
@@ -172,10 +192,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
         };
         EventLine { time_s: 1.0, process, event: Event::Topology(report) }.to_line() + "\n"
     };
-    let own = std::process::id();
     std::fs::write(folder.events_file(), topology(0, "another-host", own) + &topology(1, &host, own)).unwrap();
-    let mut status = RunStatus { supervisor_pid: own, ..RunStatus::new(RunState::Running, "training", 1.0) };
-    folder.write_status(&status).unwrap();
     let look = || -> Vec<(u32, Option<usize>)> {
         let mut lab = Lab::cargo_bin("hvd-lab").unwrap();
         lab.args(["devices", "--json"]).env("HVD_LAB_HOME", home.path()).env("HVD_LAB_NVML", "/nowhere");

@@ -83,7 +83,10 @@ impl RunningRanks {
         // To look is no reason to make the folder.
         let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
         // Not as it is written down: numbers of processes that are gone may be another program's by now.
-        let is_going = |id: &RunId| store.status(*id).is_ok_and(|status| !status.state.is_over());
+        let is_going = |id: &RunId| {
+            let is_told_to = store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
+            is_told_to && store.status(*id).is_ok_and(|status| !status.state.is_over())
+        };
         let going: Vec<RunId> = store.ids().into_iter().filter(is_going).collect();
         self.runs.retain(|id, _| going.contains(id));
         let host = host::name();

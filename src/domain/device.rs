@@ -140,6 +140,14 @@ impl DeviceSample {
         self.uuid.starts_with("MIG-")
     }
 
+    /// As people know it from nvidia-smi; a processor has no such name.
+    pub fn load_name(&self) -> &'static str {
+        match self.kind {
+            DeviceKind::Gpu => "GPU-Util",
+            DeviceKind::Cpu => "use",
+        }
+    }
+
     /// Used memory in percent of all.
     pub fn memory_percent(&self) -> Reading<f64> {
         match (&self.memory_used_bytes, &self.memory_total_bytes) {
@@ -166,7 +174,7 @@ impl DeviceSample {
             (used, _) => used.map(|watts| format!("{watts:.0} W")),
         };
         vec![
-            ("use", percent(&self.utilization_percent)),
+            (self.load_name(), percent(&self.utilization_percent)),
             ("memory", memory),
             ("temperature", self.temperature_celsius.map(|value| format!("{value:.0} C"))),
             ("power", power),

@@ -62,7 +62,7 @@ impl Step {
     /// What a run shows when the step is off, in one sentence.
     pub fn without(self) -> &'static str {
         match self {
-            Step::InitAndPin => "Every process believes it is rank 0 of 1 and takes the same device.",
+            Step::InitAndPin => "Every process thinks it is rank 0 of 1 and takes the same device.",
             Step::VerboseOnRoot => "Every rank prints every line.",
             Step::DistributedOptimizer => "Ranks train apart: nobody learns from the others' images.",
             Step::Broadcast => "Ranks start from different random weights and stay different.",

@@ -48,7 +48,8 @@ impl Process {
 
 /// The process with this number, if there is one (ended ones that nobody waited for included).
 pub fn look_up(pid: u32) -> Option<Process> {
-    Process::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    // A command name need not be UTF-8 text.
+    Process::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
 /// Every process of this host, as far as it may be seen (ended ones that nobody waited for included).
@@ -118,6 +119,20 @@ mod tests {
         assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process.clone() }));
         assert_eq!(Process::parse(&stat.replace(" R ", " T ")), Some(Process { suspended: true, ..process }));
         assert_eq!(Process::parse("42 (a"), None);
+    }
+
+    #[test]
+    fn a_process_whose_name_is_not_utf_8_is_found() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let name = fs::read(format!("/proc/{}/comm", child.id())).unwrap();
+        let found = look_up(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(name == b"caf\xe9\n" && found.is_some(), "{name:?}: {found:?}");
     }
 
     #[test]

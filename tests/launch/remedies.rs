@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use hvd_lab::domain::run::RunState;
+use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
@@ -210,4 +210,29 @@ fn a_model_that_no_machine_holds_is_refused_by_name() {
     let output = lab.run(&["run", "--model", "wrn-1000-64", "--data", "generated", "--dry-run"]);
     let said = stderr(&output);
     assert!(code(&output) == Some(2) && said.contains("wrn-1000-64") && said.contains("parameters"), "{said}");
+}
+
+#[test]
+fn a_process_is_not_taken_for_the_rank_of_a_run_whose_supervisor_is_gone() {
+    let lab = with_runs();
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let status = RunStatus {
+        supervisor_pid: gone.id(),
+        supervisor_start_ticks: 1,
+        supervisor_place: Some(hvd_lab::host::place()),
+        ..RunStatus::new(RunState::Running, "training", 1.7e9)
+    };
+    lab.folder(1).write_status(&status).unwrap();
+    // The number of its rank is that of this test by now.
+    let events = fs::read_to_string(lab.folder(1).events_file()).unwrap();
+    let topology = events.lines().find(|line| line.contains("\"topology\"")).unwrap();
+    let mut topology: serde_json::Value = serde_json::from_str(topology).unwrap();
+    (topology["pid"], topology["host"]) = (std::process::id().into(), hvd_lab::host::name().into());
+    fs::write(lab.folder(1).events_file(), format!("{topology}\n")).unwrap();
+    let output = lab.run(&["devices", "--json"]);
+    let sample: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let processes = sample["devices"].as_array().unwrap().iter().flat_map(|device| device["processes"].as_array().unwrap());
+    let ranks: Vec<_> = processes.filter(|process| !process["rank"].is_null()).collect();
+    assert!(ranks.is_empty(), "{ranks:?}");
 }

@@ -40,6 +40,7 @@ pub fn title(state: &State) -> String {
     match run {
         None => "hvd-lab".into(),
         Some((watched, RunState::Running)) => match watched.config() {
+            Some(_) if watched.is_testing() => format!("hvd-lab: run {} testing", watched.id),
             Some(config) => format!("hvd-lab: run {} epoch {}/{}", watched.id, watched.epoch().max(1), config.epochs),
             None => format!("hvd-lab: run {} running", watched.id),
         },
@@ -171,7 +172,11 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
             _ => 30,
         },
     );
-    let epoch = vec![Span::raw(format!("  epoch {}/{}", watched.epoch().max(1), config.epochs))];
+    let what = match watched.is_testing() {
+        true => "  testing".to_owned(),
+        false => format!("  epoch {}/{}", watched.epoch().max(1), config.epochs),
+    };
+    let epoch = vec![Span::raw(what)];
     let progress = vec![
         Span::raw(" "),
         Span::styled(full, theme.accent()),

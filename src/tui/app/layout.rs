@@ -118,7 +118,8 @@ pub fn in_turn(area: Rect, slot: Pane) -> Option<Pane> {
     turns.iter().find(|pane| **pane == slot).or(turns.first()).copied()
 }
 
-fn is_compact(area: Rect) -> bool {
+/// Two panes only.
+pub fn is_compact(area: Rect) -> bool {
     area.width < TWO_COLUMNS.0 || area.height < TWO_COLUMNS.1
 }
 

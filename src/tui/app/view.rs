@@ -23,7 +23,8 @@ pub fn draw(frame: &mut Frame, state: &State) {
             header::draw(frame, places.header, state);
             // The tour stands where nothing is at first.
             let is_quiet = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
-            let quiet = is_quiet(Pane::Chart).or(places.shared).or(places.panes.first().map(|(_, rect)| *rect));
+            let quiet = if layout::is_compact(area) { Some(places.body) } else { is_quiet(Pane::Chart).or(places.shared) };
+            let quiet = quiet.or(places.panes.first().map(|(_, rect)| *rect));
             let panes = if state.projector { Vec::new() } else { places.panes };
             for (pane, rect) in &panes {
                 draw_pane(frame, *rect, *pane, state, places.turns);

@@ -31,7 +31,7 @@ pub static KEYS: &[Binding<Command>] = &[
     row(LEFT, C::Move(Move::Left), "←→", "field", "choose a figure: its value, or why there is none").ranked(2),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(ENTER, C::Accept, "Enter", "details", "all figures of the device, or why they are missing").ranked(2),
-    row(&[Char('s')], C::Sort, "s", "sort", "order by index, use, memory, power, temperature").ranked(2),
+    row(&[Char('s')], C::Sort, "s", "sort", "order by index, load, memory, power, temperature").ranked(2),
     row(&[Char('M')], C::Beside, "M", "graph", "graphs show GPU-Util alone, with memory, with power"),
     row(&[Char('/')], C::Filter, "/", "filter", "show only devices, ranks or processes with this text").ranked(2),
     row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),

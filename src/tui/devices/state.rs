@@ -34,7 +34,7 @@ impl DeviceOrder {
     pub fn name(self) -> &'static str {
         match self {
             DeviceOrder::Index => "index",
-            DeviceOrder::Use => "use",
+            DeviceOrder::Use => "load",
             DeviceOrder::Memory => "memory",
             DeviceOrder::Power => "power",
             DeviceOrder::Temperature => "temperature",
@@ -274,7 +274,7 @@ mod tests {
     fn the_cursor_stays_with_its_device_in_every_order() {
         let mut view = view();
         view.choose(2);
-        for order in ["use", "memory", "power", "temperature", "index"] {
+        for order in ["load", "memory", "power", "temperature", "index"] {
             view.reorder();
             assert_eq!(view.order.name(), order);
             assert_eq!(view.chosen().unwrap().device.index, 2, "{order}");

@@ -169,11 +169,11 @@ fn every_state_is_ascii_where_that_is_asked_for() {
 #[test]
 fn every_figure_that_is_missing_says_why_under_the_cursor() {
     let mut state = lab(&gpus(8));
-    assert!(text(&state, 80, 24).contains("GPU 0 · use: 61 %"));
+    assert!(text(&state, 80, 24).contains("GPU 0 · GPU-Util: 61 %"));
     for _ in 0..6 {
         press(&mut state, KeyCode::Down);
     }
-    assert!(text(&state, 80, 24).contains("GPU 6 · use: N/A, a MIG device gives none"));
+    assert!(text(&state, 80, 24).contains("GPU 6 · GPU-Util: N/A, a MIG device gives none"));
     // Each field of each device in turn: a value, or a reason.
     let facts = state.devices.chosen().unwrap().device.facts();
     for (name, fact) in &facts {
@@ -201,7 +201,7 @@ fn sorting_and_filtering_are_keys_of_the_pane_and_say_what_they_do() {
     let mut state = lab(&sample);
     type_text(&mut state, "s");
     let screen = text(&state, 120, 40);
-    assert!(screen.contains("GPU · node · by use"), "{screen}");
+    assert!(screen.contains("GPU · node · by load"), "{screen}");
     assert_eq!(state.devices.rows()[0].device.index, 5);
     assert_eq!(state.devices.cursor(), 1, "the cursor is on GPU 0 still");
     // Keys are text while the filter is typed.

@@ -5,16 +5,16 @@
 use ratatui::text::{Line, Span};
 
 use super::state::{Help, Section};
+use crate::columns::wrap;
 use crate::tui::shared::state::Shared;
 
-const INTRO: [&str; 4] = [
-    "Train one model on several processes, and see what each of the ten",
-    "steps is for: press r to run, change a step or a setting, press r again,",
-    "and compare. All runs stay in the table; b chooses which one the others",
-    "are compared with. A run goes on when the screen is closed.",
-];
+const INTRO: &str = "Train one model on several processes, and see what each of the ten steps is for: press r to run, change a step \
+                     or a setting, press r again, and compare. All runs stay in the table; b chooses which one the others are \
+                     compared with. A run goes on when the screen is closed.";
+/// Columns of a key, and of what stands around it.
+const KEY: usize = 10;
 
-pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool) -> Vec<Line<'static>> {
+pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool, width: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let is_replay = shared.replay.is_some();
     let searched = typing || !words.is_empty();
@@ -23,7 +23,7 @@ pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool) -> Vec<Lin
             let cursor = if typing { "_" } else { "" };
             vec![Line::from(vec![Span::styled("/ ", theme.key()), Span::styled(format!("{words}{cursor}"), theme.strong())])]
         }
-        false => INTRO.into_iter().map(Line::raw).collect(),
+        false => wrap(INTRO, width).into_iter().map(Line::raw).collect(),
     };
     let words = words.to_lowercase();
     let mut sections: Vec<&Section> = help.sections.iter().collect();
@@ -38,8 +38,15 @@ pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool) -> Vec<Lin
             // A recording is neither started nor stopped: keys that would are not named.
             !(is_replay && row.starts_or_stops) && words.split_whitespace().all(|word| all.contains(word))
         });
-        let rows = rows.map(|row| Line::from(vec![Span::styled(format!("  {:<7} ", row.key), theme.key()), Span::raw(row.help)]));
-        let rows: Vec<Line> = rows.collect();
+        let rows: Vec<Line> = rows
+            .flat_map(|row| {
+                let help = wrap(row.help, width.saturating_sub(KEY).max(KEY)).into_iter().enumerate();
+                help.map(|(line, text)| {
+                    let key = if line == 0 { row.key } else { "" };
+                    Line::from(vec![Span::styled(format!("  {key:<7} "), theme.key()), Span::raw(text)])
+                })
+            })
+            .collect();
         if !rows.is_empty() {
             lines.push(Line::raw(""));
             lines.push(Line::styled(title.clone(), theme.strong()));

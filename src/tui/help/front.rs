@@ -46,7 +46,7 @@ impl Window for Keys {
     }
 
     fn view(&self, help: &Help, shared: &Shared, columns: u16) -> Option<View> {
-        Some(Page::view("Help", columns, 78, |_| lines(help, shared, &self.words, self.typing)))
+        Some(Page::view("Help", columns, 78, |width| lines(help, shared, &self.words, self.typing, width)))
     }
 
     fn update(mut self, help: &mut Help, _: &mut Shared, command: Command) -> Vec<Action> {

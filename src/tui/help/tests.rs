@@ -10,10 +10,12 @@ use crate::tui::app::command::AppCommand;
 use crate::tui::app::features::Command;
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{Key, Scope};
+use crate::tui::app::update::update;
 use crate::tui::help::palette::{SYNONYMS, found};
+use crate::tui::message::Message;
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
-use crate::tui::tests::{press, text, type_text};
+use crate::tui::tests::{press, text, type_text, window};
 
 #[test]
 fn every_command_of_the_panes_is_in_the_palette() {
@@ -116,5 +118,24 @@ fn other_words_find_it_too_and_what_was_used_last_comes_first() {
     assert_eq!(found(entries, "", &[place])[0], place);
     for (of, _) in SYNONYMS {
         assert!(entries.iter().any(|entry| entry.text.contains(of)), "no command says {of:?} any more");
+    }
+}
+
+/// The last word of each help is to be seen, on whatever line.
+#[test]
+fn nothing_in_the_help_is_cut_on_the_smallest_screen() {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Resize(60, 16));
+    type_text(&mut state, "?");
+    let mut seen = String::new();
+    for _ in 0..60 {
+        seen.push_str(&window(&state, 60, 16));
+        press(&mut state, KeyCode::PageDown);
+    }
+    let rows = state.help.sections.iter().flat_map(|section| &section.rows).map(|row| row.help);
+    let helps = rows.chain(["A run goes on when the screen is closed."]);
+    for help in helps {
+        let last = help.split_whitespace().last().unwrap();
+        assert!(seen.contains(last), "{help}:\n{seen}");
     }
 }

@@ -81,7 +81,7 @@ impl Window for ConfirmSeries {
         let (series, first) = (&self.series, &self.series.turns.first()?.spec);
         let (title, which) = match series.purpose {
             Purpose::Guided(step) => {
-                let turns: Vec<String> = series.turns.iter().map(|turn| steps_of(turn)).collect();
+                let turns: Vec<String> = series.turns.iter().map(steps_of).collect();
                 ("Before and after", format!("2 runs, one after the other, for step {step}: {}.", turns.join(", then ")))
             }
             Purpose::Ablation => ("Ablation", "12 runs, one after the other: all steps, all but one, none.".to_owned()),

@@ -136,3 +136,24 @@ fn no_width_breaks_the_header() {
         }
     }
 }
+
+#[test]
+fn a_run_that_has_trained_and_is_being_tested_says_so() {
+    let say = |state: &mut State, event| {
+        let line = EventLine { time_s: BEGAN + 300.0, process: 0, event };
+        samples::say(state, Message::Updates(RunId(2), vec![RunUpdate::Event(line)]));
+    };
+    let mut state = training(1820.0, 60);
+    say(&mut state, Event::Epoch(samples::epoch_report(2, 0.8)));
+    let mut early = state.clone();
+    say(&mut early, Event::EarlyStop { epoch: 2 });
+    assert!(!header(&state, 140)[0].contains("testing"), "an epoch is left");
+    say(&mut state, Event::Epoch(samples::epoch_report(3, 0.8)));
+    for mut state in [state, early] {
+        let [first, _] = header(&state, 140);
+        assert!(first.contains("run 2 ▶ running  testing") && !first.contains("epoch"), "{first}");
+        assert_eq!(crate::tui::app::header::title(&state), "hvd-lab: run 2 testing");
+        say(&mut state, Event::Test { loss: 0.5, accuracy: 0.8, images: 100, seconds: 1.0 });
+        assert!(!header(&state, 140)[0].contains("testing"), "it is over");
+    }
+}

@@ -25,7 +25,7 @@ fn the_tour_has_five_pages_and_fits_the_smallest_screen() {
     let mut state = samples::never_used();
     state.help.start_tour();
     for (page, Page { title, text: words, .. }) in TOUR.iter().enumerate() {
-        for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+        for (width, height) in [(60, 16), (80, 24), (120, 40), (200, 60)] {
             let shown = text(&state, width, height);
             assert!(shown.contains(&format!("Tour {} of 5: {title}", page + 1)), "{shown}");
             let last = words.split_whitespace().last().unwrap();

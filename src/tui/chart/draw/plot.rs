@@ -241,8 +241,8 @@ fn name(buffer: &mut Buffer, plot: Rect, run: &Shown, (column, row): (u16, u16))
     let places = [Some((column + 2, row)), left.zip(row.checked_sub(1)), left.zip(Some(row + 1))];
     let is_free = |(from, row): &(u16, u16)| {
         let is_empty = |at: u16| matches!(buffer[(plot.x + at, plot.y + row)].symbol(), " " | "\u{2800}");
-        // With a space on both sides.
-        let (first, last) = (from.saturating_sub(1), (from + wide).min(plot.width - 1));
+        // Apart from the letters of other runs, whose name it would be taken for.
+        let (first, last) = (from.saturating_sub(2), (from + wide + 1).min(plot.width - 1));
         from + wide <= plot.width && *row < plot.height && (first..=last).all(|at| is_empty(at) || (at, *row) == (column, *row))
     };
     let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };

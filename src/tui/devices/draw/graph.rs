@@ -2,7 +2,7 @@
 //!
 //! Never draws over a gap: what was not measured stays empty.
 
-use super::parts::{LEAST_GRAPH, View, is_gpu};
+use super::parts::{LEAST_GRAPH, View};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Color;
@@ -12,7 +12,6 @@ use ratatui::widgets::canvas::{Canvas, Line as Stroke};
 
 use crate::columns;
 use crate::columns::cut;
-use crate::domain::device::Reading;
 use crate::telemetry::Point;
 use crate::tui::devices::state::{Beside, Row};
 use crate::tui::widgets::theme::Theme;
@@ -23,7 +22,7 @@ const LEAST_WIDTH: u16 = 30;
 /// Graphs of fewer lines rather stand side by side.
 const FLAT: usize = 8;
 /// Higher graphs tell no more.
-const MOST_HEIGHT: u16 = 14;
+const MOST_HEIGHT: u16 = 24;
 /// Scale and axis left of the graph.
 const SCALE: u16 = 5;
 
@@ -139,15 +138,13 @@ fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
 /// Which device and which figure, with the newest ones.
 fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>) -> Line<'static> {
     let device = row.device;
-    let percent = |reading: &Reading<f64>| reading.value().map_or("N/A".to_owned(), |percent| format!("{percent:.0} %"));
     let facts = device.facts();
     let fact = |name: &str| {
         let found = facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());
         format!("{name} {}", found.unwrap_or_else(|| "N/A".to_owned()))
     };
     let (drawn, style) = match figure {
-        None if is_gpu(device) => (format!("GPU-Util {}", percent(&device.utilization_percent)), theme.accent()),
-        None => (format!("use {}", percent(&device.utilization_percent)), theme.accent()),
+        None => (fact(device.load_name()), theme.accent()),
         Some(Beside::Memory) => (fact("memory"), theme.warn()),
         Some(Beside::Power) => (fact("power"), theme.warn()),
     };

@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::cells;
-use super::parts::{Segment, View, is_gpu};
+use super::parts::{Segment, View};
 use super::totals;
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
@@ -122,7 +122,7 @@ pub fn words(theme: Theme, row: Row, several_hosts: bool, width: usize) -> Line<
     let host = if several_hosts { format!("{} ", row.sample.host) } else { String::new() };
     let device = row.device;
     let facts = device.facts();
-    let wanted: &[&str] = if is_gpu(device) { &["use", "memory", "temperature", "power"] } else { &["use", "memory"] };
+    let wanted = [device.load_name(), "memory", "temperature", "power"];
     let of = |name: &&str| facts.iter().find(|(known, _)| known == name).and_then(|(_, fact)| fact.value().cloned());
     let known: Vec<String> = wanted.iter().filter_map(of).collect();
     let text = match device.lost() {

@@ -48,7 +48,7 @@ pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
         left("owner", OWNER, dim),
         left("on", place_width, dim),
         right("memory", 10, dim),
-        right("use", 7, dim),
+        right("util", 7, dim),
     ];
     let mut lines = vec![line(titles, "command", dim)];
     for (row, process) in found {
