@@ -209,11 +209,11 @@ pub fn needs_ascii() -> bool {
     is_plain() || !has_utf8(|name| std::env::var(name).ok())
 }
 
-/// As the C library looks the character set up: the first of the three that says anything.
+/// As the C library looks the character set up: the first of the three that says anything. Where none does, as in most containers,
+/// the terminal is taken for one of today, which all know UTF-8.
 fn has_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
-    let said = said.unwrap_or_default().to_ascii_lowercase();
-    said.contains("utf-8") || said.contains("utf8")
+    said.is_none_or(|said| ["utf-8", "utf8"].iter().any(|name| said.to_ascii_lowercase().contains(name)))
 }
 
 /// Takes the terminal, unless it is ours already. In the background the first call waits until the shell lets us.
@@ -330,7 +330,7 @@ mod tests {
             (vec![("LANG", "C")], false),
             (vec![("LANG", "POSIX")], false),
             (vec![("LANG", "de_DE.ISO-8859-1")], false),
-            (vec![], false),
+            (vec![], true),
             (vec![("LC_ALL", "C"), ("LANG", "en_US.UTF-8")], false),
             (vec![("LC_ALL", ""), ("LC_CTYPE", "en_US.UTF-8"), ("LANG", "C")], true),
             (vec![("LC_CTYPE", "C"), ("LANG", "en_US.UTF-8")], false),
