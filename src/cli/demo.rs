@@ -12,7 +12,7 @@ Both are real runs of hvd-train on a machine with 2 CPU cores and no GPU, with n
 recording of GPUs yet: none is made up. Who has some records a run there with `hvd-lab record RUN --out FILE`, and anyone \
 watches it with `hvd-lab replay FILE`.
 
-Space pauses, ←→ seek by five seconds, Home and End go to start and end, + and - change the speed, q leaves.";
+Space pauses, < and > seek by five seconds, { and } go to start and end, + and - change the speed, q leaves.";
 
 /// Watch a recorded run: needs no MPI, no trainer, no images and no folder for runs.
 #[derive(Debug, clap::Args)]

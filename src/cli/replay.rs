@@ -15,7 +15,7 @@ Examples:
   hvd-lab replay class.hvdrun --speed 10
   hvd-lab replay 1 2                   run 2, with run 1 in the table to compare with
 
-Space pauses, ←→ seek by five seconds, Home and End go to start and end, + and - change the speed.
+Space pauses, < and > seek by five seconds, { and } go to start and end, + and - change the speed.
 `hvd-lab record` makes such a file; `hvd-lab demo` plays one that comes with the program.";
 
 /// Play a run that is over, or a recording of one, through the screen.
