@@ -102,7 +102,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         false => ResumeState::default(),
     };
     // Outside of any "if root": a collective that only the root reaches hangs.
-    let mut found = found.broadcast(comm)?;
+    let found = found.broadcast(comm)?;
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, found.epoch, &*model));
 
     // Step 4/10: start from the root's weights.
@@ -139,7 +139,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
     let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
     clock.lap(Phase::StartUp);
-    let (began, mut last_epoch) = (Instant::now(), found.epoch);
+    let (began, mut last_epoch, mut reports) = (Instant::now(), found.epoch, found.reports);
 
     for epoch in found.epoch..config.epochs {
         report.epoch_begin(epoch + 1, config.epochs);
@@ -202,7 +202,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         };
         let mut files = Vec::new();
         if config.use_checkpointing {
-            let so_far = found.gather(comm, &*model, &ended, stop.epochs_at_target())?;
+            let so_far = reports.gather(comm, &*model, &ended, stop.epochs_at_target())?;
             if keeps_checkpoints {
                 files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
             }

@@ -50,14 +50,27 @@ pub struct EpochReports {
 }
 
 impl EpochReports {
-    /// Take what every rank is going to report of the epoch that has just ended.
+    /// How far training has come at the end of this epoch, as the checkpoint of it holds it.
     ///
     /// # Collective
     /// Every rank calls it, before the root alone writes.
     ///
     /// # Errors
     /// As for every collective, see [`Communicator`].
-    fn gather(&mut self, comm: &dyn Communicator, report: &EpochReport) -> Result<(), CommError> {
+    pub fn gather(
+        &mut self,
+        comm: &dyn Communicator,
+        model: &dyn Model,
+        ended: &EpochReport,
+        epochs_at_target: usize,
+    ) -> Result<ResumeState, CommError> {
+        let statistics = gather_statistics(comm, model)?;
+        self.take(comm, ended)?;
+        Ok(ResumeState { epoch: ended.epoch, epochs_at_target, statistics, reports: self.clone() })
+    }
+
+    /// Take what every rank is going to report of the epoch that has just ended.
+    fn take(&mut self, comm: &dyn Communicator, report: &EpochReport) -> Result<(), CommError> {
         let own = ProcessEpoch { process: launched_index(), since: Some(self.since), report: report.clone() };
         // A report is numbers and names: writing it cannot fail.
         let ended = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
@@ -107,25 +120,6 @@ impl ResumeState {
             }
             _ => self,
         })
-    }
-
-    /// How far training has come at the end of this epoch, as the checkpoint of it holds it.
-    ///
-    /// # Collective
-    /// Every rank calls it, before the root alone writes.
-    ///
-    /// # Errors
-    /// As for every collective, see [`Communicator`].
-    pub fn gather(
-        &mut self,
-        comm: &dyn Communicator,
-        model: &dyn Model,
-        ended: &EpochReport,
-        epochs_at_target: usize,
-    ) -> Result<ResumeState, CommError> {
-        let statistics = gather_statistics(comm, model)?;
-        self.reports.gather(comm, ended)?;
-        Ok(ResumeState { epoch: ended.epoch, epochs_at_target, statistics, reports: self.reports.clone() })
     }
 
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.
