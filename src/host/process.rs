@@ -128,7 +128,13 @@ mod tests {
         let program = folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
         std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
         let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
-        let name = fs::read(format!("/proc/{}/comm", child.id())).unwrap();
+        // It takes its name a moment after it was started.
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let mut name = Vec::new();
+        while name != b"caf\xe9\n" && std::time::Instant::now() < end {
+            name = fs::read(format!("/proc/{}/comm", child.id())).unwrap();
+            std::thread::yield_now();
+        }
         let found = look_up(child.id());
         child.kill().unwrap();
         child.wait().unwrap();
