@@ -52,8 +52,10 @@ pub fn said(state: &State) -> Said {
                 .images_per_sec
                 .map_or("no images/s yet".into(), |rate| format!("{} images/s", units::rate(rate)));
             let ranks = units::counted(run.figures.np, "rank");
-            let text = format!("{rate} on {ranks}, the baseline of all other runs");
-            let texts = [text.clone(), text.replace(" of all other runs", "")];
+            // Before there are others, what it is for is still to come.
+            let of = if shared.runs.len() > 1 { " of all other runs" } else { " of the runs to come" };
+            let text = format!("{rate} on {ranks}, the baseline{of}");
+            let texts = [text.clone(), text.replace(of, "")];
             Said { texts: texts.map(|text| Line::from(vec![name(false), Span::raw(text)])).into(), reason: false }
         }
         (Err(reason), _) => Said::one(

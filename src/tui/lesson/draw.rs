@@ -40,8 +40,12 @@ pub fn lines(
             page.lines.push(Line::from(vec![Span::styled("  g", theme.key()), Span::raw(what)]));
         }
         for (key, steps) in [("b", run.before), ("a", run.after)] {
-            let steps = if steps.is_empty() { "none".to_owned() } else { steps.to_string() };
-            let what = format!(" runs steps {steps} on {} ranks for {} epochs", run.np, run.epochs);
+            let which = match steps.iter().count() {
+                0 => "no step".to_owned(),
+                1 => format!("step {steps}"),
+                _ => format!("steps {steps}"),
+            };
+            let what = format!(" runs with {which} on {} ranks for {} epochs", run.np, run.epochs);
             page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
         }
     }

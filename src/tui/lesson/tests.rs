@@ -82,6 +82,19 @@ fn hints_come_one_by_one() {
 }
 
 #[test]
+fn in_a_replay_a_lesson_starts_nothing_and_changes_no_settings() {
+    let mut state = open();
+    let position = crate::runs::recording::Position { played_s: 1.0, duration_s: 9.0, time_s: 2.0, speed: 1.0, paused: true };
+    state.shared.replay = Some(crate::tui::shared::state::Playing { run: RunId(1), hardware: "2 CPU cores".into(), position });
+    let before = state.shared.spec.clone();
+    for key in ['b', 'a'] {
+        assert_eq!(press(&mut state, KeyCode::Char(key)), []);
+        assert!(state.shared.notice.take().unwrap().text.contains("this is a recording"));
+    }
+    assert_eq!(state.shared.spec, before);
+}
+
+#[test]
 fn the_two_runs_of_a_lesson_start_with_its_steps() {
     for (key, steps) in [('b', "1-3"), ('a', "1-4")] {
         let mut state = open();

@@ -40,7 +40,14 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
         },
         Command::Guided => actions.push(Action::Guided),
         Command::Results => actions.push(Action::ShowSeries),
-        Command::Hint => reading.hints = (reading.hints + 1).min(read.hints.len()),
+        Command::Hint => {
+            reading.hints = (reading.hints + 1).min(read.hints.len());
+            let (shown, all) = (reading.hints, read.hints.len());
+            shared.inform(match all {
+                0 => "this lesson has no hints".to_owned(),
+                _ => format!("hint {shown} of {all} stands below the lesson: End shows it"),
+            });
+        }
         Command::Previous | Command::Next => {
             let numbers: Vec<usize> = shared.course.lessons.lessons().map(|lesson| lesson.number).collect();
             let place = numbers.iter().position(|other| *other == number).unwrap_or(0);
@@ -49,6 +56,9 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
                 show(lesson, shared, numbers[to]);
                 return Vec::new();
             }
+        }
+        Command::RunBefore | Command::RunAfter if shared.replay.is_some() => {
+            shared.inform("this is a recording: nothing starts here, and the settings stay as they are");
         }
         Command::RunBefore | Command::RunAfter => match read.run {
             Some(run) => {

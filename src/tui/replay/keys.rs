@@ -16,7 +16,7 @@ pub static KEYS: &[Binding<Command>] = &[
     row(&[Char(' ')], Command(P::Pause), "Space", "pause", "pause, or go on"),
     row(&[Char('<')], Command(P::Seek(-5)), "< >", "seek", "five seconds back or forwards"),
     row(&[Char('>')], Command(P::Seek(5)), "", "", ""),
-    row(&[Char('{')], Command(P::ToStart), "{ }", "", "to the start of the recording; } to its end"),
+    row(&[Char('{')], Command(P::ToStart), "{ }", "", "to the start or the end of the recording"),
     row(&[Char('}')], Command(P::ToEnd), "", "", ""),
     row(&[Char('+'), Char('=')], Command(P::Faster), "+ -", "speed", "faster or slower"),
     row(&[Char('-'), Char('_')], Command(P::Slower), "", "", ""),
