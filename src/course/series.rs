@@ -13,6 +13,7 @@ use crate::domain::bounds::{Bounded, count};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
+use crate::domain::training::TrainingSpec;
 use crate::host::access;
 use crate::runs::{self, RunId, RunSummary, StoreError};
 
@@ -135,6 +136,11 @@ impl Series {
         }
     }
 
+    /// Whether a run with this name was one of a lesson's two, whatever the series.
+    pub fn is_of_a_pair(name: &str) -> bool {
+        name.starts_with("step ") && (name.ends_with(" before") || name.ends_with(" after"))
+    }
+
     pub fn contains(&self, run: RunId) -> bool {
         self.turns.iter().any(|turn| turn.run == Some(run))
     }
@@ -149,22 +155,24 @@ impl Series {
 }
 
 /// Images that the ranks of a job train in an epoch: without step 5 each trains all of them.
-fn images_of_epoch(spec: &TrainingJob) -> f64 {
-    let images = spec.workload.train_images.unwrap_or(ALL_IMAGES);
-    let ranks = if spec.workload.steps.is_effective(Step::FewerSteps) { 1 } else { spec.resources.np };
+fn images_of_epoch(training: &TrainingSpec, np: usize) -> f64 {
+    let images = training.train_images.unwrap_or(ALL_IMAGES);
+    let ranks = if training.steps.is_effective(Step::FewerSteps) { 1 } else { np };
     images as f64 * ranks as f64
 }
 
 fn seconds_of(spec: &TrainingJob, runs: &[RunSummary]) -> Option<f64> {
+    let (wanted, np) = (&spec.workload, spec.resources.np);
     let seconds_an_image = |run: &RunSummary| {
-        let job = run.record.as_ref()?.training_job()?;
-        let is_alike = (&job.workload.model, &job.workload.data) == (&spec.workload.model, &spec.workload.data);
-        let images = images_of_epoch(&job) * run.last_epoch as f64;
-        (is_alike && images > 0.0).then_some((job.resources.np, run.training_seconds? / images))
+        let record = run.record.as_ref()?;
+        let training = record.training()?;
+        let is_alike = (&training.model, &training.data) == (&wanted.model, &wanted.data);
+        let images = images_of_epoch(training, record.np()) * run.last_epoch as f64;
+        (is_alike && images > 0.0).then_some((record.np(), run.training_seconds? / images))
     };
     let known: Vec<(usize, f64)> = runs.iter().rev().filter_map(seconds_an_image).collect();
-    let nearest = known.iter().find(|(np, _)| *np == spec.resources.np).or(known.first());
-    nearest.map(|(_, seconds)| seconds * images_of_epoch(spec) * spec.workload.epochs as f64)
+    let nearest = known.iter().find(|(known, _)| *known == np).or(known.first());
+    nearest.map(|(_, seconds)| seconds * images_of_epoch(wanted, np) * wanted.epochs as f64)
 }
 
 /// `series.json` in a home folder: the last series there was.

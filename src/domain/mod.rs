@@ -3,6 +3,7 @@
 //! Never performs I/O, reads a clock, or names a tensor, a screen or a process: std and serde only.
 
 pub mod bounds;
+pub mod checkpoint;
 pub mod device;
 pub mod event;
 pub mod history;

@@ -12,6 +12,7 @@ use nix::sys::signal::Signal;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line};
 use crate::dataset::Location;
+use crate::domain::checkpoint;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::training::DataSource;
@@ -197,9 +198,8 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
 }
 
 fn has_checkpoint(log_dir: &Path) -> bool {
-    let is_one = |name: &str| name.starts_with("checkpoint-") && name.ends_with(".safetensors");
     let mut entries = std::fs::read_dir(log_dir).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_str().is_some_and(is_one))
+    entries.any(|entry| entry.file_name().to_str().is_some_and(|name| checkpoint::epoch_of(name).is_some()))
 }
 
 /// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.

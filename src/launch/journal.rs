@@ -67,8 +67,7 @@ impl Evidence {
 
     /// The last epoch that process 0 has ended, in this attempt or before it; 0 before the first.
     pub fn epoch(&self) -> usize {
-        let began = self.history.process(0).and_then(|process| process.config.as_ref()).map_or(0, |config| config.resume_epoch);
-        self.history.epochs(0).next_back().map_or(began, |report| report.epoch)
+        self.history.epochs_done(0)
     }
 
     /// The last step that a process reported.

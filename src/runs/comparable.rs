@@ -78,7 +78,9 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
 
 /// Why a run that gained something has no scaling efficiency. What stands in parentheses may be left out.
 pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Comparison) -> Option<&'static str> {
-    let flags = |run: &RunSummary| Some(run.record.as_ref()?.training()?.trainer_flags.clone());
+    fn flags(run: &RunSummary) -> Option<&[String]> {
+        Some(&run.record.as_ref()?.training()?.trainer_flags)
+    }
     match gained.is_beyond_ideal() {
         false => None,
         true if baseline.disturbed().is_some() => Some("over 100 %: other programs slowed the baseline down"),

@@ -80,9 +80,14 @@ impl RunSummary {
     /// more.
     pub fn epochs_to_go_on_to(&self) -> usize {
         let asked = self.record.as_ref().and_then(RunRecord::training).map_or(0, |training| training.epochs);
-        let is_done = self.last_epoch > asked || self.last_epoch == asked && self.status.state == RunState::Finished;
-        if is_done { self.last_epoch.saturating_add(MORE_EPOCHS) } else { asked }
+        epochs_to_go_on_to(asked, self.last_epoch, self.status.state)
     }
+}
+
+/// [`RunSummary::epochs_to_go_on_to`], where more is known than the summary has.
+pub fn epochs_to_go_on_to(asked: usize, done: usize, state: RunState) -> usize {
+    let is_done = done > asked || done == asked && state == RunState::Finished;
+    if is_done { done.saturating_add(MORE_EPOCHS) } else { asked }
 }
 
 impl std::ops::Deref for RunSummary {

@@ -182,6 +182,12 @@ impl History {
         })
     }
 
+    /// The last epoch that a process has ended, in the newest attempt or before it; 0 before the first.
+    pub fn epochs_done(&self, process: usize) -> usize {
+        let began = || self.process(process)?.config.as_ref().map(|config| config.resume_epoch);
+        self.epochs(process).next_back().map(|report| report.epoch).or_else(began).unwrap_or(0)
+    }
+
     /// The newest attempt that trained an epoch which the run holds.
     pub fn trained(&self) -> Option<&Attempt> {
         self.attempts.iter().rfind(|attempt| attempt.processes.values().any(|process| process.kept().next().is_some()))

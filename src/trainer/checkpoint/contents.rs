@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::event::{CheckpointAction, CheckpointReport};
-use crate::domain::units;
+use crate::domain::{checkpoint, units};
 use crate::trainer::digest::Digester;
 
 /// The state at the end of an epoch.
@@ -106,13 +106,10 @@ impl fmt::Display for Refused {
 
 /// Where the checkpoint of an epoch (counted from 1) is.
 pub fn path(folder: &Path, epoch: usize) -> PathBuf {
-    folder.join(format!("checkpoint-{epoch}.safetensors"))
+    folder.join(checkpoint::file_name(epoch))
 }
 
 /// The inverse of [`path`].
 pub(super) fn epoch_of(path: &Path) -> Option<usize> {
-    let name = path.file_name()?.to_str()?;
-    let epoch = name.strip_prefix("checkpoint-")?.strip_suffix(".safetensors")?.parse().ok()?;
-    // `checkpoint-03` and `checkpoint-+3` are no names of ours.
-    (name == format!("checkpoint-{epoch}.safetensors")).then_some(epoch)
+    checkpoint::epoch_of(path.file_name()?.to_str()?)
 }

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 use super::command::AppCommand;
 use super::features::{Command, State};
 use super::preferences::Done;
+use crate::course::Series;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::pane::Pane;
@@ -34,18 +35,22 @@ pub fn hint(state: &State) -> Option<String> {
     if is_busy || state.help.tour.is_some() {
         return None;
     }
-    let Some(last) = shared.runs.last() else { return Some(first(shared)) };
+    let np = shared.spec.resources.np;
+    let Some(last) = shared.runs.last() else {
+        return Some(match np {
+            1 => "`r` trains on one rank".to_owned(),
+            _ => format!("`r` trains on {np} ranks with these steps"),
+        });
+    };
     let measured =
         || shared.runs.iter().filter(|run| run.figures.images_per_sec.is_some() && run.status.state == RunState::Finished);
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
         () if shared.run_state(last) == RunState::Failed => format!("run {} failed: `i` shows why", last.id),
         () if measured().next().is_none() => format!("`c` lets run {} go on, `r` starts another", last.id),
-        () if !with(|np| np > 1) => {
-            let ranks = shared.spec.resources.np + usize::from(shared.spec.resources.np == 1);
-            format!("{}: how much faster on {ranks} ranks?", if shared.spec.resources.np == 1 { "`+` and `r`" } else { "`r`" })
-        }
-        () if !with(|np| np == 1) && shared.spec.resources.np > 1 => "`-` until np is 1, then `r`: the speed-up".to_owned(),
+        () if !with(|np| np > 1) && np == 1 => "`+` and `r`: how much faster on 2 ranks?".to_owned(),
+        () if !with(|np| np > 1) => format!("`r`: how much faster on {np} ranks?"),
+        () if !with(|np| np == 1) && np > 1 => "`-` until np is 1, then `r`: the speed-up".to_owned(),
         () if !with(|np| np == 1) => "`r` on one rank: then you see the speed-up".to_owned(),
         () if !state.hints.compared => compare(shared)?,
         () if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
@@ -56,13 +61,6 @@ pub fn hint(state: &State) -> Option<String> {
         }
         () => return None,
     })
-}
-
-fn first(shared: &Shared) -> String {
-    match shared.spec.resources.np {
-        1 => "`r` trains on one rank".to_owned(),
-        np => format!("`r` trains on {np} ranks with these steps"),
-    }
 }
 
 /// `None` where no run can be compared with the baseline.
@@ -77,10 +75,8 @@ fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
     steps.next().is_none_or(|first| steps.all(|other| other == first))
 }
 
-/// As a series names its runs.
 fn is_before_and_after(run: &RunSummary) -> bool {
-    let name = run.record.as_ref().and_then(|record| record.name.as_deref());
-    name.is_some_and(|name| name.starts_with("step ") && (name.ends_with(" before") || name.ends_with(" after")))
+    run.record.as_ref().and_then(|record| record.name.as_deref()).is_some_and(Series::is_of_a_pair)
 }
 
 /// In the lower border of a pane that is on the screen.

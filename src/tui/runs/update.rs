@@ -4,7 +4,7 @@ use super::keys::Command;
 use super::state::{Runs, order_of};
 use super::windows::{Ask, Asked, Compare, ConfirmDelete, ConfirmStop, Continue, Details, Quit, Window};
 use crate::domain::run::RunState;
-use crate::runs::{RunId, RunSummary, SortKey};
+use crate::runs::{RunId, RunSummary, SortKey, epochs_to_go_on_to};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::change::{Change, Changed};
 use crate::tui::actions::effect::Effect;
@@ -212,10 +212,8 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
     // The list may be a moment behind what the run itself has told.
     let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
     let done = run.last_epoch.max(told);
-    let mut now = run.clone();
-    now.tally.last_epoch = done;
-    now.status = shared.status(id).cloned().unwrap_or(now.status);
-    Ok(Continue { run: id, done, more: now.epochs_to_go_on_to().saturating_sub(done) }.into())
+    let goal = epochs_to_go_on_to(training.epochs, done, shared.run_state(run));
+    Ok(Continue { run: id, done, more: goal.saturating_sub(done) }.into())
 }
 
 pub fn baseline(shared: &mut Shared) -> Vec<Action> {

@@ -77,7 +77,7 @@ impl Window for ConfirmSeries {
         CONFIRM
     }
 
-    fn view(&self, _: &SeriesView, shared: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &SeriesView, _: &Shared, _: u16) -> Option<View> {
         let (series, first) = (&self.series, &self.series.turns.first()?.spec);
         let (title, which) = match series.purpose {
             Purpose::Guided(step) => {
@@ -88,7 +88,7 @@ impl Window for ConfirmSeries {
         };
         let images = first.workload.train_images.map_or("all".to_owned(), units::count);
         let epochs = units::counted(first.workload.epochs, "epoch");
-        let time = match series.estimate(&shared.runs) {
+        let time = match self.takes_s {
             Some(seconds) => format!("Together about {}, at the speed of your last such run.", units::clock(seconds)),
             None => "How long they take is not known before a first run.".to_owned(),
         };

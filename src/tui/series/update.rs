@@ -30,7 +30,11 @@ fn ask(own: &mut SeriesView, shared: &mut Shared, series: Series) {
     match series.turns.iter().find_map(|turn| turn.spec.problem()) {
         Some(problem) => shared.error(format!("cannot start: {problem}")),
         None if is_going(own, shared) => show(own, shared),
-        None => own.window = Some(ConfirmSeries { series: Box::new(series) }.into()),
+        None => {
+            // Once, not for every frame: all runs are looked at.
+            let takes_s = series.estimate(&shared.runs);
+            own.window = Some(ConfirmSeries { series: Box::new(series), takes_s }.into());
+        }
     }
 }
 

@@ -11,5 +11,7 @@ windows! {
     /// Start these runs, one after the other?
     ConfirmSeries {
         series: Box<Series>,
+        /// How many seconds all of it takes, as far as that can be told.
+        takes_s: Option<f64>,
     }
 }

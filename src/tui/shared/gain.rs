@@ -63,14 +63,16 @@ impl Shared {
 
     /// What `run` gained over the baseline, or why that cannot be said.
     pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
-        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
-        gained_so_far(run, &self.figures(run), baseline)
+        gained_so_far(run, &self.figures(run), self.compared_with()?)
     }
 
     /// How much faster `run` is than the baseline, or why that cannot be said.
     pub fn gain(&self, run: &RunSummary) -> Result<Gain, &'static str> {
-        let Some(baseline) = self.baseline() else { return Err("no run to compare with yet") };
-        self.gain_over(run, baseline)
+        self.gain_over(run, self.compared_with()?)
+    }
+
+    fn compared_with(&self) -> Result<&RunSummary, &'static str> {
+        self.baseline().ok_or("no run to compare with yet")
     }
 
     /// The run that is the most times faster than the baseline.

@@ -99,12 +99,8 @@ impl Watched {
 
     /// Whether it has trained, and the test at the end is going on.
     pub fn is_testing(&self) -> bool {
-        let is_trained = |config: &ConfigReport| self.early_stop().is_some() || self.epochs_done(config) >= config.epochs;
+        let is_trained = |config: &ConfigReport| self.early_stop().is_some() || self.history.epochs_done(0) >= config.epochs;
         self.root().is_some_and(|root| root.test.is_none() && !root.has_finished) && self.config().is_some_and(is_trained)
-    }
-
-    fn epochs_done(&self, config: &ConfigReport) -> usize {
-        self.last_epoch().map_or(config.resume_epoch, |report| report.epoch)
     }
 
     /// The cause that a process gave before it ended.
@@ -127,7 +123,7 @@ impl Watched {
     /// Part of the training that is done, 0 to 1.
     pub fn progress(&self) -> f64 {
         let Some(config) = self.config() else { return 0.0 };
-        let by_epoch = self.epochs_done(config) as f64;
+        let by_epoch = self.history.epochs_done(0) as f64;
         let done =
             |step: TrainingStep| step.epoch as f64 + (step.batch + 1) as f64 / config.steps_per_epoch.max(step.batch + 1) as f64;
         (by_epoch.max(self.step().map_or(0.0, done)) / config.epochs.max(1) as f64).clamp(0.0, 1.0)

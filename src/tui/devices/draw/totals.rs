@@ -16,20 +16,18 @@ pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'stati
     // A long name leaves the figures their room.
     let host = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
     let left = width.saturating_sub(columns::width(&host));
-    Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text(sample), left), theme.dim())])
+    Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text([sample]), left), theme.dim())])
 }
 
 /// Several hosts as one.
 pub fn all<'a>(theme: Theme, samples: impl Iterator<Item = &'a TelemetrySample>, width: usize) -> Line<'static> {
     let samples: Vec<&TelemetrySample> = samples.collect();
-    let [first, _, ..] = samples.as_slice() else {
+    if let [] | [_] = samples[..] {
         return samples.first().map_or_else(Line::default, |sample| line(theme, sample, width));
-    };
-    let devices = samples.iter().flat_map(|sample| sample.devices.iter().cloned()).collect();
-    let together = TelemetrySample { devices, ..(*first).clone() };
+    }
     let hosts = format!(" {} ", units::counted(samples.len(), "host"));
     let left = width.saturating_sub(hosts.len());
-    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(cut(&text(&together), left), theme.dim())])
+    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(cut(&text(samples), left), theme.dim())])
 }
 
 /// `mean 61 %`, and of how many where not all tell.
@@ -47,13 +45,14 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
     if busy.is_empty() { "N/A".to_owned() } else { format!("{:.0} %", busy.iter().sum::<f64>() / busy.len() as f64) }
 }
 
-fn text(sample: &TelemetrySample) -> String {
-    let whole: Vec<&DeviceSample> = sample.devices.iter().filter(|device| is_gpu(device) && !device.is_slice()).collect();
+fn text<'a>(samples: impl IntoIterator<Item = &'a TelemetrySample>) -> String {
+    let all: Vec<&DeviceSample> = samples.into_iter().flat_map(|sample| &sample.devices).collect();
+    let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     if whole.is_empty() {
-        let cores: usize = sample.devices.iter().map(|device| device.core_percent.len()).sum();
+        let cores: usize = all.iter().map(|device| device.core_percent.len()).sum();
         return format!("no GPU · {cores} cores");
     }
-    let ranks = sample.devices.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
+    let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
     format!(
         "{} · {} · {} GiB · {} W · {}",
         units::counted(whole.len(), "GPU"),
