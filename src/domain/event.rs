@@ -9,6 +9,7 @@ mod limits;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bounds::Bounded;
+use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
 use super::phase::PhaseSeconds;
 use super::step::StepSet;
@@ -80,6 +81,12 @@ pub enum Event {
     },
     /// What the devices of a host are doing, by the first rank there, where a run spans hosts that the lab cannot look at.
     Devices { sample: TelemetrySample },
+    /// A row of the table of collectives.
+    Allreduce(AllreduceReport),
+    /// The messages that this rank received in one allreduce.
+    Messages(MessagesReport),
+    /// What the way between two ranks can do.
+    Link(LinkReport),
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.

@@ -4,6 +4,7 @@
 
 pub mod bounds;
 pub mod checkpoint;
+pub mod collective;
 pub mod device;
 pub mod event;
 pub mod history;

@@ -49,6 +49,9 @@ impl Bounded for EventLine {
                 seconds("training seconds", *training_seconds),
                 seconds("total seconds", *total_seconds),
             ]),
+            Event::Allreduce(report) => report.out_of_bounds(),
+            Event::Messages(report) => report.out_of_bounds(),
+            Event::Link(report) => report.out_of_bounds(),
             Event::Warning { .. } | Event::Fatal { .. } => None,
         })
     }

@@ -1,5 +1,6 @@
 //! What one process reported in one attempt.
 
+use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
 
 /// How much of a run's events stays in memory.
@@ -11,7 +12,7 @@ pub enum Keep {
     Everything,
 }
 
-/// Epochs that nobody counts exactly.
+/// Epochs, or rows of a table, that nobody counts exactly.
 const MANY: usize = 10_000;
 
 /// What one process reported in one attempt.
@@ -35,6 +36,11 @@ pub struct Process {
     pub test: Option<Test>,
     /// Training stopped early after this epoch, counted from 1.
     pub early_stop: Option<usize>,
+    /// Rows of the table of collectives, in their order.
+    pub allreduces: Vec<AllreduceReport>,
+    /// The messages that it received, one allreduce after the other. With [`Keep::Everything`].
+    pub messages: Vec<MessagesReport>,
+    pub link: Option<LinkReport>,
     /// The process ended well.
     pub has_finished: bool,
     pub continuation: Continuation,
@@ -131,11 +137,16 @@ impl Process {
                 self.test = Some(Test { loss: *loss, accuracy: *accuracy, images: *images });
             }
             Event::EarlyStop { epoch } => self.early_stop = Some(*epoch),
+            Event::Allreduce(report) if self.allreduces.len() < MANY => self.allreduces.push(report.clone()),
+            Event::Messages(report) if everything => self.messages.push(report.clone()),
+            Event::Link(report) => self.link = Some(report.clone()),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.
             Event::Launched { .. }
             | Event::Digest { .. }
             | Event::Checkpoint(_)
+            | Event::Allreduce(_)
+            | Event::Messages(_)
             | Event::Restored { .. }
             | Event::Progress { .. }
             | Event::Devices { .. }
