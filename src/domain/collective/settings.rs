@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Shape;
+use super::algorithm::Shape;
 
 /// What is measured, at which sizes, how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
