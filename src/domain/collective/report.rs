@@ -124,3 +124,21 @@ impl Bounded for LinkReport {
         self.rows.iter().flat_map(times).find_map(|time| seconds("seconds of a message", time))
     }
 }
+
+#[cfg(test)]
+impl AllreduceReport {
+    /// One that took a millisecond, for tests of any floor.
+    pub fn sample() -> AllreduceReport {
+        AllreduceReport {
+            method: "ring".into(),
+            bytes: 1024,
+            elements: 256,
+            iterations: 20,
+            mean_s: 1e-3,
+            median_s: 1e-3,
+            min_s: 9e-4,
+            max_s: 2e-3,
+            wrong: Some(0),
+        }
+    }
+}
