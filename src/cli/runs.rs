@@ -174,7 +174,7 @@ fn cells(run: &RunSummary) -> Vec<String> {
         or_dash(training.map(|training| training.steps.to_string())),
         or_dash(training.map(|training| format!("{}/{}", run.last_epoch, training.epochs))),
         or_dash(record.map(|record| record.spec.workload.title())),
-        or_dash(record.map(|record| record.data_label.clone())),
+        or_dash(training.and(record).map(|record| record.data_label.clone())),
         or_dash(run.shown_rate()),
         or_dash(accuracy),
         or_dash(run.training_seconds.map(units::seconds)),

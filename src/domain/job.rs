@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub use super::bounds::MAX_RANKS;
 use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
+use super::collective::CollectivesSpec;
 use super::safe;
 use super::step::Step;
 use super::training::TrainingSpec;
@@ -50,6 +51,8 @@ pub struct Resources {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     Training(TrainingSpec),
+    /// Allreduces are measured, algorithm by algorithm.
+    Collectives(CollectivesSpec),
     /// Written by another version of the lab. It is listed under its name and kept as it is.
     Unknown(UnknownWorkload),
 }
@@ -66,6 +69,7 @@ pub struct UnknownWorkload {
 /// The field that names a workload, and the name of the one that leaves it out.
 const KIND: &str = "workload";
 const TRAINING: &str = "training";
+const COLLECTIVES: &str = "collectives";
 
 impl<W> Job<W> {
     /// The same with something changed.
@@ -100,6 +104,7 @@ impl Workload {
     pub fn kind(&self) -> &str {
         match self {
             Workload::Training(_) => TRAINING,
+            Workload::Collectives(_) => COLLECTIVES,
             Workload::Unknown(unknown) => &unknown.kind,
         }
     }
@@ -107,14 +112,21 @@ impl Workload {
     pub fn training(&self) -> Option<&TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),
-            Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Unknown(_) => None,
         }
     }
 
     pub fn training_mut(&mut self) -> Option<&mut TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),
-            Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Unknown(_) => None,
+        }
+    }
+
+    pub fn collectives(&self) -> Option<&CollectivesSpec> {
+        match self {
+            Workload::Collectives(collectives) => Some(collectives),
+            Workload::Training(_) | Workload::Unknown(_) => None,
         }
     }
 
@@ -122,6 +134,7 @@ impl Workload {
     pub fn title(&self) -> String {
         match self {
             Workload::Training(training) => training.model.to_string(),
+            Workload::Collectives(_) => COLLECTIVES.to_owned(),
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
                 Some(Value::String(model)) => safe::excerpt(model).into_owned(),
                 _ => safe::excerpt(&unknown.kind).into_owned(),
@@ -132,7 +145,7 @@ impl Workload {
     /// Why this version cannot run it, in one sentence; `None` where it can.
     pub fn problem(&self) -> Option<String> {
         match self {
-            Workload::Training(_) => None,
+            Workload::Training(_) | Workload::Collectives(_) => None,
             Workload::Unknown(unknown) => {
                 let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
                 let title = self.title();
@@ -148,6 +161,11 @@ impl RunSpec {
         self.workload.training()
     }
 
+    /// What a run of collectives measures; `None` of any other.
+    pub fn collectives(&self) -> Option<&CollectivesSpec> {
+        self.workload.collectives()
+    }
+
     /// As a training run of its own; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
         let workload = self.workload.training()?.clone();
@@ -156,9 +174,10 @@ impl RunSpec {
 
     /// The first thing in it that cannot run, in one sentence.
     pub fn problem(&self) -> Option<String> {
-        match self.training_job() {
-            Some(training) => training.problem(),
-            None => self.resources.problem().or_else(|| self.workload.problem()),
+        match &self.workload {
+            Workload::Training(_) => self.training_job()?.problem(),
+            Workload::Collectives(collectives) => self.resources.problem().or_else(|| collectives.problem(self.resources.np)),
+            Workload::Unknown(_) => self.resources.problem().or_else(|| self.workload.problem()),
         }
     }
 }
@@ -187,7 +206,11 @@ impl Bounded for TrainingJob {
 
 impl Bounded for RunSpec {
     fn out_of_bounds(&self) -> Option<String> {
-        self.resources.out_of_bounds().or_else(|| self.training()?.out_of_bounds())
+        self.resources.out_of_bounds().or_else(|| match &self.workload {
+            Workload::Training(training) => training.out_of_bounds(),
+            Workload::Collectives(collectives) => collectives.out_of_bounds(),
+            Workload::Unknown(_) => None,
+        })
     }
 }
 
@@ -201,13 +224,14 @@ impl From<TrainingJob> for RunSpec {
 impl Serialize for Workload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Named<'a> {
+        struct Named<'a, T> {
             workload: &'a str,
             #[serde(flatten)]
-            settings: &'a Map<String, Value>,
+            settings: &'a T,
         }
         match self {
             Workload::Training(training) => training.serialize(serializer),
+            Workload::Collectives(settings) => Named { workload: COLLECTIVES, settings }.serialize(serializer),
             // It never named itself.
             Workload::Unknown(unknown) if unknown.kind == TRAINING => unknown.settings.serialize(serializer),
             Workload::Unknown(unknown) => Named { workload: &unknown.kind, settings: &unknown.settings }.serialize(serializer),
@@ -223,6 +247,11 @@ impl<'de> Deserialize<'de> for Workload {
             Some(Value::String(kind)) => kind,
             Some(other) => return Err(D::Error::custom(format!("the workload is {other}, not a name"))),
         };
+        if kind == COLLECTIVES
+            && let Ok(collectives) = serde_json::from_value(Value::Object(settings.clone()))
+        {
+            return Ok(Workload::Collectives(collectives));
+        }
         if kind != TRAINING {
             return Ok(Workload::Unknown(UnknownWorkload { kind, settings }));
         }
@@ -282,11 +311,37 @@ mod tests {
     #[test]
     fn an_unknown_workload_is_shown_as_what_it_is() {
         let value =
-            serde_json::json!({ "np": 4, "hosts": null, "hostfile": null, "workload": "collectives", "algorithms": ["ring"] });
+            serde_json::json!({ "np": 4, "hosts": null, "hostfile": null, "workload": "benchmark", "algorithms": ["ring"] });
         let spec = read(&value);
-        assert_eq!((spec.resources.np, spec.workload.kind(), spec.workload.title().as_str()), (4, "collectives", "collectives"));
+        assert_eq!((spec.resources.np, spec.workload.kind(), spec.workload.title().as_str()), (4, "benchmark", "benchmark"));
         assert_eq!((spec.training(), stored(&spec)), (None, value));
-        assert!(spec.problem().is_some_and(|problem| problem.contains("`collectives`")));
+        assert!(spec.problem().is_some_and(|problem| problem.contains("`benchmark`")));
+    }
+
+    #[test]
+    fn collectives_are_stored_flat_and_under_their_name() {
+        let spec = RunSpec { resources: Resources::ranks(2), workload: Workload::Collectives(CollectivesSpec::sample()) };
+        let mut value = stored(&spec);
+        let expected = serde_json::json!({
+            "np": 2, "hosts": null, "hostfile": null, "workload": "collectives", "methods": ["ring", "mpi"], "servers": 1,
+            "ranks_per_host": 1, "min_bytes": 1024, "max_bytes": 1_048_576, "factor": 32, "iterations": 20, "warmup": 5,
+            "log_bytes": 1024, "link_bits": null,
+        });
+        assert_eq!(value, expected);
+        assert_eq!(
+            (read(&value), spec.workload.kind(), spec.workload.title().as_str()),
+            (spec.clone(), COLLECTIVES, COLLECTIVES)
+        );
+        assert_eq!((spec.training(), spec.problem(), spec.out_of_bounds()), (None, None, None));
+        value["mood"] = "good".into();
+        assert_eq!(stored(&read(&value)), value, "what a newer version wrote is kept");
+        value["servers"] = 3.into();
+        assert!(read(&value).problem().is_some_and(|problem| problem.contains("3 servers")));
+        value["servers"] = 1_000_000.into();
+        assert!(read(&value).out_of_bounds().is_some());
+        value["servers"] = "many".into();
+        assert!(matches!(read(&value).workload, Workload::Unknown(_)), "of another version");
+        assert_eq!(stored(&read(&value)), value);
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::dataset::Location;
 use crate::domain::checkpoint;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::training::DataSource;
 use crate::host::{self, files, read};
 use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, process};
 
@@ -84,10 +83,12 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     {
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
-    let setup = Setup::detect(request.program.as_deref())?;
+    let setup = Setup::detect(&request.spec.workload, request.program.as_deref())?;
     let training = request.spec.training();
-    let source = training.map_or(DataSource::Generated, |training| training.data.clone());
-    let images = prepare::expected(&source, request.data_dir.as_deref(), request.offline)?;
+    let images = match training {
+        Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
+        None => Images::none(),
+    };
     let (spec, log_dir) = (&request.spec, folder.log_dir());
     let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
     // A program that someone is working on may do anything, also never answer.
@@ -158,7 +159,10 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     let resources = &mut record.spec.resources;
     resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
     let Some(training) = record.spec.workload.training_mut() else {
-        return Err(LaunchError::Spec(record.spec.problem().unwrap_or_default()));
+        return Err(match record.spec.problem() {
+            Some(problem) => LaunchError::Spec(problem),
+            None => LaunchError::NothingTrained { id, title: record.spec.workload.title() },
+        });
     };
     if !training.checkpointing {
         return Err(LaunchError::NoCheckpoints { id });

@@ -18,10 +18,10 @@ pub enum LaunchError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Data(#[from] DatasetError),
-    #[error("hvd-train was not found beside {} or on PATH: run `make build`, or point HVD_TRAIN at it", beside.display())]
-    NoTrainer { beside: PathBuf },
-    #[error("HVD_TRAIN is {}, and there is no program: point it at hvd-train, or unset it", path.display())]
-    TrainerIsNoProgram { path: PathBuf },
+    #[error("{name} was not found beside {} or on PATH: run `make build`, or point {variable} at it", beside.display())]
+    NoProgramFound { name: &'static str, variable: &'static str, beside: PathBuf },
+    #[error("{variable} is {}, and there is no program: point it at {name}, or unset it", path.display())]
+    VariableIsNoProgram { name: &'static str, variable: &'static str, path: PathBuf },
     #[error("the program {} is not there any more: build it again with `hvd-lab exercise run`", path.display())]
     NoProgram { path: PathBuf },
     #[error("mpirun was not found: run `make setup`, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it")]
@@ -51,6 +51,8 @@ pub enum LaunchError {
     Over,
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
+    #[error("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one")]
+    NothingTrained { id: RunId, title: String },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]
     NoCheckpoints { id: RunId },
     #[error(

@@ -20,6 +20,7 @@ use super::output::Line;
 use super::pipe::read;
 use super::silence::Silence;
 use super::verdict::{Verdict, judge};
+use super::work::Work;
 use super::{CommandLine, Flavour};
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, TopologyReport};
@@ -149,6 +150,12 @@ impl Job {
         })
     }
 
+    /// What its ranks do, for the words about it.
+    pub fn with_work(mut self, work: Work) -> Job {
+        self.journal.evidence.work = work;
+        self
+    }
+
     /// End the ranks when the run folder is not there any more.
     pub fn with_lock(self, lock: Identity) -> Job {
         Job { lock: Some(lock), ..self }
@@ -256,7 +263,7 @@ impl Job {
         self.sampler.watch(places);
         if evidence.introduced().count() == self.np && self.kill_at.is_none() {
             self.began = self.began.or_else(|| Load::of_session(std::process::id()));
-            tell(RunState::Running, "training");
+            tell(RunState::Running, evidence.work.going());
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::line_file::{JournalError, LineFile};
 use super::output::Line;
+use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::{Event, EventLine, MARKER, TopologyReport};
@@ -21,6 +22,7 @@ const LAUNCHER_LINES: usize = 60;
 /// What is known of the processes of one attempt.
 #[derive(Clone, Debug)]
 pub struct Evidence {
+    pub work: Work,
     /// What they reported, in this attempt only.
     pub(super) history: History,
     /// A process of this host that is gone without a final event, where the launcher has not noticed.
@@ -35,6 +37,7 @@ pub struct Evidence {
 impl Default for Evidence {
     fn default() -> Evidence {
         Evidence {
+            work: Work::default(),
             history: History::new(Keep::Epochs(1)),
             vanished: None,
             tails: BTreeMap::new(),
@@ -68,6 +71,11 @@ impl Evidence {
     /// The last epoch that process 0 has ended, in this attempt or before it; 0 before the first.
     pub fn epoch(&self) -> usize {
         self.history.epochs_done(0)
+    }
+
+    /// Rows of the table of collectives, in this attempt.
+    pub fn rows(&self) -> usize {
+        self.history.process(0).map_or(0, |root| root.allreduces.len())
     }
 
     /// The last step that a process reported.

@@ -4,7 +4,7 @@
 //! folder, which screens and verbs then follow.
 //!
 //! ```text
-//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train x np
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives x np
 //!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
@@ -26,6 +26,7 @@ mod setup;
 mod silence;
 pub mod supervisor;
 mod verdict;
+mod work;
 
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, presets};
-use crate::domain::job::{Resources, RunSpec, TrainingJob};
+use crate::domain::collective::CollectivesSpec;
+use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{SETTINGS, TrainerFlag};
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
@@ -58,7 +59,11 @@ pub fn command_line(
     }
     let resources = &spec.resources;
     let oversubscribe = placement(resources, preset, setup, force)?;
-    let env = vec![("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())];
+    let mut env = vec![("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())];
+    if spec.collectives().is_some_and(CollectivesSpec::forces_mpi) && setup.flavour != Flavour::Mpich {
+        // Only then may the program choose among the library's algorithms; it must be known before MPI starts.
+        env.push(("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
+    }
     let mut notes = Vec::new();
     if oversubscribe {
         notes.push(oversubscribed(resources, setup));
@@ -177,14 +182,38 @@ fn slots(hosts: &str) -> Result<usize, LaunchError> {
 
 /// What each rank runs: the program, and its flags.
 fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<Vec<String>, LaunchError> {
-    match spec.training_job() {
-        Some(job) => {
-            let mut words = vec![LaunchError::text(&setup.hvd_train)?];
-            words.extend(trainer_flags(&job, data, LaunchError::text(log_dir)?));
-            Ok(words)
+    let flags = match &spec.workload {
+        Workload::Training(training) => {
+            let job = TrainingJob { resources: spec.resources.clone(), workload: training.clone() };
+            trainer_flags(&job, data, LaunchError::text(log_dir)?)
         }
-        None => Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
+        Workload::Collectives(collectives) => collectives_flags(collectives),
+        Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
+    };
+    Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())
+}
+
+/// The flags of hvd-collectives.
+fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    add("algorithm", collectives.methods.join(","));
+    add("servers", collectives.shape.servers.to_string());
+    add("ranks-per-host", collectives.shape.ranks_per_host.to_string());
+    add("min-bytes", collectives.min_bytes.to_string());
+    add("max-bytes", collectives.max_bytes.to_string());
+    add("factor", collectives.factor.to_string());
+    add("iterations", collectives.iterations.to_string());
+    add("warmup", collectives.warmup.to_string());
+    add("check", "1".into());
+    if let Some(bytes) = collectives.log_bytes {
+        add("log-bytes", bytes.to_string());
     }
+    if let Some(bits) = collectives.link_bits {
+        add("link-bits", bits.to_string());
+    }
+    flags.push("--events".into());
+    flags
 }
 
 /// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.

@@ -9,7 +9,7 @@ fn setup(flavour: Flavour) -> Setup {
         mpirun: "/opt/mpi/bin/mpirun".into(),
         flavour,
         mpirun_version: String::new(),
-        hvd_train: "/opt/lab/hvd-train".into(),
+        program: "/opt/lab/hvd-train".into(),
         machine,
     }
 }
@@ -142,4 +142,27 @@ fn a_pasted_line_survives_the_shell() {
         notes: vec![],
     };
     assert_eq!(line.to_shell(), r"A='1 2' mpirun --data-dir '/a b/it'\''s' ''");
+}
+
+#[test]
+fn collectives_get_their_flags_and_the_variable_that_a_forced_algorithm_needs() {
+    let resources = Resources::ranks(2);
+    let measured = |methods: &[&str]| {
+        let methods = methods.iter().map(|name| (*name).to_owned()).collect();
+        let collectives = CollectivesSpec { methods, ..CollectivesSpec::sample() };
+        RunSpec { resources: resources.clone(), workload: Workload::Collectives(collectives) }
+    };
+    let flags = "--servers 1 --ranks-per-host 1 --min-bytes 1024 --max-bytes 1048576 --factor 32 --iterations 20 --warmup 5 \
+                 --check 1 --log-bytes 1024 --events";
+    let mut setup = setup(Flavour::OpenMpi5);
+    setup.program = "/opt/lab/hvd-collectives".into();
+    let line = line(&measured(&["ring", "mpi"]), &setup).unwrap();
+    let words = "--bind-to none --output tag --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm -np 2";
+    assert_eq!(line.argv.join(" "), format!("/opt/mpi/bin/mpirun {words} /opt/lab/hvd-collectives --algorithm ring,mpi {flags}"));
+    assert_eq!(line.env.len(), 1, "the library chooses as it always does");
+    let forced =
+        |setup: &Setup| super::command_line(&measured(&["mpi-ring"]), "", setup, "", Path::new("/l"), false).unwrap().env;
+    assert!(forced(&setup).contains(&("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned())));
+    setup.flavour = Flavour::Mpich;
+    assert_eq!(forced(&setup).len(), 1);
 }

@@ -23,6 +23,17 @@ pub(super) struct Images {
 }
 
 impl Images {
+    /// What trains nothing needs none.
+    pub fn none() -> Images {
+        Images { argument: String::new(), label: String::new(), note: None }
+    }
+
+    /// Which they are, for the log of the launcher; nothing where there are none.
+    pub fn in_words(&self) -> Option<String> {
+        let note = self.note.iter().map(|note| format!(" ({note})")).collect::<String>();
+        (!self.label.is_empty()).then(|| format!("images: {}{note}", self.label))
+    }
+
     fn new(located: Located) -> Result<Images, LaunchError> {
         // Ranks run in the folder of the run: a path relative to here would mean another place there.
         let argument = match &located.location {

@@ -1,8 +1,9 @@
-//! What a run starts from on this machine: the launcher, the trainer, cores and GPUs.
+//! What a run starts from on this machine: the launcher, the program of its ranks, cores and GPUs.
 //!
 //! Never starts a run; it asks `mpirun` for its version and `hvd-train` whether it knows its flags, and reads /proc and /sys.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::process::Command;
 use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
+use crate::domain::job::Workload;
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::load::allowed_cores;
 
@@ -24,7 +26,8 @@ pub struct Setup {
     pub flavour: Flavour,
     /// `mpirun (Open MPI) 5.0.11`.
     pub mpirun_version: String,
-    pub hvd_train: PathBuf,
+    /// What each rank runs.
+    pub program: PathBuf,
     pub machine: Machine,
 }
 
@@ -44,18 +47,20 @@ pub struct Machine {
 }
 
 impl Setup {
-    /// Find the launcher, and the trainer if no `program` takes its place, and look at the machine. Takes a few milliseconds.
+    /// Find the launcher, and the program of this workload if no `program` takes its place, and look at the machine. Takes a
+    /// few milliseconds.
     ///
     /// # Errors
-    /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoTrainer`].
-    pub fn detect(program: Option<&Path>) -> Result<Setup, LaunchError> {
-        let hvd_train = match program {
-            Some(program) if is_program(program) => program.to_owned(),
-            Some(program) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
-            None => find_trainer()?,
+    /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoProgramFound`].
+    pub fn detect(workload: &Workload, program: Option<&Path>) -> Result<Setup, LaunchError> {
+        let program = match (program, workload) {
+            (Some(program), _) if is_program(program) => program.to_owned(),
+            (Some(program), _) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
+            (None, Workload::Collectives(_)) => COLLECTIVES.find()?,
+            (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find()?,
         };
         let Launcher { mpirun, flavour, version } = Launcher::detect()?;
-        Ok(Setup { flavour, mpirun_version: version, mpirun, hvd_train, machine: Machine::detect() })
+        Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine: Machine::detect() })
     }
 
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
@@ -63,9 +68,9 @@ impl Setup {
     /// # Errors
     /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::BadTrainer`] where it says nothing.
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
-        let flags = argv.iter().skip_while(|word| **word != self.hvd_train.display().to_string()).skip(1);
-        let answer = ask(Command::new(&self.hvd_train).args(flags).arg("--build-info"), TRAINER_PATIENCE)
-            .map_err(|cause| LaunchError::BadTrainer { path: self.hvd_train.clone(), cause })?;
+        let flags = argv.iter().skip_while(|word| **word != self.program.display().to_string()).skip(1);
+        let answer = ask(Command::new(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE)
+            .map_err(|cause| LaunchError::BadTrainer { path: self.program.clone(), cause })?;
         match answer.status.code() {
             Some(2) => {
                 let line = answer.stderr.lines().next().unwrap_or("hvd-train refuses its flags");
@@ -121,7 +126,7 @@ impl Machine {
 
 /// HVD_LAB_MPIRUN, else the launcher that hvd-train was built with, else PATH.
 fn find_launcher() -> Result<PathBuf, LaunchError> {
-    if let Some(path) = std::env::var_os("HVD_LAB_MPIRUN").filter(|value| !value.is_empty()) {
+    if let Some(path) = given("HVD_LAB_MPIRUN") {
         let cause = "there is no such program".to_owned();
         return resolve(Path::new(&path)).ok_or(LaunchError::BadLauncher { path: path.into(), cause });
     }
@@ -130,20 +135,43 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
     found.ok_or(LaunchError::NoLauncher)
 }
 
+/// A program of the ranks that belongs to the lab.
+struct RankProgram {
+    name: &'static str,
+    /// Where its path may be given.
+    variable: &'static str,
+}
+
+const TRAINER: RankProgram = RankProgram { name: "hvd-train", variable: "HVD_TRAIN" };
+const COLLECTIVES: RankProgram = RankProgram { name: "hvd-collectives", variable: "HVD_COLLECTIVES" };
+
+impl RankProgram {
+    /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.
+    ///
+    /// # Errors
+    /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`].
+    fn find(&self) -> Result<PathBuf, LaunchError> {
+        let RankProgram { name, variable } = *self;
+        if let Some(path) = given(variable) {
+            return resolve(Path::new(&path)).ok_or(LaunchError::VariableIsNoProgram { name, variable, path: path.into() });
+        }
+        let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
+        let beside = given(TRAINER.variable).into_iter().map(PathBuf::from).chain([me.clone()]);
+        let beside = beside.map(|other| other.with_file_name(name)).find(|path| is_program(path));
+        beside.or_else(|| on_path(name)).ok_or(LaunchError::NoProgramFound { name, variable, beside: me })
+    }
+}
+
+fn given(variable: &str) -> Option<OsString> {
+    std::env::var_os(variable).filter(|value| !value.is_empty())
+}
+
 /// HVD_TRAIN, else beside this program, else PATH.
 ///
 /// # Errors
-/// [`LaunchError::TrainerIsNoProgram`], [`LaunchError::NoTrainer`].
+/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`].
 pub fn find_trainer() -> Result<PathBuf, LaunchError> {
-    if let Some(path) = std::env::var_os("HVD_TRAIN").filter(|value| !value.is_empty()) {
-        return resolve(Path::new(&path)).ok_or(LaunchError::TrainerIsNoProgram { path: path.into() });
-    }
-    let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
-    let beside = me.with_file_name("hvd-train");
-    if is_program(&beside) {
-        return Ok(beside);
-    }
-    on_path("hvd-train").ok_or(LaunchError::NoTrainer { beside: me })
+    TRAINER.find()
 }
 
 /// An absolute path of a program given by name or path.

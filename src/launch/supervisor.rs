@@ -20,10 +20,10 @@ use super::job::{self, Job};
 use super::prepare::{self, Images};
 use super::silence::PATIENCE;
 use super::verdict::Verdict;
+use super::work::Work;
 use super::{CommandLine, Flavour, LaunchError, Setup, command_line};
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::training::DataSource;
 use crate::host;
 use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, process};
 
@@ -64,11 +64,12 @@ struct Supervisor {
 impl Supervisor {
     fn new(folder: RunFolder, record: RunRecord, lock: Identity) -> Supervisor {
         let me = process::look_up(std::process::id());
+        let work = Work::of(&record.spec.workload);
         let status = RunStatus {
             supervisor_pid: std::process::id(),
             supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
             supervisor_place: Some(host::place()),
-            ..RunStatus::new(RunState::Preparing, "looking for the images", host::now_s())
+            ..RunStatus::new(RunState::Preparing, work.preparing(), host::now_s())
         };
         Supervisor { folder, record, status, lock }
     }
@@ -102,7 +103,7 @@ impl Supervisor {
         // it and a file that may not grow are survived.
         let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), file_size_signal()].map(signal);
         let mut terminate = signal(SignalKind::terminate())?;
-        self.set(RunState::Preparing, "looking for the images")?;
+        self.set(RunState::Preparing, Work::of(&self.record.spec.workload).preparing())?;
         // Whoever started it has seen to that; a lab of another version may not have.
         let _ = self.folder.reserve_status();
         let lock = self.lock.clone();
@@ -110,7 +111,7 @@ impl Supervisor {
             images = self.prepare() => images,
             () = gone(lock) => return Ok(()),
             _ = terminate.recv() => {
-                let message = "stopped before training began".into();
+                let message = Work::of(&self.record.spec.workload).stopped_early().into();
                 return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![] }, None);
             }
         };
@@ -129,8 +130,7 @@ impl Supervisor {
     async fn prepare(&mut self) -> Result<Images, String> {
         let (sender, mut said) = mpsc::unbounded_channel();
         let record = self.record.clone();
-        // What trains nothing needs no images.
-        let source = record.training().map_or(DataSource::Generated, |training| training.data.clone());
+        let Some(source) = record.training().map(|training| training.data.clone()) else { return Ok(Images::none()) };
         let mut fetching = tokio::task::spawn_blocking(move || {
             let mut progress = |message: String| {
                 // The receiver lives as long as anyone wants to know.
@@ -152,12 +152,12 @@ impl Supervisor {
 
     /// The command line of this attempt, entered into the record.
     fn command(&mut self, images: &Images) -> Result<(CommandLine, Flavour), String> {
-        let setup = Setup::detect(self.record.program.as_deref()).map_err(|error| error.to_string())?;
+        let setup =
+            Setup::detect(&self.record.spec.workload, self.record.program.as_deref()).map_err(|error| error.to_string())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
         let mut line = command_line(&record.spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
-        let note = images.note.iter().map(|note| format!(" ({note})")).collect::<String>();
-        line.notes.push(format!("images: {}{note}", images.label));
+        line.notes.extend(images.in_words());
         let attempt = Attempt {
             argv: line.argv.clone(),
             env: line.env.clone(),
@@ -182,6 +182,7 @@ impl Supervisor {
         let folder = self.folder.clone();
         let patience = self.record.program.is_some().then_some(PATIENCE);
         let mut job = Job::start(folder, np, line, flavour)?
+            .with_work(Work::of(&self.record.spec.workload))
             .with_lock(self.lock.clone())
             .with_patience(patience)
             .with_time_limit(self.record.spec.resources.time_limit_s);

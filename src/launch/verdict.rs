@@ -4,9 +4,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::journal::Evidence;
-use crate::domain::history::{Fatal, TrainingStep};
+use crate::domain::history::Fatal;
 use crate::domain::run::RunState;
-use crate::domain::units;
 
 /// The end of a run in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,10 +34,10 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     let has_begun = evidence.introduced().next().is_some();
     let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
     if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
-        return plain(RunState::Finished, format!("trained {}", units::counted(evidence.epoch(), "epoch")));
+        return plain(RunState::Finished, evidence.work.finished(evidence));
     }
     if asked_to_stop {
-        return plain(RunState::Stopped, format!("stopped after {}", units::counted(evidence.epoch(), "epoch")));
+        return plain(RunState::Stopped, evidence.work.stopped(evidence));
     }
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {
@@ -98,10 +97,8 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     }
 }
 
-/// Where in the training a process was last seen.
 fn place(process: usize, evidence: &Evidence) -> String {
-    let words = |step: TrainingStep| format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1);
-    evidence.step(process).map(words).unwrap_or_default()
+    evidence.work.place(process, evidence)
 }
 
 fn code_words(exit: Option<ExitStatus>) -> String {

@@ -1,5 +1,6 @@
 //! Verdicts over what launchers and ranks really say.
 
+use super::super::work::Work;
 use super::*;
 use crate::domain::event::{EpochReport, Event, EventLine, TopologyReport};
 
@@ -152,4 +153,18 @@ fn what_the_user_asked_for_is_no_failure() {
     assert_eq!(judge(&run, code(0), true, None).state, RunState::Finished);
     // A run that could not be written down has failed, whatever was asked.
     assert_eq!(judge(&run, code(0), true, Some("cannot write".into())).state, RunState::Failed);
+}
+
+#[test]
+fn collectives_are_counted_in_rows() {
+    let mut evidence = evidence("");
+    evidence.work = Work::Collectives;
+    assert_eq!(judge(&evidence, None, true, None).message, "stopped after 0 rows");
+    tell(&mut evidence, 0, Event::Allreduce(crate::domain::collective::AllreduceReport::sample()));
+    let killed = failed(&evidence, code(1));
+    assert!(killed.1.contains("after 1 row"), "{killed:?}");
+    finish(&mut evidence, 0);
+    finish(&mut evidence, 1);
+    let verdict = judge(&evidence, code(0), false, None);
+    assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Finished, "measured 1 row"));
 }

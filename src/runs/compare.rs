@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn runs_of_two_kinds_differ_in_their_kind() {
         let training = RunSpec::from(TrainingJob::sample());
-        let other = serde_json::json!({ "np": 4, "workload": "collectives", "algorithms": ["ring"] });
+        let other = serde_json::json!({ "np": 4, "workload": "benchmark", "algorithms": ["ring"] });
         let other: RunSpec = serde_json::from_value(other).unwrap();
-        assert_eq!(words(settings(&training, &other)), ["np 2 -> 4", "workload training -> collectives"]);
+        assert_eq!(words(settings(&training, &other)), ["np 2 -> 4", "workload training -> benchmark"]);
     }
 
     #[test]

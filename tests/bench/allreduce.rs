@@ -40,7 +40,7 @@ pub fn run(place: &Place, scale: &Scale) -> Result<Round, String> {
     let spec = preset.spec.with(|job| job.resources.np = NP).into();
     let line = command_line(&spec, &preset.name, &place.setup, "generated", Path::new("logs"), true);
     let line = line.map_err(|error| error.to_string())?;
-    let trainer = place.setup.hvd_train.display().to_string();
+    let trainer = place.setup.program.display().to_string();
     let launcher = line.argv.iter().take_while(|word| **word != trainer);
     let mut command = Command::new(&line.argv[0]);
     command.args(launcher.skip(1)).arg(&program).arg(scale.allreduce_samples.to_string());

@@ -107,14 +107,14 @@ fn a_run_of_a_newer_version_is_listed_as_what_it_is() {
     let newer = rewrite(&lab, 2, |record| {
         record["queue"] = serde_json::json!({ "partition": "gpu" });
         record["spec"] =
-            serde_json::json!({ "np": 4, "hosts": null, "hostfile": null, "workload": "collectives", "algorithms": ["ring"] });
+            serde_json::json!({ "np": 4, "hosts": null, "hostfile": null, "workload": "benchmark", "algorithms": ["ring"] });
         record["attempts"][0]["restarts"] = 2.into();
     });
     let output = lab.run(&["runs"]);
     let row = stdout(&output).lines().nth(2).unwrap().to_owned();
     let words: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(words[..4], ["2", "finished", "4", "-"], "{row}");
-    assert!(row.contains("collectives") && !stdout(&output).contains("damaged"), "{}", stdout(&output));
+    assert!(row.contains("benchmark") && !stdout(&output).contains("damaged"), "{}", stdout(&output));
     for (verb, code) in [(["check", "2"].as_slice(), 2), (&["run", "--continue", "2"], 2), (&["compare", "1", "2"], 0)] {
         let output = lab.run(verb);
         let said = stderr(&output) + &stdout(&output);

@@ -36,10 +36,10 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
         Ok(path) => path,
         Err(error) => {
             let (cause, remedy) = match error {
-                LaunchError::NoTrainer { beside } => {
+                LaunchError::NoProgramFound { beside, .. } => {
                     (format!("not found beside {} or on PATH", beside.display()), "run `make build`, or point HVD_TRAIN at it")
                 }
-                LaunchError::TrainerIsNoProgram { path } => {
+                LaunchError::VariableIsNoProgram { path, .. } => {
                     (format!("HVD_TRAIN is {}, and there is no program", path.display()), "point it at hvd-train, or unset it")
                 }
                 other => (other.to_string(), "run `make build`"),

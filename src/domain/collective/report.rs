@@ -43,8 +43,18 @@ impl AllreduceReport {
 pub struct MessagesReport {
     pub method: String,
     pub elements: usize,
+    /// From 0: a long log comes in several events.
+    #[serde(default)]
+    pub part: usize,
     /// Of those that this rank received, in the order of the rounds.
     pub messages: Vec<MessageReport>,
+}
+
+impl MessagesReport {
+    /// Whether this is the next part of a log.
+    pub fn goes_on_from(&self, before: &MessagesReport) -> bool {
+        self.part > 0 && (&self.method, self.elements) == (&before.method, before.elements)
+    }
 }
 
 /// One message as its receiver saw it.
@@ -58,7 +68,8 @@ pub struct MessageReport {
     pub start: usize,
     pub end: usize,
     pub operation: Operation,
-    /// Seconds since the execution began, on the common clock: when the sender began to send, and when the receiver had them.
+    /// Seconds since the execution began, on the common clock: when the sender handed them to MPI, and when the receiver had
+    /// them, before it adds them to its own.
     pub began_s: f64,
     pub ended_s: f64,
 }
@@ -111,5 +122,23 @@ impl Bounded for LinkReport {
     fn out_of_bounds(&self) -> Option<String> {
         let times = |row: &LinkRow| [row.one_way_s, row.exchange_s, row.sum_s];
         self.rows.iter().flat_map(times).find_map(|time| seconds("seconds of a message", time))
+    }
+}
+
+#[cfg(test)]
+impl AllreduceReport {
+    /// One that took a millisecond, for tests of any floor.
+    pub fn sample() -> AllreduceReport {
+        AllreduceReport {
+            method: "ring".into(),
+            bytes: 1024,
+            elements: 256,
+            iterations: 20,
+            mean_s: 1e-3,
+            median_s: 1e-3,
+            min_s: 9e-4,
+            max_s: 2e-3,
+            wrong: Some(0),
+        }
     }
 }

@@ -3,7 +3,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Shape;
+use super::algorithm::Shape;
+use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, at_least_one, count, first};
+use crate::domain::units;
+
+/// Bytes of one number: what is added up is float32.
+const NUMBER_BYTES: u64 = 4;
+/// Rows of the table: no more of them are kept.
+const MAX_ROWS: usize = 10_000;
+/// Allreduces of one row.
+const MAX_ITERATIONS: usize = 1_000_000;
+/// Bits a second that a link may be given.
+const LINK_BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
 /// What is measured, at which sizes, how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,4 +39,117 @@ pub struct CollectivesSpec {
     /// Settings that another version of the lab wrote, kept as they came.
     #[serde(flatten)]
     pub newer: Map<String, Value>,
+}
+
+impl CollectivesSpec {
+    /// The sizes of the buffers in bytes, smallest first, as nccl-tests steps through them.
+    pub fn sizes(&self) -> Vec<u64> {
+        let next = |bytes: &u64| bytes.checked_mul(self.factor).filter(|next| next > bytes);
+        std::iter::successors(Some(self.min_bytes), next).take_while(|bytes| *bytes <= self.max_bytes).take(MAX_ROWS).collect()
+    }
+
+    /// Whether one of MPI's own algorithms is asked for by name, which the library must be told before it starts.
+    pub fn forces_mpi(&self) -> bool {
+        self.methods.iter().any(|name| name.starts_with("mpi-"))
+    }
+
+    /// The first thing in it that cannot be measured with so many ranks, in one sentence.
+    pub fn problem(&self, np: usize) -> Option<String> {
+        let (least, most) = (units::bytes(self.min_bytes), units::bytes(self.max_bytes));
+        let twice = self.methods.iter().enumerate().find(|(place, name)| self.methods[..*place].contains(name));
+        let problems = [
+            (self.methods.is_empty(), "no algorithm is named: give one or more, such as ring".to_owned()),
+            (twice.is_some(), format!("the algorithm {} is named twice", twice.map_or("", |(_, name)| name))),
+            (self.min_bytes < NUMBER_BYTES, format!("the smallest size is {least}: one number has {NUMBER_BYTES} B")),
+            (self.max_bytes < self.min_bytes, format!("the largest size, {most}, is below the smallest, {least}")),
+            (
+                self.factor < 2 && self.max_bytes > self.min_bytes,
+                format!("a factor of {} never gets to {most}: use 2 or more", self.factor),
+            ),
+            (self.iterations == 0, "0 iterations measure nothing: use 1 or more".to_owned()),
+            (self.shape.servers == 0, "0 servers add up nothing: use 1 or more".to_owned()),
+            (self.shape.servers > np.max(1), format!("{} servers are more than the {np} ranks", self.shape.servers)),
+            (self.shape.ranks_per_host == 0, "0 ranks per host leave no rank: use 1 or more".to_owned()),
+            (
+                self.link_bits.is_some_and(|bits| !LINK_BITS.contains(&bits)),
+                "a link has from 1 mbit to 1000 gbit a second".to_owned(),
+            ),
+        ];
+        problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem)).or_else(|| self.out_of_bounds())
+    }
+}
+
+impl Bounded for CollectivesSpec {
+    fn out_of_bounds(&self) -> Option<String> {
+        let bytes = |what: &str, bytes: u64| count(what, usize::try_from(bytes).unwrap_or(usize::MAX), MAX_COUNT);
+        first([
+            bytes("smallest size in bytes", self.min_bytes),
+            bytes("largest size in bytes", self.max_bytes),
+            self.log_bytes.and_then(|log_bytes| bytes("logged size in bytes", log_bytes)),
+            count("number of iterations", self.iterations, MAX_ITERATIONS),
+            count("number of warm-up iterations", self.warmup, MAX_ITERATIONS),
+            at_least_one("number of servers", self.shape.servers, MAX_RANKS),
+            at_least_one("ranks per host", self.shape.ranks_per_host, MAX_RANKS),
+            count("number of rows of the table", self.methods.len().saturating_mul(self.sizes().len()), MAX_ROWS),
+        ])
+    }
+}
+
+#[cfg(test)]
+impl CollectivesSpec {
+    /// Two methods at three sizes, for tests of any floor.
+    pub fn sample() -> CollectivesSpec {
+        CollectivesSpec {
+            methods: vec!["ring".into(), "mpi".into()],
+            shape: Shape { servers: 1, ranks_per_host: 1 },
+            min_bytes: 1 << 10,
+            max_bytes: 1 << 20,
+            factor: 32,
+            iterations: 20,
+            warmup: 5,
+            log_bytes: Some(1 << 10),
+            link_bits: None,
+            newer: Map::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_step_as_those_of_nccl_tests() {
+        assert_eq!(CollectivesSpec::sample().sizes(), [1 << 10, 1 << 15, 1 << 20]);
+        let one = CollectivesSpec { max_bytes: 1 << 10, factor: 0, ..CollectivesSpec::sample() };
+        assert_eq!(one.sizes(), [1 << 10]);
+        let endless = CollectivesSpec { max_bytes: u64::MAX, factor: u64::MAX, ..CollectivesSpec::sample() };
+        assert_eq!(endless.sizes(), [1 << 10]);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_named() {
+        let sample = CollectivesSpec::sample;
+        assert_eq!(sample().problem(2), None);
+        let cases = [
+            (CollectivesSpec { methods: vec![], ..sample() }, "no algorithm"),
+            (CollectivesSpec { methods: vec!["ring".into(), "ring".into()], ..sample() }, "ring is named twice"),
+            (CollectivesSpec { min_bytes: 3, ..sample() }, "3 B"),
+            (CollectivesSpec { max_bytes: 8, ..sample() }, "below the smallest"),
+            (CollectivesSpec { factor: 1, ..sample() }, "factor of 1"),
+            (CollectivesSpec { iterations: 0, ..sample() }, "0 iterations"),
+            (CollectivesSpec { iterations: usize::MAX, ..sample() }, "iterations"),
+            (CollectivesSpec { max_bytes: 1 << 60, ..sample() }, "largest size"),
+            (
+                CollectivesSpec { shape: Shape { servers: 3, ranks_per_host: 1 }, ..sample() },
+                "3 servers are more than the 2 ranks",
+            ),
+            (CollectivesSpec { shape: Shape { servers: 1, ranks_per_host: 0 }, ..sample() }, "ranks per host"),
+            (CollectivesSpec { link_bits: Some(5), ..sample() }, "1 mbit"),
+        ];
+        for (spec, word) in cases {
+            let problem = spec.problem(2).unwrap_or_default();
+            assert!(problem.contains(word) && !problem.contains('\n'), "{word}: {problem}");
+        }
+    }
 }
