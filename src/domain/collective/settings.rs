@@ -48,6 +48,12 @@ impl CollectivesSpec {
         std::iter::successors(Some(self.min_bytes), next).take_while(|bytes| *bytes <= self.max_bytes).take(MAX_ROWS).collect()
     }
 
+    /// What the ranks' links are, where they were made slow for the run; the words that every table says.
+    pub fn link(&self) -> Option<String> {
+        let bits = units::bits_per_second(self.link_bits?);
+        Some(format!("on {bits} links, made on this machine"))
+    }
+
     /// Whether one of MPI's own algorithms is asked for by name, which the library must be told before it starts.
     pub fn forces_mpi(&self) -> bool {
         self.methods.iter().any(|name| name.starts_with("mpi-"))
