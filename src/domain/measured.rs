@@ -139,7 +139,7 @@ mod tests {
         let topology = |process| (process, Event::Topology(TopologyReport::sample()));
         let row = LinkRow { bytes: 512, one_way_s: 1e-3, exchange_s: 1e-3, sum_s: 0.0 };
         let log = |process: usize, messages| {
-            let report = MessagesReport { method: "ring".into(), elements: 2, messages };
+            let report = MessagesReport { method: "ring".into(), elements: 2, part: 0, messages };
             (process, Event::Messages(report))
         };
         let history = history(vec![

@@ -118,9 +118,7 @@ fn as_json(told: &Told, advice: &Advice) -> serde_json::Value {
             "no_prediction": json::refusal(row.predicted_s),
         })
     };
-    let lead = |lead: &crate::domain::collective::Lead| {
-        serde_json::json!({ "from_bytes": lead.from_bytes, "algorithm": lead.algorithm.name() })
-    };
+    let lead = |lead: &crate::domain::collective::Lead| serde_json::json!({ "from_bytes": lead.from_bytes, "algorithm": lead.algorithm.name() });
     serde_json::json!({
         "run": told.id,
         "bytes": advice.bytes,

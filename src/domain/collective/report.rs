@@ -43,8 +43,18 @@ impl AllreduceReport {
 pub struct MessagesReport {
     pub method: String,
     pub elements: usize,
+    /// From 0: a long log comes in several events.
+    #[serde(default)]
+    pub part: usize,
     /// Of those that this rank received, in the order of the rounds.
     pub messages: Vec<MessageReport>,
+}
+
+impl MessagesReport {
+    /// Whether this is the next part of a log.
+    pub fn goes_on_from(&self, before: &MessagesReport) -> bool {
+        self.part > 0 && (&self.method, self.elements) == (&before.method, before.elements)
+    }
 }
 
 /// One message as its receiver saw it.
@@ -58,7 +68,8 @@ pub struct MessageReport {
     pub start: usize,
     pub end: usize,
     pub operation: Operation,
-    /// Seconds since the execution began, on the common clock: when the sender began to send, and when the receiver had them.
+    /// Seconds since the execution began, on the common clock: when the sender handed them to MPI, and when the receiver had
+    /// them, before it adds them to its own.
     pub began_s: f64,
     pub ended_s: f64,
 }

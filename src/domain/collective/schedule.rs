@@ -19,7 +19,7 @@ pub enum Operation {
 pub struct Message {
     pub from: usize,
     pub to: usize,
-    /// Which of the numbers; the same places at both ends.
+    /// Which of the numbers: the same places in the buffers of both.
     pub range: Range<usize>,
     pub operation: Operation,
 }
@@ -34,6 +34,20 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// With the messages of each round in the order of their senders, and none without numbers.
+    pub fn new(ranks: usize, elements: usize, mut rounds: Vec<Vec<Message>>) -> Schedule {
+        for round in &mut rounds {
+            round.retain(|message| !message.range.is_empty());
+            round.sort_by_key(|message| (message.from, message.to, message.range.start));
+        }
+        Schedule { ranks, elements, rounds }
+    }
+
+    /// All messages with their rounds, from 0.
+    pub fn messages(&self) -> impl Iterator<Item = (usize, &Message)> {
+        self.rounds.iter().enumerate().flat_map(|(round, messages)| messages.iter().map(move |message| (round, message)))
+    }
+
     /// Messages that a rank sends. Those without numbers are not sent.
     pub fn messages_from(&self, rank: usize) -> usize {
         self.sent_by(rank).count()
@@ -42,6 +56,11 @@ impl Schedule {
     /// Numbers that a rank sends, each time it sends them.
     pub fn elements_from(&self, rank: usize) -> usize {
         self.sent_by(rank).map(|message| message.range.len()).sum()
+    }
+
+    /// Bytes of float32 that a rank sends.
+    pub fn bytes_from(&self, rank: usize) -> u64 {
+        (size_of::<f32>() * self.elements_from(rank)) as u64
     }
 
     fn sent_by(&self, rank: usize) -> impl Iterator<Item = &Message> {

@@ -138,7 +138,10 @@ impl Process {
             }
             Event::EarlyStop { epoch } => self.early_stop = Some(*epoch),
             Event::Allreduce(report) if self.allreduces.len() < MANY => self.allreduces.push(report.clone()),
-            Event::Messages(report) if everything => self.messages.push(report.clone()),
+            Event::Messages(report) if everything => match self.messages.last_mut() {
+                Some(before) if report.goes_on_from(before) => before.messages.extend(report.messages.iter().cloned()),
+                _ => self.messages.push(report.clone()),
+            },
             Event::Link(report) => self.link = Some(report.clone()),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.

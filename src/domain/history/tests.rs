@@ -278,3 +278,27 @@ fn epochs_come_back_over_two_attempts_that_nobody_heard() {
     events.push(begins(400.0, 0, 4)[1].clone());
     assert_eq!(epochs(&history(Keep::Epochs(9), &events), 0), [(1, 10.0), (2, 20.0), (3, 31.0), (4, 40.0)]);
 }
+
+#[test]
+fn a_log_of_messages_in_several_events_is_one() {
+    use crate::domain::collective::{MessageReport, MessagesReport, Operation};
+    let message = |round| MessageReport {
+        round,
+        from: 0,
+        to: 1,
+        start: 0,
+        end: 4,
+        operation: Operation::Reduce,
+        began_s: 0.0,
+        ended_s: 1e-6,
+    };
+    let part = |method: &str, part, rounds: std::ops::Range<usize>| {
+        let messages = rounds.map(message).collect();
+        line(1.0, 1, Event::Messages(MessagesReport { method: method.into(), elements: 8, part, messages }))
+    };
+    let events = [part("ring", 0, 0..2), part("ring", 1, 2..3), part("binomial", 0, 0..1), part("binomial", 0, 0..1)];
+    let run = history(Keep::Everything, &events);
+    let messages = &run.process(1).unwrap().messages;
+    let rounds = |report: &MessagesReport| report.messages.iter().map(|message| message.round).collect::<Vec<_>>();
+    assert_eq!(messages.iter().map(rounds).collect::<Vec<_>>(), [vec![0, 1, 2], vec![0], vec![0]]);
+}

@@ -2,7 +2,7 @@
 //!
 //! Never done inside `update`: `runner` does it, off the thread that draws.
 
-use crate::course::{Prediction, Series};
+use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::Step;
@@ -54,7 +54,7 @@ pub enum Effect {
     ReadProgress,
     /// Keep an answer to a lesson's question.
     Predict {
-        lesson: usize,
+        asked: QuestionId,
         prediction: Prediction,
         is_right: bool,
     },

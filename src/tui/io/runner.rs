@@ -164,8 +164,8 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::CancelSeries => Message::Series(series_file()?.cancel()?, None),
         Effect::ReadResults(series) => Message::Results(results(store, &series)?),
         Effect::ReadProgress => Message::Progress(progress_file()?.read()?),
-        Effect::Predict { lesson, prediction, is_right } => {
-            Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
+        Effect::Predict { asked, prediction, is_right } => {
+            Message::Progress(progress_file()?.update(|progress| progress.predict(asked, prediction, is_right))?.1)
         }
         Effect::ReadExercise => Message::Exercise(read_exercise()?),
         Effect::ResetExercise(step) => Message::Exercise(reset_exercise(step)?),
