@@ -133,6 +133,8 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
     let (columns, rows) = state.shared.size;
     let area = Rect::new(0, 0, columns, rows);
     match (state.focus, layout::in_turn(area, state.slot)) {
+        // A value that is half typed.
+        (Pane::Settings, Some(_)) if state.next_run.window.is_some() => focus(state, state.focus),
         // What was gained; settings are not what a small screen is for.
         (Pane::Chart | Pane::Log | Pane::Runs, Some(_)) => focus(state, state.focus),
         (focus, Some(shown)) if layout::turns(area).contains(&focus) => state.focus = shown,

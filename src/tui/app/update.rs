@@ -133,7 +133,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
     state.shared.forget_news();
     // Whatever else is pressed ends the tour and does what it always does.
-    if !has_window && tour::takes(&mut state.help, key.code) {
+    if !has_window && tour::takes(&mut state.help, key.code, state.shared.replay.is_some()) {
         return Vec::new();
     }
     match active::command(state, key) {

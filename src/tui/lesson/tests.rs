@@ -132,7 +132,7 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
     let shown = text(&state, 120, 60);
     assert!(
         shown.contains("✗ failed: evidence of step 4")
-            && shown.contains("Step 4/10 ✗ failed")
+            && shown.contains("Step 4/10, ✗ failed")
             && !shown.contains("evidence of step 5"),
         "{shown}"
     );

@@ -22,7 +22,7 @@ fn position(played_s: f64) -> Position {
 }
 
 /// Run 2 is played, and was recorded on two cores.
-fn replayed() -> State {
+pub fn replayed() -> State {
     let mut state = samples::running();
     state.shared.replay = Some(Playing { run: RunId(2), hardware: "2 CPU cores".into(), position: position(23.0) });
     state
@@ -41,9 +41,9 @@ fn it_says_replay_at_every_size_and_in_every_window() {
     }
     let mut paused = replayed();
     paused.shared.replay.as_mut().unwrap().position.paused = true;
-    assert!(text(&paused, 80, 24).contains("REPLAY ‖ 0:23/1:05 paused"));
+    assert!(text(&paused, 80, 24).contains("REPLAY ‖ 0:23/1:05 10x paused"));
     paused.shared.theme.ascii = true;
-    assert!(text(&paused, 80, 24).contains("REPLAY = 0:23/1:05 paused") && text(&paused, 80, 24).is_ascii());
+    assert!(text(&paused, 80, 24).contains("REPLAY = 0:23/1:05 10x paused") && text(&paused, 80, 24).is_ascii());
     assert!(text(&replayed(), 40, 10).contains("REPLAY"), "also where there is no room for more");
 }
 
