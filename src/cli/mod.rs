@@ -22,6 +22,7 @@ pub mod ablation;
 mod arguments;
 pub mod check;
 pub mod class;
+pub mod collectives;
 pub mod compare;
 pub mod config;
 mod confirm;
@@ -58,6 +59,7 @@ Examples:
   hvd-lab lessons                                  the ten steps, to read
   hvd-lab exercise diff --step 4                   what step 4 changes in the program
   hvd-lab guided 4                                 run without and with step 4, and see what it changes
+  hvd-lab collectives run --np 2                   measure allreduce algorithms side by side
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab demo                                     watch a recorded run: nothing else is needed
@@ -93,6 +95,7 @@ pub enum Verb {
     Exercise(exercise::Args),
     Guided(Box<guided::Args>),
     Ablation(Box<ablation::Args>),
+    Collectives(Box<collectives::Args>),
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
@@ -124,6 +127,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Exercise(args) => exercise::run(args),
         Verb::Guided(args) => guided::run(*args),
         Verb::Ablation(args) => ablation::run(*args),
+        Verb::Collectives(args) => collectives::run(*args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),

@@ -16,7 +16,7 @@ use crate::tui::actions::pane::Pane;
 use crate::tui::log::state::LogTab;
 use crate::tui::next_run::fields::{Direction, Field};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{exercise, lesson, log, next_run, runs, series};
+use crate::tui::{collectives, exercise, lesson, log, next_run, runs, series};
 
 /// Follows a command, from a key, a click or the palette.
 pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
@@ -66,6 +66,7 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Zoom => state.zoom = !state.zoom,
         AppCommand::Help => state.help.show_keys(),
         AppCommand::Palette => state.help.show_palette(),
+        AppCommand::Collectives => return collectives::update::open(&mut state.collectives, shared),
         AppCommand::Projector => {
             state.projector = !state.projector;
             // The only one of the panes whose cursor shows there.
@@ -189,6 +190,7 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             series::update::ablation(&mut state.series, &mut state.shared);
             Vec::new()
         }),
+        Action::Collectives => windows::replace(state, |state| collectives::update::open(&mut state.collectives, &state.shared)),
         Action::AdvanceSeries => series::update::advance(&state.series, &mut state.shared),
         Action::ShowSeries => windows::replace(state, |state| {
             series::update::show(&mut state.series, &mut state.shared);
