@@ -31,9 +31,11 @@ bench: build
 	@cargo build --release --locked $(TRAIN) --example bench-allreduce
 	@cargo bench --locked --bench ratios -- $(BENCH)
 
-# The pictures in the README, of the real program at its own recording.
+# The pictures in the README, of the real program at its own recording; and one of each state, with made-up figures, to look at.
 pictures:
 	HVD_LAB_PICTURES=write cargo test --locked --test screen pictures_of_the_readme
+	HVD_LAB_PICTURES=write cargo test --locked --lib pictures_of_every_state
+	@echo "every state: target/pictures/index.html"
 
 lint: setup
 	cargo fmt --check

@@ -36,3 +36,8 @@ mod series;
 mod trainer;
 #[path = "course/verbs.rs"]
 mod verbs;
+
+/// The first question of a lesson.
+fn asked(lesson: usize) -> hvd_lab::course::QuestionId {
+    hvd_lab::course::QuestionId { lesson, question: 0 }
+}

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 
 /// Verbs with a number of ranks.
-const VERBS: [&str; 3] = ["run", "guided", "ablation"];
+const VERBS: [&str; 4] = ["run", "guided", "ablation", "collectives"];
 
 /// `-np 2` as `--np 2`, where it is a flag of the lab: not behind `--`, where flags of the trainer stand.
 pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -47,6 +47,7 @@ mod tests {
             ("hvd-lab run -np=2", "hvd-lab run --np=2"),
             ("hvd-lab guided 4 -np 2", "hvd-lab guided 4 --np 2"),
             ("hvd-lab ablation -np 4", "hvd-lab ablation --np 4"),
+            ("hvd-lab collectives run -np 4 -n 9", "hvd-lab collectives run --np 4 -n 9"),
             ("hvd-lab run --np 2 -- -np 3", "hvd-lab run --np 2 -- -np 3"),
             ("hvd-lab runs name 7 -np", "hvd-lab runs name 7 -np"),
             ("hvd-lab", "hvd-lab"),

@@ -154,8 +154,9 @@ fn describe_device(device: &DeviceSample) -> Vec<String> {
     let mut lines = Vec::new();
     match device.kind {
         DeviceKind::Cpu => {
+            let load = device.load_name();
             lines.push(format!("CPU  {}", device.name));
-            lines.push(format!("  use {}, memory {}", fact("use"), fact("memory")));
+            lines.push(format!("  {load} {}, memory {}", fact(load), fact("memory")));
             let cores: Vec<String> = device.core_percent.iter().map(|percent| format!("{percent:.0}")).collect();
             lines.push(format!("  cores in %: {}", cores.join(" ")));
         }
@@ -164,16 +165,17 @@ fn describe_device(device: &DeviceSample) -> Vec<String> {
             lines.extend(facts.iter().map(|(name, text)| format!("  {name:<13}{}", or_reason(text))));
         }
     }
-    lines.extend(device.processes.iter().map(describe_process));
+    lines.extend(device.processes.iter().map(|process| describe_process(device, process)));
     lines
 }
 
-fn describe_process(process: &DeviceProcess) -> String {
+fn describe_process(device: &DeviceSample, process: &DeviceProcess) -> String {
+    let load = device.load_name();
     let rank = process.rank.map(|rank| format!("  rank {rank}")).unwrap_or_default();
     let memory = or_reason(&process.memory_bytes.map(|&bytes| units::bytes(bytes)));
     let use_of = or_reason(&process.utilization_percent.map(|value| format!("{value:.0} %")));
     let owner = or_reason(&process.owner);
-    format!("  pid {}  {}{rank}  owner {owner}  memory {memory}  use {use_of}", process.pid, process.command)
+    format!("  pid {}  {}{rank}  owner {owner}  memory {memory}  {load} {use_of}", process.pid, process.command)
 }
 
 fn or_reason(reading: &Reading<String>) -> String {

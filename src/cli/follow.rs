@@ -2,6 +2,7 @@
 //!
 //! Never draws a screen, and never ends a run but on Ctrl-C.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,24 +12,80 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::SIGINT;
 
-use super::output::{print, print_json_text, say, say_bare};
+use super::output::{print, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::safe;
 use crate::domain::step::Step;
 use crate::domain::units;
-use crate::launch;
+use crate::launch::{self, CommandLine};
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Looks without news after which the supervisor is looked for.
 const LOOKS_PER_CHECK: usize = 10;
 
+/// What is printed of a run that does not print for people itself.
+pub(super) trait Lines {
+    /// Lines for the next event, each with its end.
+    fn take(&mut self, line: &EventLine) -> Option<String>;
+}
+
+/// Say that the run goes on without us.
+pub(super) fn leave(store: &RunStore, id: RunId, json: bool) -> anyhow::Result<ExitCode> {
+    let folder = store.folder(id);
+    match json {
+        true => print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
+        false => print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
+    };
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The exact line that would be run.
+pub(super) fn show_line(line: &CommandLine, json: bool) -> anyhow::Result<ExitCode> {
+    match json {
+        true => {
+            let env: BTreeMap<_, _> = line.env.iter().cloned().collect();
+            let whole = serde_json::json!({ "argv": line.argv, "env": env, "notes": line.notes, "shell": line.to_shell() });
+            print_json(&whole)?
+        }
+        false => {
+            line.notes.iter().for_each(|note| say(note));
+            print(&format!("{}\n", line.to_shell()))?
+        }
+    };
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Show the run until it is over.
 ///
 /// # Errors
 /// The run's files cannot be read.
-pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, json: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn follow(store: &RunStore, id: RunId, follower: Follower, json: bool) -> anyhow::Result<ExitCode> {
+    follow_run(store, id, follower, json, None)
+}
+
+/// [`follow`], with these lines instead of those that the ranks print.
+///
+/// # Errors
+/// The run's files cannot be read.
+pub(super) fn follow_lines(
+    store: &RunStore,
+    id: RunId,
+    follower: Follower,
+    json: bool,
+    lines: &mut dyn Lines,
+) -> anyhow::Result<ExitCode> {
+    follow_run(store, id, follower, json, Some(lines))
+}
+
+fn follow_run(
+    store: &RunStore,
+    id: RunId,
+    mut follower: Follower,
+    json: bool,
+    lines: Option<&mut dyn Lines>,
+) -> anyhow::Result<ExitCode> {
     let interrupted = Arc::new(AtomicBool::new(false));
     // In this order: the first Ctrl-C only sets the flag, the second finds it set and leaves.
     signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
@@ -37,6 +94,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, json: 
     let mut view = View::new(
         json,
         record.np() > 1 && !record.training().is_some_and(|training| training.steps.is_effective(Step::VerboseOnRoot)),
+        lines,
     );
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
     let mut stopping = false;
@@ -74,7 +132,9 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, json: 
     view.end(store, id, &status)
 }
 
-struct View {
+struct View<'a> {
+    /// Instead of what the ranks print.
+    lines: Option<&'a mut dyn Lines>,
     json: bool,
     /// Step 2 is off: every rank prints, and the lines say whose they are.
     all_ranks: bool,
@@ -84,15 +144,15 @@ struct View {
     images_per_sec: Option<f64>,
 }
 
-impl View {
-    fn new(json: bool, all_ranks: bool) -> View {
+impl<'a> View<'a> {
+    fn new(json: bool, all_ranks: bool, lines: Option<&'a mut dyn Lines>) -> View<'a> {
         let on_terminal = !json && io::stdout().is_terminal() && io::stderr().is_terminal();
         let bar = on_terminal.then(|| {
             let bar = ProgressBar::new_spinner();
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        View { json, all_ranks, bar, steps_per_epoch: 0, epochs: 0, images_per_sec: None }
+        View { lines, json, all_ranks, bar, steps_per_epoch: 0, epochs: 0, images_per_sec: None }
     }
 
     /// Words of the lab's own, apart from what the trainer prints.
@@ -106,12 +166,15 @@ impl View {
     /// False when nobody reads any more.
     fn show(&mut self, update: RunUpdate) -> io::Result<bool> {
         match update {
-            RunUpdate::Event(line) if self.json => print_json_text(&format!("{}\n", line.to_line())),
             RunUpdate::Event(line) => {
+                let text = self.lines.as_mut().and_then(|lines| lines.take(&line));
+                if self.json {
+                    return print_json_text(&format!("{}\n", line.to_line()));
+                }
                 self.advance(&line);
-                Ok(true)
+                text.map_or(Ok(true), |text| self.print(text.trim_end_matches('\n')))
             }
-            RunUpdate::Log { text, process } if !self.json => match (self.all_ranks, process) {
+            RunUpdate::Log { text, process } if !self.json && self.lines.is_none() => match (self.all_ranks, process) {
                 (true, process) => self.print(&format!("[{process}] {text}")),
                 (false, 0) => self.print(&text),
                 (false, _) => Ok(true),

@@ -1,13 +1,13 @@
-//! `hvd-lab lessons`: list, read and proofread the lessons.
+//! `hvd-lab lessons`: list, read, answer and proofread the lessons.
 //!
 //! Never draws a screen, and never changes a lesson.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::{Usage, say};
+use super::output::{Usage, print, say};
 use super::table::render;
-use crate::course::{Answer, Catalog, Lesson, Piece, ProgressFile, Role, lay_out, proofread};
+use crate::course::{Answer, Catalog, Lesson, Piece, Prediction, ProgressFile, Question, Role, lay_out, proofread};
 use crate::domain::step::Step;
 use crate::exercise;
 use crate::runs::RunStore;
@@ -18,10 +18,11 @@ Examples:
   hvd-lab lessons --json | jq -r '.[] | select(.is_done == false) | .title'
   hvd-lab lessons show 4 | less
   hvd-lab lessons show 4 --hints 1         with the first of three hints
+  hvd-lab lessons answer 4 2               the second answer to the question of lesson 4
   hvd-lab lessons --lessons my-folder      yours over the program's (also HVD_LAB_LESSONS)
   hvd-lab lessons check my-folder          proofread before a class reads them";
 
-/// List, read and proofread the lessons.
+/// List, read, answer and proofread the lessons.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -45,6 +46,13 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 0)]
         hints: usize,
     },
+    /// Answer the question of a lesson, before you run anything: its number if you choose, else a number.
+    #[command(allow_negative_numbers = true)]
+    Answer {
+        /// Number of the lesson.
+        number: usize,
+        value: String,
+    },
     /// Proofread all lessons of a folder, or those of the program, and the TODOs of the exercise.
     Check {
         #[arg(value_name = "DIR")]
@@ -62,26 +70,29 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => list(&Catalog::open(args.lessons.as_deref())?, args.json),
         Some(_) if args.json => Err(Usage("--json lists all lessons: leave out what follows it".into()).into()),
         Some(What::Show { number, hints }) => {
-            let catalog = Catalog::open(args.lessons.as_deref())?;
-            let numbers: Vec<String> = catalog.lessons().map(|lesson| lesson.number.to_string()).collect();
-            let missing = || Usage(format!("there is no lesson {number}: there are {}", numbers.join(", ")));
-            super::output::print(&text(catalog.lesson(number).ok_or_else(missing)?, hints))?;
+            print(&text(find(&Catalog::open(args.lessons.as_deref())?, number)?, hints))?;
             Ok(ExitCode::SUCCESS)
         }
+        Some(What::Answer { number, value }) => answer(find(&Catalog::open(args.lessons.as_deref())?, number)?, value.trim()),
         Some(What::Check { folder }) => {
             let proof = proofread(folder.or(args.lessons).as_deref())?;
             for problem in &proof.problems {
-                super::output::print(&format!("{problem}\n"))?;
+                print(&format!("{problem}\n"))?;
             }
             let programs = exercise::proofread();
             for problem in &programs {
-                super::output::print(&format!("{problem}\n"))?;
+                print(&format!("{problem}\n"))?;
             }
             let problems = proof.problems.len() + programs.len();
             say(&format!("{} lessons, the exercise and its solutions, {problems} to fix", proof.lessons));
             Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
+}
+
+fn find(catalog: &Catalog, number: usize) -> Result<&Lesson, Usage> {
+    let numbers: Vec<String> = catalog.lessons().map(|lesson| lesson.number.to_string()).collect();
+    catalog.lesson(number).ok_or_else(|| Usage(format!("there is no lesson {number}: there are {}", numbers.join(", "))))
 }
 
 fn list(catalog: &Catalog, json: bool) -> anyhow::Result<ExitCode> {
@@ -103,8 +114,57 @@ fn list(catalog: &Catalog, json: bool) -> anyhow::Result<ExitCode> {
         vec![lesson.number.to_string(), mark.to_owned(), lesson.title.clone(), lesson.summary.clone()]
     };
     let rows: Vec<_> = catalog.lessons().map(row).collect();
-    super::output::print(&render(&["lesson", "", "title", "summary"], &rows))?;
+    print(&render(&["lesson", "", "title", "summary"], &rows))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn in_markdown(question: &Question) -> String {
+    let options = match &question.answer {
+        Answer::Choice { options, .. } => options.iter().map(|option| format!("\n1. {option}")).collect(),
+        Answer::Number { .. } => String::new(),
+    };
+    format!("{}\n{options}", question.text)
+}
+
+/// Note an answer to the question of a lesson that is open, and say what it is worth.
+fn answer(lesson: &Lesson, value: &str) -> anyhow::Result<ExitCode> {
+    let number = lesson.number;
+    let file = ProgressFile::of(&RunStore::default_home()?);
+    let known = file.read()?.progress;
+    let Some((asked, question)) = lesson.asked(|id| known.tries(id).last().map(|answered| answered.prediction)) else {
+        return Err(Usage(format!("lesson {number} asks no question: see `hvd-lab lessons show {number}`")).into());
+    };
+    let prediction = prediction(&question.answer, value).map_err(Usage)?;
+    let Some(judged) = question.judge(prediction) else {
+        return Err(Usage(format!("`{value}` is no answer to this question")).into());
+    };
+    let ((), reading) = file.update(|progress| progress.predict(asked, prediction, judged.is_right))?;
+    reading.note.iter().for_each(|note| say(note));
+    print(&plain_text(&format!(
+        "{}\n\n{}: {}\n",
+        question.text,
+        if judged.is_right { "Right" } else { "Not quite" },
+        judged.feedback
+    )))?;
+    if let Some(next) = lesson.questions.get(asked.question + 1).filter(|_| judged.is_right) {
+        let (place, of) = (asked.question + 2, lesson.questions.len());
+        print(&format!("\n{}", plain_text(&format!("Question {place} of {of}: {}\n", in_markdown(next)))))?;
+    }
+    Ok(if judged.is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// An answer as it is typed: the number of an option, from 1, or a number.
+fn prediction(answer: &Answer, value: &str) -> Result<Prediction, String> {
+    match answer {
+        Answer::Choice { options, .. } => match value.parse::<usize>() {
+            Ok(chosen) if (1..=options.len()).contains(&chosen) => Ok(Prediction::Choice(chosen - 1)),
+            _ => Err(format!("`{value}` is no answer: give the number of one, 1 to {}", options.len())),
+        },
+        Answer::Number { .. } => match value.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Prediction::Number(number)),
+            _ => Err(format!("`{value}` is not a number: this question asks for one")),
+        },
+    }
 }
 
 /// Columns of a terminal that is as narrow as they come.
@@ -118,12 +178,11 @@ fn text(lesson: &Lesson, hints: usize) -> String {
     };
     let mut markdown = format!("# {title}\n\n{}\n\n{}\n", lesson.summary, lesson.body);
     let mut section = |title: &str, text: String| markdown.push_str(&format!("\n## {title}\n\n{text}\n"));
-    if let Some(question) = &lesson.question {
-        let options = match &question.answer {
-            Answer::Choice { options, .. } => options.iter().map(|option| format!("\n1. {option}")).collect(),
-            Answer::Number { .. } => String::new(),
-        };
-        section("Predict before you run", format!("{}\n{options}", question.text));
+    if !lesson.questions.is_empty() {
+        let all = lesson.questions.iter().map(in_markdown).collect::<Vec<_>>().join("\n\n");
+        let how =
+            format!("`hvd-lab lessons answer {} VALUE` notes your answer and tells you whether it is right.", lesson.number);
+        section("Predict before you run", format!("{all}\n\n{how}"));
     }
     if let Some(run) = &lesson.run {
         let line = |steps| format!("hvd-lab run --np {} --steps {steps} --epochs {}\n", run.np, run.epochs);

@@ -1,14 +1,12 @@
 //! `hvd-lab run`: start a run and follow it to its end.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use super::follow;
-use super::output::{print, print_json_text, say};
 use super::settings::{self, Settings};
 use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
-use crate::launch::{self, CommandLine, MoreWork, StartRequest};
+use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunId, RunStore};
 
 const EXAMPLES: &str = "\
@@ -83,15 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let request = request(&args)?;
     if args.dry_run {
-        let line = launch::preview(&store, &request)?;
-        match args.json {
-            true => super::output::print_json(&json(&line))?,
-            false => {
-                line.notes.iter().for_each(|note| say(note));
-                print(&format!("{}\n", line.to_shell()))?
-            }
-        };
-        return Ok(ExitCode::SUCCESS);
+        return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
     let id = launch::start(&store, request)?;
     follow_or_leave(&store, id, Follower::new(store.folder(id)), &args)
@@ -99,19 +89,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args) -> anyhow::Result<ExitCode> {
     if args.detach {
-        let folder = store.folder(id);
-        match args.json {
-            true => print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
-            false => print(&format!("run {id} is going: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
-        };
-        return Ok(ExitCode::SUCCESS);
+        return follow::leave(store, id, args.json);
     }
     follow::follow(store, id, follower, args.json)
-}
-
-fn json(line: &CommandLine) -> serde_json::Value {
-    let env: BTreeMap<_, _> = line.env.iter().cloned().collect();
-    serde_json::json!({ "argv": line.argv, "env": env, "notes": line.notes, "shell": line.to_shell() })
 }
 
 fn request(args: &Args) -> anyhow::Result<StartRequest> {

@@ -1,5 +1,6 @@
 //! The settings of a run as flags, shared by the verbs that start runs: one flag for each row of the table of settings.
 
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use clap::builder::ValueParser;
@@ -7,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use super::output::Usage;
 use crate::dataset;
-use crate::domain::job::TrainingJob;
+use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::settings::{Key, SETTINGS, Setting, Values};
 use crate::launch::{self, Machine, Preset, StartRequest};
 
@@ -18,7 +19,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", display_order = 0)]
     pub preset: Option<String>,
     #[command(flatten)]
-    given: Given,
+    given: Given<AllButSteps>,
     /// A folder with the four IDX files.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -30,9 +31,59 @@ pub struct Settings {
     pub force: bool,
 }
 
+/// Where ranks are started, for the verbs that train nothing: the same flags, and no others.
+#[derive(Debug, clap::Args)]
+pub struct Place {
+    #[command(flatten)]
+    given: Given<ResourcesOnly>,
+    /// Start more ranks than there is room for.
+    #[arg(long, visible_alias = "oversubscribe")]
+    pub force: bool,
+}
+
+impl Place {
+    /// What was asked for; without a word as many ranks as the preset of this machine has.
+    pub fn resources(&self) -> Result<Resources, Usage> {
+        let mut job = Machine::detect().preset().spec;
+        self.given.rows.iter().try_for_each(|(key, text)| put(*key, text, &mut job))?;
+        Ok(job.resources)
+    }
+}
+
+/// Which rows of the table a verb has flags for.
+trait Rows: Clone + std::fmt::Debug {
+    fn has(key: Key) -> bool;
+}
+
+/// Only `run` lets one choose the steps.
+#[derive(Clone, Debug)]
+enum AllButSteps {}
+
+#[derive(Clone, Debug)]
+enum ResourcesOnly {}
+
+impl Rows for AllButSteps {
+    fn has(key: Key) -> bool {
+        key != Key::Steps
+    }
+}
+
+impl Rows for ResourcesOnly {
+    fn has(key: Key) -> bool {
+        [Key::Np, Key::Hosts, Key::Hostfile, Key::TimeLimit].contains(&key)
+    }
+}
+
+fn rows<R: Rows>() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().filter(|setting| R::has(setting.key))
+}
+
 /// Rows of the table that a flag was given for, with its value as text.
-#[derive(Clone, Debug, Default)]
-struct Given(Vec<(Key, String)>);
+#[derive(Clone, Debug)]
+struct Given<R> {
+    rows: Vec<(Key, String)>,
+    of: PhantomData<R>,
+}
 
 impl Settings {
     /// What was asked for, with all other settings as the preset has them.
@@ -56,7 +107,7 @@ impl Settings {
             Some(name) => named(name)?.fitted(machine.cores, machine.gpus),
         };
         let mut job = preset.spec;
-        for (key, text) in &self.given.0 {
+        for (key, text) in &self.given.rows {
             put(*key, text, &mut job)?;
         }
         Ok((job, preset.name))
@@ -64,17 +115,17 @@ impl Settings {
 
     /// Whether a flag was given for this setting.
     pub fn has(&self, key: Key) -> bool {
-        self.given.0.iter().any(|(given, _)| *given == key)
+        self.given.rows.iter().any(|(given, _)| *given == key)
     }
 
     /// What a flag was given for this setting, as a number.
     pub fn number(&self, key: Key) -> Option<usize> {
-        self.given.0.iter().find(|(given, _)| *given == key).and_then(|(_, text)| text.parse().ok())
+        self.given.rows.iter().find(|(given, _)| *given == key).and_then(|(_, text)| text.parse().ok())
     }
 
     /// These settings alone, where a flag was given for them.
     pub fn set(&self, job: &mut TrainingJob, keys: &[Key]) -> Result<(), Usage> {
-        self.given.0.iter().filter(|(key, _)| keys.contains(key)).try_for_each(|(key, text)| put(*key, text, job))
+        self.given.rows.iter().filter(|(key, _)| keys.contains(key)).try_for_each(|(key, text)| put(*key, text, job))
     }
 }
 
@@ -89,14 +140,9 @@ fn named(name: &str) -> Result<Preset, Usage> {
     presets.into_iter().find(|preset| preset.name == name).ok_or_else(|| Usage(format!("`{name}` is not a preset: use {names}")))
 }
 
-/// All rows but the steps: only `run` lets one choose them.
-fn rows() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(|setting| setting.key != Key::Steps)
-}
-
 /// All flags that the table makes.
 pub(super) fn flag_names() -> impl Iterator<Item = &'static str> {
-    rows().flat_map(|setting| {
+    rows::<AllButSteps>().flat_map(|setting| {
         let off = if let Values::Switch(off, _) = setting.values { Some(off) } else { None };
         [Some(setting.flag), off].into_iter().flatten()
     })
@@ -123,25 +169,26 @@ fn parser(setting: &'static Setting) -> ValueParser {
     })
 }
 
-impl clap::Args for Given {
+impl<R: Rows> clap::Args for Given<R> {
     fn augment_args(command: Command) -> Command {
-        let command = command.args(rows().flat_map(flags));
+        let command = command.args(rows::<R>().flat_map(flags));
         command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Given::augment_args(command)
+        Given::<R>::augment_args(command)
     }
 }
 
-impl FromArgMatches for Given {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
+impl<R: Rows> FromArgMatches for Given<R> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Given<R>, clap::Error> {
         let text = |setting: &Setting| match setting.values {
             Values::Switch(off, _) if matches.get_flag(off) => Some("off".to_owned()),
             Values::Switch(..) => matches.get_flag(setting.flag).then(|| "on".to_owned()),
             _ => matches.get_one::<String>(setting.flag).cloned(),
         };
-        Ok(Given(rows().filter_map(|setting| Some((setting.key, text(setting)?))).collect()))
+        let rows = rows::<R>().filter_map(|setting| Some((setting.key, text(setting)?))).collect();
+        Ok(Given { rows, of: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

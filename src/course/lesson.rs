@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Answer, Question};
+use super::{Answer, Prediction, Question, QuestionId};
 use crate::domain::step::{Step, StepSet};
 
 /// The line that opens and closes the front matter.
@@ -28,8 +28,8 @@ pub struct Lesson {
     pub summary: String,
     /// Three, growing, or none.
     pub hints: Vec<String>,
-    /// To predict before the run.
-    pub question: Option<Question>,
+    /// To predict before the run, one after the other.
+    pub questions: Vec<Question>,
     pub run: Option<GuidedRun>,
     pub links: Vec<Link>,
     /// Markdown.
@@ -73,7 +73,9 @@ struct FrontMatter {
     summary: Spanned<String>,
     #[serde(default)]
     hints: Option<Spanned<Vec<String>>>,
-    question: Option<Spanned<FrontQuestion>>,
+    question: Option<FrontQuestion>,
+    #[serde(default)]
+    questions: Vec<FrontQuestion>,
     run: Option<FrontRun>,
     #[serde(default)]
     links: Vec<Link>,
@@ -140,6 +142,18 @@ impl Lesson {
     }
 }
 
+impl Lesson {
+    /// The question that is to be answered: the first one that is not answered right yet, else the last one. `last` is what
+    /// was answered last to a question.
+    pub fn asked(&self, last: impl Fn(QuestionId) -> Option<Prediction>) -> Option<(QuestionId, &Question)> {
+        let all = || (0..).map(|question| QuestionId { lesson: self.number, question }).zip(&self.questions);
+        let is_open = |(id, question): &(QuestionId, &Question)| {
+            last(*id).and_then(|prediction| question.judge(prediction)).is_none_or(|judged| !judged.is_right)
+        };
+        all().find(is_open).or_else(|| all().last())
+    }
+}
+
 /// Where the line `+++` begins that ends the front matter.
 fn closing_fence(rest: &str) -> Option<usize> {
     let mut at = 0;
@@ -199,7 +213,7 @@ impl FrontMatter {
             title: self.title.into_inner(),
             summary: self.summary.into_inner(),
             hints,
-            question: self.question.map(|question| question.into_inner().question()).transpose()?,
+            questions: self.question.into_iter().chain(self.questions).map(FrontQuestion::question).collect::<Result<_, _>>()?,
             run: self.run.map(FrontRun::run).transpose()?,
             links: self.links,
             body: String::new(),

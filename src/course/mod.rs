@@ -30,7 +30,7 @@ pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use page::{Piece, Role, Row, lay_out};
 pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Reading, Tried, tries_in_words};
 pub use proofread::{Proof, SECTIONS, problems, proofread};
-pub use question::{Answer, Judgement, Prediction, Question};
+pub use question::{Answer, Judgement, Prediction, Question, QuestionId};
 pub use report::{Bar, Chart, MachineRow, PredictionRow, Private, Report, RunRow, Sources, StepRow};
 pub use results::{Results, SideBySide, Without, results, side_by_side};
 pub use series::{Next, Purpose, Series, SeriesFile, Turn};

@@ -3,7 +3,7 @@
 //!
 //! Never loses a word of it: the file is replaced as a whole, and one that cannot be read is set aside. Never judges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Prediction, Share, Verdict};
+use super::{Outcome, Prediction, QuestionId, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
 use crate::domain::{markup, units};
@@ -59,10 +59,17 @@ pub struct Done {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
+    /// Which of the lesson's questions, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub question: usize,
     pub prediction: Prediction,
     pub is_right: bool,
     /// Unix time in seconds.
     pub time_s: f64,
+}
+
+fn is_first(question: &usize) -> bool {
+    *question == 0
 }
 
 impl Bounded for Progress {
@@ -134,10 +141,25 @@ impl Progress {
         done.chain(tried).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
     }
 
-    /// Note a prediction for the question of a lesson.
-    pub fn predict(&mut self, lesson: usize, prediction: Prediction, is_right: bool) {
-        let answered = Answered { prediction, is_right, time_s: host::now_s() };
-        self.predictions.entry(lesson).or_default().push(answered);
+    /// Note a prediction for a question of a lesson.
+    pub fn predict(&mut self, asked: QuestionId, prediction: Prediction, is_right: bool) {
+        let answered = Answered { question: asked.question, prediction, is_right, time_s: host::now_s() };
+        self.predictions.entry(asked.lesson).or_default().push(answered);
+    }
+
+    /// The predictions for one question, in the order they were made.
+    pub fn tries(&self, asked: QuestionId) -> impl Iterator<Item = &Answered> {
+        let of_lesson = self.predictions.get(&asked.lesson).into_iter().flatten();
+        of_lesson.filter(move |answered| answered.question == asked.question)
+    }
+
+    /// The questions that were answered, each once, in the order of the lessons.
+    pub fn questions(&self) -> BTreeSet<QuestionId> {
+        let of = |(lesson, tries): (&usize, &Vec<Answered>)| {
+            let lesson = *lesson;
+            tries.iter().map(move |answered| QuestionId { lesson, question: answered.question }).collect::<Vec<_>>()
+        };
+        self.predictions.iter().flat_map(of).collect()
     }
 
     /// Forget one step, its tries and the predictions of its lesson.

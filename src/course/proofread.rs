@@ -65,7 +65,8 @@ pub fn problems(lesson: &Lesson) -> Vec<LessonError> {
     let mut found = Vec::new();
     let mut say = |line: usize, what: String| found.push(LessonError { file: lesson.file.clone(), line, what });
     if lesson.step.is_some() {
-        let parts = [("hints", lesson.hints.is_empty()), ("question", lesson.question.is_none()), ("run", lesson.run.is_none())];
+        let parts =
+            [("hints", lesson.hints.is_empty()), ("question", lesson.questions.is_empty()), ("run", lesson.run.is_none())];
         for (name, _) in parts.iter().filter(|(_, is_missing)| *is_missing) {
             say(1, format!("the lesson of a step needs {name} in its front matter"));
         }

@@ -19,6 +19,13 @@ pub enum Answer {
     Number { right: f64, tolerance: f64, feedback: [String; 3] },
 }
 
+/// Which question: its lesson, and its place there from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QuestionId {
+    pub lesson: usize,
+    pub question: usize,
+}
+
 /// What a learner answered.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -140,11 +140,11 @@ impl DeviceSample {
         self.uuid.starts_with("MIG-")
     }
 
-    /// As people know it from nvidia-smi; a processor has no such name.
+    /// As people know it from nvidia-smi, and alike of a processor.
     pub fn load_name(&self) -> &'static str {
         match self.kind {
             DeviceKind::Gpu => "GPU-Util",
-            DeviceKind::Cpu => "use",
+            DeviceKind::Cpu => "CPU-Util",
         }
     }
 

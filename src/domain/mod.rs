@@ -11,6 +11,7 @@ pub mod history;
 pub mod images;
 pub mod job;
 pub mod markup;
+pub mod measured;
 pub mod model;
 pub mod phase;
 pub mod place;

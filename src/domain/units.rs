@@ -18,6 +18,59 @@ pub fn bytes(value: u64) -> String {
     }
 }
 
+/// Bytes as nccl-tests takes them: `8`, `1K`, `16M`, `2G`, each step 1024 of the one below.
+///
+/// # Errors
+/// What can be written instead.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let factor = match unit.to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+        "" => Some(1),
+        "k" => Some(1 << 10),
+        "m" => Some(1 << 20),
+        "g" => Some(1 << 30),
+        _ => None,
+    };
+    let bytes = factor.and_then(|factor: u64| digits.parse::<u64>().ok()?.checked_mul(factor));
+    bytes.ok_or_else(|| format!("`{text}` is not a size: use bytes, or K, M or G, such as 8, 1K or 16M"))
+}
+
+/// Bits a second as `tc` takes them: `200mbit`, `1gbit`.
+///
+/// # Errors
+/// What can be written instead.
+pub fn parse_bits(text: &str) -> Result<u64, String> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "kbit" => Some(1_000),
+        "mbit" => Some(1_000_000),
+        "gbit" => Some(1_000_000_000),
+        _ => None,
+    };
+    let bits = factor.and_then(|factor: u64| digits.parse::<u64>().ok()?.checked_mul(factor));
+    bits.ok_or_else(|| format!("`{text}` is not a speed: use mbit or gbit, such as 200mbit or 1gbit"))
+}
+
+/// `200 Mbit/s`, `1 Gbit/s`.
+pub fn bits_per_second(bits: u64) -> String {
+    match bits {
+        bits if bits >= 1_000_000_000 => format!("{} Gbit/s", bits as f64 / 1e9),
+        bits => format!("{} Mbit/s", bits as f64 / 1e6),
+    }
+}
+
+/// `850 ns`, `12.3 us`, `4.56 ms`, `7.89 s`: three digits of a time that is measured.
+pub fn short_time(seconds: f64) -> String {
+    let (value, unit) = match seconds.abs() {
+        size if size < 1e-6 => (seconds * 1e9, "ns"),
+        size if size < 1e-3 => (seconds * 1e6, "us"),
+        size if size < 1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    };
+    let digits = if value.abs() < 10.0 { 2 } else { usize::from(value.abs() < 100.0) };
+    format!("{value:.digits$} {unit}")
+}
+
 /// `0:07`, `12:34`, `1:02:03` for a number of seconds.
 pub fn clock(seconds: f64) -> String {
     let whole = if seconds.is_finite() { seconds.max(0.0) as u64 } else { 0 };
@@ -96,6 +149,22 @@ mod tests {
         assert_eq!(seconds(19.64), "19.6 s");
         assert_eq!(seconds(200.0), "3:20");
         assert_eq!(percent(0.954), "95 %");
+        assert_eq!([1e-9, 1.234e-5, 0.0123, 150.0].map(short_time), ["1.00 ns", "12.3 us", "12.3 ms", "150 s"]);
+        assert_eq!([200_000_000, 1_000_000_000, 2_500_000_000].map(bits_per_second), ["200 Mbit/s", "1 Gbit/s", "2.5 Gbit/s"]);
+    }
+
+    #[test]
+    fn sizes_and_speeds_are_read_as_other_tools_take_them() {
+        for (text, bytes) in [("8", 8), ("1K", 1024), ("16M", 16 << 20), ("16MiB", 16 << 20), ("2g", 2 << 30), ("4KB", 4096)] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for bad in ["", "K", "1.5M", "-1", "1T", "99999999999G", "1 K"] {
+            assert!(parse_bytes(bad).unwrap_err().contains("is not a size"), "{bad}");
+        }
+        assert_eq!((parse_bits("200mbit"), parse_bits("1Gbit")), (Ok(200_000_000), Ok(1_000_000_000)));
+        for bad in ["", "200", "mbit", "200mb", "99999999999gbit"] {
+            assert!(parse_bits(bad).unwrap_err().contains("is not a speed"), "{bad}");
+        }
     }
 
     #[test]

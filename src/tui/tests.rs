@@ -3,11 +3,13 @@
 mod clicks;
 mod footer;
 mod gain;
+mod glance;
 mod keys;
 pub mod looks;
 pub mod mouse;
 mod notices;
 mod panic;
+mod pictures;
 mod preferences;
 mod room;
 mod states;

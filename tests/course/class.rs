@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::asked;
 use hvd_lab::course::{Class, Outcome, Prediction, Progress, Standing, State, Verdict, check_all};
 use hvd_lab::domain::step::{Step, StepSet};
 use hvd_lab::runs::RunId;
@@ -126,7 +127,7 @@ fn a_failed_run_counts_once_however_often_it_is_judged() {
 /// Changes what `hvd-lab` keeps without a run.
 fn predict(lab: &Lab, lesson: usize) -> Option<String> {
     let file = hvd_lab::course::ProgressFile::of(lab.home());
-    file.update(|progress| progress.predict(lesson, Prediction::Choice(0), true)).unwrap().1.note
+    file.update(|progress| progress.predict(asked(lesson), Prediction::Choice(0), true)).unwrap().1.note
 }
 
 #[test]

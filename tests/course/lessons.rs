@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use hvd_lab::course::{Answer, Catalog, GuidedRun, Lesson, problems, proofread};
+use hvd_lab::course::{Answer, Catalog, GuidedRun, Lesson, Prediction, problems, proofread};
 use hvd_lab::domain::step::Step;
 
 pub const GOOD: &str = r####"+++
@@ -80,7 +80,7 @@ fn a_lesson_is_read_whole() {
     let start = GOOD.find("text = \"How").unwrap();
     let end = GOOD.find("[run]").unwrap();
     let number = GOOD.replace(&GOOD[start..end], NUMBER);
-    let question = Lesson::parse("04_broadcast.md", &number).unwrap().question.unwrap();
+    let question = Lesson::parse("04_broadcast.md", &number).unwrap().questions.remove(0);
     assert!(matches!(question.answer, Answer::Number { right: 29.0, tolerance: 0.5, .. }), "{question:?}");
 }
 
@@ -193,4 +193,22 @@ fn a_folder_takes_precedence_lesson_by_lesson() {
     assert!(error.contains("04_own.md:1: ") && error.contains("04_other.md"), "{error}");
     let proof = proofread(Some(folder.path())).unwrap();
     assert!(proof.problems.iter().any(|problem| problem.what.contains("another lesson 4")), "{proof:?}");
+}
+
+/// Two questions: the first of the two is asked until it is answered right, then the second.
+#[test]
+fn questions_are_asked_one_after_the_other() {
+    let start = GOOD.find("[question]").unwrap();
+    let end = GOOD.find("[run]").unwrap();
+    let one = GOOD[start..end].replace("[question]", "[[questions]]");
+    let lesson = Lesson::parse("04_broadcast.md", &GOOD.replace(&GOOD[start..end], &one.repeat(2))).unwrap();
+    assert_eq!(lesson.questions.len(), 2);
+    let right = (0..9).map(Prediction::Choice).find(|of| lesson.questions[0].judge(*of).unwrap().is_right).unwrap();
+    let wrong = Prediction::Number(0.5);
+    let asked = |first: Option<Prediction>, second: Option<Prediction>| {
+        lesson.asked(|id| if id.question == 0 { first } else { second }).unwrap().0.question
+    };
+    assert_eq!(asked(None, None), 0);
+    assert_eq!((asked(Some(wrong), None), asked(Some(right), None)), (0, 1));
+    assert_eq!((asked(Some(right), Some(right)), asked(None, Some(right))), (1, 0), "the last one stays open");
 }

@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use crate::asked;
 use hvd_lab::course::{Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
 use hvd_lab::domain::step::{Step, StepSet};
 use hvd_lab::runs::RunId;
@@ -35,9 +36,9 @@ fn it_is_read_as_it_was_written_and_can_be_reset() {
     assert_eq!(file.read().unwrap().progress, Progress::default());
     file.update(|progress| {
         *progress = noted(StepSet::ALL);
-        progress.predict(4, Prediction::Choice(0), false);
-        progress.predict(4, Prediction::Choice(1), true);
-        progress.predict(5, Prediction::Number(29.0), true);
+        progress.predict(asked(4), Prediction::Choice(0), false);
+        progress.predict(asked(4), Prediction::Choice(1), true);
+        progress.predict(asked(5), Prediction::Number(29.0), true);
     })
     .unwrap();
     let read = file.read().unwrap();

@@ -4,6 +4,7 @@
 
 use std::fs;
 
+use crate::asked;
 use hvd_lab::course::{Catalog, Class, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all};
 use hvd_lab::domain::event::Metrics;
 use hvd_lab::domain::job::TrainingJob;
@@ -71,9 +72,9 @@ fn progress() -> Progress {
     let mut verdicts = check_all(&evidence());
     verdicts[2].evidence = EVIL.into();
     progress.note(&verdicts, StepSet::first(9), RunId(3));
-    progress.predict(4, Prediction::Choice(0), false);
-    progress.predict(4, Prediction::Choice(1), true);
-    progress.predict(99, Prediction::Number(2.5), false);
+    progress.predict(asked(4), Prediction::Choice(0), false);
+    progress.predict(asked(4), Prediction::Choice(1), true);
+    progress.predict(asked(99), Prediction::Number(2.5), false);
     progress
 }
 

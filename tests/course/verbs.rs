@@ -94,3 +94,28 @@ fn bad_input_is_one_line_and_exit_code_2() {
         assert!(error.contains(said), "{args:?}: {error}");
     }
 }
+
+/// A question is answered before the run, without a screen: a wrong answer can be given again, a right one leads to the next.
+#[test]
+fn questions_are_answered_without_a_screen() {
+    let lab = Lab::with_fake_mpirun("5");
+    let answer = |value: &str| {
+        let output = lab.run(&["lessons", "answer", "15", value]);
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let (code, said) = answer("3");
+    assert!(code == Some(1) && said.contains("Not quite: ") && !said.contains("Question 2"), "{said}");
+    let (code, said) = answer("6");
+    assert!(code == Some(0) && said.contains("Right: ") && said.contains("Question 2 of 3"), "{said}");
+    let (code, said) = answer("twenty-four");
+    assert!(code == Some(2) && said.contains("`twenty-four` is not a number") && said.lines().count() == 1, "{said}");
+    assert_eq!(answer("24").0, Some(0));
+    let (code, said) = answer("9");
+    assert!(code == Some(2) && said.contains("1 to 4"), "{said}");
+    assert_eq!((answer("1").0, answer("3").0), (Some(1), Some(0)));
+    let missing = lab.run(&["lessons", "answer", "99", "1"]);
+    assert!(missing.status.code() == Some(2) && stderr(&missing).contains("there is no lesson 99"), "{}", stderr(&missing));
+    let report = lab.run(&["report", "--format", "json"]);
+    let report = stdout(&report) + &stderr(&report);
+    assert!(report.contains("How an allreduce works, question 2") && report.contains("right at try 2"), "{report}");
+}

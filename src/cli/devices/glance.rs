@@ -78,7 +78,7 @@ fn cpu(device: &DeviceSample, width: usize) -> String {
     format!("{name}  {}", device.name.trim())
 }
 
-/// `  util [####----]  50 %  mem [##------]  41/139 GiB`
+/// `  GPU-Util [####----]  50 %  mem [##------]  41/139 GiB`
 fn of_bars(device: &DeviceSample, width: usize) -> String {
     let gib = |bytes: &u64| format!("{:.0}", *bytes as f64 / f64::from(1 << 30));
     let load = device.utilization_percent.value().map_or("  N/A".into(), |percent| format!("{percent:>3.0} %"));
@@ -88,7 +88,7 @@ fn of_bars(device: &DeviceSample, width: usize) -> String {
         _ => "N/A".into(),
     };
     let (load_bar, memory_bar) = (bar(&device.utilization_percent, width), bar(&device.memory_percent(), width));
-    format!("  util [{load_bar}] {load}  mem [{memory_bar}] {memory:>11}")
+    format!("  {} [{load_bar}] {load}  mem [{memory_bar}] {memory:>11}", device.load_name())
 }
 
 fn bar(percent: &Reading<f64>, width: usize) -> String {
@@ -150,12 +150,12 @@ mod tests {
         }
         let all = lines(&sixteen, 120, 39);
         assert!(all[0].starts_with("host node  16 GPUs, 16 ranks"), "{all:#?}");
-        assert!(all[3].starts_with("  2  H200             37 C   120/700 W  N/A  util [####"), "{all:#?}");
+        assert!(all[3].starts_with("  2  H200             37 C   120/700 W  N/A  GPU-Util [####"), "{all:#?}");
         assert!(all[3].contains("  61 %  mem [##") && all[3].ends_with("41/139 GiB  rank 2"), "{all:#?}");
         let narrow = lines(&sixteen, 80, 23);
-        assert!(narrow[3].contains("37 C") && narrow[3].contains("util [") && narrow[3].contains("rank 2"), "{narrow:#?}");
+        assert!(narrow[3].contains("37 C") && narrow[3].contains("GPU-Util [") && narrow[3].contains("rank 2"), "{narrow:#?}");
         assert!(narrow[22].starts_with("... ") && narrow[22].ends_with("more lines"), "{narrow:#?}");
         let few = lines(&cpu, 80, 23);
-        assert!(few[1].starts_with("CPU  util [") && few[2].contains("97 85") && few[3].contains("rank 0"), "{few:#?}");
+        assert!(few[1].starts_with("CPU  CPU-Util [") && few[2].contains("97 85") && few[3].contains("rank 0"), "{few:#?}");
     }
 }

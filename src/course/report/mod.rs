@@ -8,7 +8,7 @@ mod html;
 mod markdown;
 mod private;
 
-use super::{Answer, Answered, Catalog, Done, Prediction, Progress, Tried, tries_in_words};
+use super::{Answer, Answered, Catalog, Done, Prediction, Progress, QuestionId, Tried, tries_in_words};
 use crate::domain::step::Step;
 use crate::domain::{safe, units};
 use crate::runs::{RunId, RunSummary};
@@ -35,14 +35,14 @@ impl Report {
         let Sources { learner, now_s, progress, lessons, runs, machine, private } = sources;
         let clean = |text: &str| private.clean(text);
         let (rows, speedup) = chart::run_rows(runs, &private);
-        let predictions = progress.predictions.iter().filter(|(_, tries)| !tries.is_empty());
+        let predictions = progress.questions();
         Report {
             report: VERSION,
             learner,
             time_s: now_s,
             date: units::date(now_s),
             steps: Step::ALL.map(|step| step_row(step, progress, &private)).to_vec(),
-            predictions: predictions.map(|(lesson, tries)| prediction_row(*lesson, tries, lessons)).collect(),
+            predictions: predictions.into_iter().map(|asked| prediction_row(asked, progress, lessons)).collect(),
             runs: rows,
             speedup,
             machine: MachineRow {
@@ -103,9 +103,11 @@ fn step_row(step: Step, progress: &Progress, private: &Private) -> StepRow {
     }
 }
 
-fn prediction_row(number: usize, tries: &[Answered], lessons: &Catalog) -> PredictionRow {
+fn prediction_row(asked: QuestionId, progress: &Progress, lessons: &Catalog) -> PredictionRow {
+    let number = asked.lesson;
     let lesson = lessons.lesson(number);
-    let options = match lesson.and_then(|lesson| lesson.question.as_ref()).map(|question| &question.answer) {
+    let tries: Vec<Answered> = progress.tries(asked).copied().collect();
+    let options = match lesson.and_then(|lesson| lesson.questions.get(asked.question)).map(|question| &question.answer) {
         Some(Answer::Choice { options, .. }) => options.as_slice(),
         _ => &[],
     };
@@ -115,10 +117,14 @@ fn prediction_row(number: usize, tries: &[Answered], lessons: &Catalog) -> Predi
     };
     PredictionRow {
         lesson: number,
-        title: lesson.map_or_else(|| format!("lesson {number}"), |lesson| lesson.title.clone()),
+        title: match lesson {
+            None => format!("lesson {number}"),
+            Some(lesson) if lesson.questions.len() > 1 => format!("{}, question {}", lesson.title, asked.question + 1),
+            Some(lesson) => lesson.title.clone(),
+        },
         answers: tries.iter().map(answer).collect(),
         tries: tries.len(),
         right_at_try: tries.iter().position(|answered| answered.is_right).map(|index| index + 1),
-        outcome: tries_in_words(tries),
+        outcome: tries_in_words(&tries),
     }
 }

@@ -3,6 +3,7 @@
 //! One schedule is executed over MPI, proven, measured, predicted and drawn, so that all of them speak of the same thing. An
 //! algorithm is one file that makes a [`Schedule`], and a line in [`Algorithm`].
 
+mod advice;
 mod algorithm;
 mod binomial;
 mod fold;
@@ -10,6 +11,7 @@ mod hierarchical;
 mod judge;
 mod method;
 mod parameter_server;
+mod predict;
 mod proof;
 mod rabenseifner;
 mod recursive_doubling;
@@ -19,9 +21,11 @@ mod schedule;
 mod settings;
 mod terms;
 
+pub use advice::{Advice, AdviceRow, Lead};
 pub use algorithm::{Algorithm, Shape};
 pub use judge::judge;
 pub use method::{Method, MpiAlgorithm, UnknownMethod};
+pub use predict::{Fit, Machine, Refused};
 pub use proof::{Fault, prove};
 pub use report::{AllreduceReport, LinkReport, LinkRow, MessageReport, MessagesReport};
 pub use schedule::{Message, Operation, Schedule, chunk};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::algorithm::Shape;
+use super::method::Method;
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, at_least_one, count, first};
 use crate::domain::units;
 
@@ -48,9 +49,15 @@ impl CollectivesSpec {
         std::iter::successors(Some(self.min_bytes), next).take_while(|bytes| *bytes <= self.max_bytes).take(MAX_ROWS).collect()
     }
 
+    /// What the ranks' links are, where they were made slow for the run; the words that every table says.
+    pub fn link(&self) -> Option<String> {
+        let bits = units::bits_per_second(self.link_bits?);
+        Some(format!("on {bits} links, made on this machine"))
+    }
+
     /// Whether one of MPI's own algorithms is asked for by name, which the library must be told before it starts.
     pub fn forces_mpi(&self) -> bool {
-        self.methods.iter().any(|name| name.starts_with("mpi-"))
+        self.methods.iter().any(|name| matches!(name.parse(), Ok(Method::MpiForced(_))))
     }
 
     /// The first thing in it that cannot be measured with so many ranks, in one sentence.
@@ -75,7 +82,9 @@ impl CollectivesSpec {
                 "a link has from 1 mbit to 1000 gbit a second".to_owned(),
             ),
         ];
-        problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem)).or_else(|| self.out_of_bounds())
+        let unknown = || self.methods.iter().find_map(|name| name.parse::<Method>().err()).map(|error| error.to_string());
+        let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
+        found.or_else(unknown).or_else(|| self.out_of_bounds())
     }
 }
 
@@ -133,6 +142,7 @@ mod tests {
         assert_eq!(sample().problem(2), None);
         let cases = [
             (CollectivesSpec { methods: vec![], ..sample() }, "no algorithm"),
+            (CollectivesSpec { methods: vec!["sneeze".into()], ..sample() }, "`sneeze` is not an algorithm: choose from ring"),
             (CollectivesSpec { methods: vec!["ring".into(), "ring".into()], ..sample() }, "ring is named twice"),
             (CollectivesSpec { min_bytes: 3, ..sample() }, "3 B"),
             (CollectivesSpec { max_bytes: 8, ..sample() }, "below the smallest"),

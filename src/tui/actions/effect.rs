@@ -2,7 +2,7 @@
 //!
 //! Never done inside `update`: `runner` does it, off the thread that draws.
 
-use crate::course::{Prediction, Series};
+use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::Step;
@@ -26,6 +26,8 @@ pub enum Effect {
     Watch(RunId),
     /// Read the curves of a run that the chart shows and that is not followed.
     ReadCurves(RunId),
+    /// Read the messages and times of a run of collectives.
+    ReadCollectives(RunId),
     /// Read lines of the followed run.
     ReadLog(RunId, LogRequest),
     /// Write what a query shows of the followed run into a new file.
@@ -54,7 +56,7 @@ pub enum Effect {
     ReadProgress,
     /// Keep an answer to a lesson's question.
     Predict {
-        lesson: usize,
+        asked: QuestionId,
         prediction: Prediction,
         is_right: bool,
     },

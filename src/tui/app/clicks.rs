@@ -31,7 +31,8 @@ pub fn handle(state: &mut State, event: MouseEvent) -> Vec<Effect> {
     }
     if matches!(event.kind, MouseEventKind::Down(_)) {
         // It stands in front of all.
-        if state.shared.notice.as_ref().is_some_and(|notice| notice::hit(notice, shown.footer, at)) {
+        let kept = view::kept_in_sight(state, &shown);
+        if state.shared.notice.as_ref().is_some_and(|notice| notice::hit(notice, shown.body, kept, at)) {
             state.shared.notice = None;
             return Vec::new();
         }

@@ -10,9 +10,11 @@ use super::command::AppCommand;
 use super::features::Command;
 use super::features::State;
 use super::keymap::{Key, Scope};
+use super::windows;
 use crate::course::Next;
+use crate::tui::chart::graph::Tab;
 use crate::tui::widgets::footer::{self, Entry, LESSER};
-use crate::tui::{chart, exercise, runs, series};
+use crate::tui::{chart, exercise, next_run, runs, series};
 
 /// Kept when there is no room for all: what starts, stops, helps and ends, then what the place is for.
 fn rank(key: &Key) -> u8 {
@@ -52,14 +54,18 @@ fn named(state: &State) -> Vec<Key> {
     named.map(|index| active[index]).collect()
 }
 
-/// It would do nothing now.
+/// It would do nothing now, or nothing that another key does not.
 fn is_idle(state: &State, command: Command) -> bool {
     use chart::keys::Command as Chart;
     use exercise::keys::Command as Exercise;
+    use next_run::keys::Command as NextRun;
     use runs::keys::Command as Runs;
     let (shared, watched) = (&state.shared, &state.shared.watched);
     match command {
         command if shared.replay.is_some() && command.starts_or_stops() => true,
+        // As ← and → do, which are named.
+        Command::NextRun(NextRun::Accept) if !windows::is_open(state) => state.next_run.field.is_choice(),
+        Command::Chart(Chart::Along | Chart::LogScale) => state.chart.tab == Tab::Timeline,
         Command::Exercise(Exercise::Reset) => state.exercise.shows_step(),
         Command::App(AppCommand::Stop) => shared.going().is_none(),
         Command::Series(series::keys::Command::Stop) => state.series.next(shared) == Next::Over,

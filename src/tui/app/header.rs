@@ -20,6 +20,9 @@ use crate::tui::widgets::theme::{bar, sign};
 /// Facts of a run that the title of the step makes room for.
 const FIRST_FACTS: usize = 2;
 
+/// Columns between what was gained and what the next run would be.
+const APART: usize = 3;
+
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
     let (left, right) = first_line(state, first.width as usize);
@@ -86,8 +89,7 @@ fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let Said { texts, reason } = gain::said(state);
     let nexts = next_run(state);
     for text in &texts {
-        let room = width.saturating_sub(text.width() + 1);
-        if let Some(next) = nexts(room.saturating_sub(1)).or_else(|| nexts(room)) {
+        if let Some(next) = nexts(width.saturating_sub(text.width() + APART)) {
             return (text.clone(), next);
         }
         // A reason goes last.
@@ -99,7 +101,7 @@ fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     (fit(least.spans, width), Line::default())
 }
 
-/// `next run: np 2 · wrn-10-1 · Fashion-MNIST`; the model goes first where there is no room. `None` where there is room for
+/// `next run: np 2 · wrn-10-1 · Fashion-MNIST`, down to `next: np 2`; the model goes first where there is no room. `None` where there is room for
 /// nothing.
 fn next_run(state: &State) -> impl Fn(usize) -> Option<Line<'static>> {
     let theme = state.shared.theme;
@@ -122,7 +124,8 @@ fn next_run(state: &State) -> impl Fn(usize) -> Option<Line<'static>> {
         let room = |facts: &[String]| width.saturating_sub(label_and(facts, None).width() + 3).max(13);
         let (all, few, whole) = (&both[..], &both[..1], Some(usize::MAX));
         let candidates = [(all, whole), (few, whole), (all, Some(room(all))), (few, Some(room(few))), (few, None)];
-        let mut candidates = candidates.into_iter().map(|(facts, data)| label_and(facts, data));
+        let short = Line::from(vec![Span::styled("next: ", theme.dim()), Span::raw(format!("{np} "))]);
+        let mut candidates = candidates.into_iter().map(|(facts, data)| label_and(facts, data)).chain([short]);
         candidates.find(|line| line.width() <= width)
     }
 }

@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::features::{self, State};
-use super::layout::{self, LEAST};
+use super::layout::{self, LEAST, Places};
 use super::{footer, header, hint, places, projector, windows};
 use crate::columns;
 use crate::tui::actions::pane::Pane;
@@ -25,6 +25,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
             let is_quiet = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
             let quiet = if layout::is_compact(area) { Some(places.body) } else { is_quiet(Pane::Chart).or(places.shared) };
             let quiet = quiet.or(places.panes.first().map(|(_, rect)| *rect));
+            let kept = kept_in_sight(state, &places);
             let panes = if state.projector { Vec::new() } else { places.panes };
             for (pane, rect) in &panes {
                 draw_pane(frame, *rect, *pane, state, places.turns);
@@ -38,13 +39,14 @@ pub fn draw(frame: &mut Frame, state: &State) {
                 slot::draw(frame, rect, state.shared.theme, places.turns, shown);
             }
             if let Some(rect) = quiet.filter(|_| !windows::is_open(state)) {
-                help::tour::draw(frame, rect, state.shared.theme, &state.help);
+                let place = help::tour::Place { replay: state.shared.replay.is_some(), small: layout::is_compact(area) };
+                help::tour::draw(frame, rect, state.shared.theme, &state.help, place);
             }
             footer::draw(frame, places.footer, state);
             windows::draw(frame, area, places.footer, state);
             // In front of all: what came of a key in a window is said there too.
             if let Some(said) = &state.shared.notice {
-                notice::draw(frame, places.footer, state.shared.theme, said);
+                notice::draw(frame, places.body, state.shared.theme, said, kept);
             }
         }
     }
@@ -53,6 +55,12 @@ pub fn draw(frame: &mut Frame, state: &State) {
     if state.shared.theme.ascii {
         to_ascii(frame.buffer_mut());
     }
+}
+
+/// Settings that are being changed: no notice covers them.
+pub fn kept_in_sight(state: &State, places: &Places) -> Option<Rect> {
+    let is_settings = |(pane, _): &&(Pane, Rect)| *pane == Pane::Settings && state.focus == Pane::Settings;
+    places.panes.iter().find(is_settings).map(|(_, rect)| *rect)
 }
 
 /// One pane in its place, which it may take in turn with others.

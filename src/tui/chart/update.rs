@@ -47,9 +47,8 @@ fn timeline(chart: &mut Chart, shared: &mut Shared, command: Command) {
             chart.scroll = (chart.scroll + 1).min(watched.phases().processes().saturating_sub(1));
         }
         Command::Fit => (chart.epoch, chart.scroll) = (None, 0),
-        Command::LogScale | Command::Along => {
-            shared.inform("the timeline has no scale to change: ← and → show curves, , and . other epochs");
-        }
+        Command::LogScale => shared.inform("the step timeline has no scale to change: ← and → show curves"),
+        Command::Along => shared.inform("the step timeline has no x axis to change: ← and → show curves"),
         _ => {}
     }
 }

@@ -132,7 +132,7 @@ fn side_by_side_devices_have_load_memory_and_rank_each() {
     let state = lab(gpus(16));
     let screen = pane(&state, Pane::Devices, 120, 40);
     let line = screen.lines().find(|line| line.contains(" 3 ")).unwrap_or_else(|| panic!("{screen}"));
-    assert!(line.contains("61 %") && line.contains("41/139G  37°C r3") && line.contains(" 11 "), "{screen}");
+    assert!(line.contains("61 %") && line.contains("41/139G  37 C r3") && line.contains(" 11 "), "{screen}");
     assert_eq!(seen(&state, (120, 40)).len(), 16, "{screen}");
 }
 

@@ -8,7 +8,7 @@ use ratatui::text::Line;
 
 use super::keys::Command;
 use super::state::{Devices, Row};
-use crate::domain::device::{DeviceProcess, Reading};
+use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
@@ -69,7 +69,7 @@ fn lines(row: Row, theme: Theme, width: usize) -> Vec<Line<'static>> {
         reading(&mut sheet, name, &fact);
     }
     for one in &row.device.processes {
-        process(&mut sheet, one);
+        process(&mut sheet, row.device, one);
     }
     if let Some(reason) = row.sample.gpu_missing.as_ref().filter(|reason| !reason.is_empty()) {
         sheet.lines.push(Line::raw(""));
@@ -85,11 +85,11 @@ fn reading(sheet: &mut Sheet, name: &str, fact: &Reading<String>) {
     }
 }
 
-fn process(sheet: &mut Sheet, process: &DeviceProcess) {
+fn process(sheet: &mut Sheet, device: &DeviceSample, process: &DeviceProcess) {
     let who = process.rank.map_or("not a rank".to_owned(), |rank| format!("Rank {rank}"));
     sheet.title(&format!("{who}, pid {}", process.pid));
     reading(sheet, "command", &Reading::Value(process.command.clone()));
     reading(sheet, "owner", &process.owner);
     reading(sheet, "memory", &process.memory_bytes.map(|bytes| units::bytes(*bytes)));
-    reading(sheet, "use", &process.utilization_percent.map(|percent| format!("{percent:.0} %")));
+    reading(sheet, device.load_name(), &process.utilization_percent.map(|percent| format!("{percent:.0} %")));
 }

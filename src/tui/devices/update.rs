@@ -19,8 +19,8 @@ pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
         Command::Sort => devices.reorder(),
         Command::Beside => {
             let (next, said) = match devices.beside {
-                None => (Some(Beside::Memory), "graphs show GPU-Util and memory"),
-                Some(Beside::Memory) => (Some(Beside::Power), "graphs show GPU-Util and power"),
+                None => (Some(Beside::Memory), "graphs show memory, beside GPU-Util where both have room"),
+                Some(Beside::Memory) => (Some(Beside::Power), "graphs show power, beside GPU-Util where both have room"),
                 Some(Beside::Power) => (None, "graphs show GPU-Util"),
             };
             devices.beside = next;

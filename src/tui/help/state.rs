@@ -75,6 +75,10 @@ impl Help {
 pub struct Page {
     pub title: &'static str,
     pub text: &'static str,
+    /// Instead of it on a screen that shows two panes only.
+    pub small: Option<&'static str>,
+    /// Instead of it where a recording is played: nothing starts there.
+    pub replay: Option<&'static str>,
     /// The pane it speaks of, which is shown as if it had the focus.
     pub pane: Option<Pane>,
     /// Keys that can be tried: they do what they do, and the tour goes on.
@@ -87,6 +91,11 @@ pub static TOUR: [Page; 5] = [
         title: "Ten steps",
         text: "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
                and off (try it); Enter on a step reads its lesson.",
+        small: Some(
+            "Ten steps turn a program for one device into one for many. 1 to 9 and 0 switch them on and off (try it); w reads \
+             the lesson of the last one. Tab brings them here.",
+        ),
+        replay: None,
         pane: Some(Pane::Steps),
         keys: "1234567890",
     },
@@ -94,12 +103,19 @@ pub static TOUR: [Page; 5] = [
         title: "Run",
         text: "Press r: it trains with these steps and settings, on this machine. A run goes on in the background, also when you \
                leave the lab.",
+        small: None,
+        replay: Some(
+            "This is a recording, and nothing starts here. In a lab of your own r trains with these steps and settings, in the \
+             background.",
+        ),
         pane: Some(Pane::Settings),
         keys: "r",
     },
     Page {
         title: "Watch",
         text: "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z shows one alone.",
+        small: None,
+        replay: None,
         pane: Some(Pane::Chart),
         keys: "z\t",
     },
@@ -107,12 +123,18 @@ pub static TOUR: [Page; 5] = [
         title: "Compare",
         text: "Each run stays in the table. Switch a step off, run again, and see what the step is for; b chooses the run that \
                the others are compared with.",
+        small: None,
+        replay: Some(
+            "Each run stays in the table, with its speed-up. v compares two of them side by side; b chooses the run that the others are compared with.",
+        ),
         pane: Some(Pane::Runs),
         keys: "b1234567890r",
     },
     Page {
         title: "Find your way",
         text: "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again.",
+        small: None,
+        replay: None,
         pane: None,
         keys: "?:T",
     },

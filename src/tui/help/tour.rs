@@ -16,9 +16,11 @@ use crate::tui::widgets::frame::{self, centred};
 use crate::tui::widgets::theme::Theme;
 
 /// A key while a page may be on the screen: true where the tour takes it for itself.
-pub fn takes(help: &mut Help, key: KeyCode) -> bool {
+pub fn takes(help: &mut Help, key: KeyCode, replay: bool) -> bool {
     let Some((number, page)) = help.tour.take().and_then(|number| Some((number, TOUR.get(number)?))) else { return false };
-    let is_its_own = matches!(key, KeyCode::Char(c) if page.keys.contains(c)) || key == KeyCode::Tab && page.keys.contains('\t');
+    let is_refused = replay && key == KeyCode::Char('r');
+    let is_its_own = matches!(key, KeyCode::Char(c) if page.keys.contains(c) && !is_refused)
+        || key == KeyCode::Tab && page.keys.contains('\t');
     if key == KeyCode::Enter || is_its_own {
         help.tour = (number + 1 < TOUR.len()).then_some(number + 1);
     }
@@ -30,8 +32,19 @@ pub fn pane(help: &Help) -> Option<Pane> {
     TOUR.get(help.tour?)?.pane
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, help: &Help) {
-    let Some((page, Page { title, text, .. })) = help.tour.and_then(|page| Some((page, TOUR.get(page)?))) else { return };
+/// What of the lab the words of a page depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub replay: bool,
+    /// The screen shows two panes only.
+    pub small: bool,
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, help: &Help, place: Place) {
+    let Some((page, Page { title, text, small, replay, .. })) = help.tour.and_then(|page| Some((page, TOUR.get(page)?))) else {
+        return;
+    };
+    let text = replay.filter(|_| place.replay).or(small.filter(|_| place.small)).unwrap_or(text);
     let width = area.width.min(46);
     let mut lines: Vec<Line> = wrap(text, width.saturating_sub(4) as usize).into_iter().map(Line::raw).collect();
     lines.push(Line::raw(""));

@@ -21,6 +21,7 @@ use crate::tui::actions::news::News;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
+use crate::tui::shared::measured::Measured;
 use crate::tui::shared::state::DataInfo;
 
 /// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
@@ -153,6 +154,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             return Ok(None);
         }
         Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
+        Effect::ReadCollectives(run) => Message::Collectives(run, Box::new(Measured::of(store.folder(run).events()))),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {
@@ -164,8 +166,8 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::CancelSeries => Message::Series(series_file()?.cancel()?, None),
         Effect::ReadResults(series) => Message::Results(results(store, &series)?),
         Effect::ReadProgress => Message::Progress(progress_file()?.read()?),
-        Effect::Predict { lesson, prediction, is_right } => {
-            Message::Progress(progress_file()?.update(|progress| progress.predict(lesson, prediction, is_right))?.1)
+        Effect::Predict { asked, prediction, is_right } => {
+            Message::Progress(progress_file()?.update(|progress| progress.predict(asked, prediction, is_right))?.1)
         }
         Effect::ReadExercise => Message::Exercise(read_exercise()?),
         Effect::ResetExercise(step) => Message::Exercise(reset_exercise(step)?),

@@ -9,7 +9,7 @@ use crate::tui::widgets::sheet::Sheet;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
-use crate::course::{self, Answer, Outcome, Question};
+use crate::course::{self, Answer, Outcome, Question, QuestionId};
 use crate::tui::shared::course::Mark;
 
 pub fn lines(
@@ -30,8 +30,15 @@ pub fn lines(
         }
         page.lines.push(styled(theme, row));
     }
-    if let Some(question) = &lesson.question {
-        prediction(&mut page, shared, lesson.number, question, typed);
+    if let Some((asked, _)) = shared.course.asked(lesson) {
+        page.title("Predict before you run");
+        for (place, question) in lesson.questions.iter().enumerate().take(asked.question + 1) {
+            let id = QuestionId { question: place, ..asked };
+            if lesson.questions.len() > 1 {
+                page.text(&format!("Question {} of {}", place + 1, lesson.questions.len()), theme.dim());
+            }
+            prediction(&mut page, shared, id, question, if id == asked { typed } else { "" }, id == asked);
+        }
     }
     if let Some(run) = lesson.run {
         page.title("Try it");
@@ -88,11 +95,11 @@ pub fn lines(
     page.lines
 }
 
-fn prediction(page: &mut Sheet, shared: &Shared, number: usize, question: &Question, typed: &str) {
+/// `is_asked`: keys answer this one.
+fn prediction(page: &mut Sheet, shared: &Shared, id: QuestionId, question: &Question, typed: &str, is_asked: bool) {
     let theme = shared.theme;
-    page.title("Predict before you run");
     page.text(&question.text, theme.text());
-    let answered = shared.course.answers.get(&number);
+    let answered = shared.course.answers.get(&id);
     match &question.answer {
         Answer::Choice { options, .. } => {
             for (index, option) in options.iter().enumerate() {
@@ -110,8 +117,9 @@ fn prediction(page: &mut Sheet, shared: &Shared, number: usize, question: &Quest
                 Some(crate::course::Prediction::Number(number)) if typed.is_empty() => number.to_string(),
                 _ => typed.to_owned(),
             };
-            let prompt = Span::styled(" type a number, then Enter", theme.dim());
-            page.lines.push(Line::from(vec![Span::styled(format!("  {shown}_"), theme.strong()), prompt]));
+            let (cursor, prompt) = if is_asked { ("_", " type a number, then Enter") } else { ("", "") };
+            let shown = Span::styled(format!("  {shown}{cursor}"), theme.strong());
+            page.lines.push(Line::from(vec![shown, Span::styled(prompt, theme.dim())]));
         }
     }
     if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {

@@ -46,13 +46,13 @@ impl Window for Reading {
         let title = match read.step {
             None => "Lesson".to_owned(),
             Some(step) => match shared.course.mark(step) {
-                Mark::Done => format!("Step {}/10 ✓ done", step.number()),
-                Mark::Failed => format!("Step {}/10 ✗ failed", step.number()),
-                Mark::NotYet => format!("Step {}/10 not done yet", step.number()),
+                Mark::Done => format!("Step {}/10, ✓ done", step.number()),
+                Mark::Failed => format!("Step {}/10, ✗ failed", step.number()),
+                Mark::NotYet => format!("Step {}/10, not done yet", step.number()),
             },
         };
         let lines = |width| lines(lesson, shared, read, self.hints, &self.typed, width);
-        Some(Page::view(format!("{title}  {}", read.title), columns, 96, lines))
+        Some(Page::view(format!("{title}: {}", read.title), columns, 96, lines))
     }
 
     fn update(self, lesson: &mut Lesson, shared: &mut Shared, command: Command) -> Vec<Action> {

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::course::{Answered, Outcome, Prediction, Progress, Reading};
+use crate::course::{Answered, Outcome, Prediction, Progress, QuestionId, Reading};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
@@ -10,6 +10,11 @@ use crate::tui::app::features::State;
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
+
+/// The only question of a lesson.
+fn asked(lesson: usize) -> QuestionId {
+    QuestionId { lesson, question: 0 }
+}
 
 /// The lesson of step 4 is open.
 fn open() -> State {
@@ -42,7 +47,7 @@ fn the_answer_is_told_after_a_prediction_only() {
     assert!(text(&state, 120, 60).contains("Not quite: no, look again"));
     type_text(&mut state, "2");
     assert!(text(&state, 120, 60).contains("Right: yes, all"));
-    assert_eq!(state.shared.course.answers[&4], Prediction::Choice(1));
+    assert_eq!(state.shared.course.answers[&asked(4)], Prediction::Choice(1));
 }
 
 #[test]
@@ -55,7 +60,7 @@ fn a_number_is_typed_mended_and_judged() {
     press(&mut state, KeyCode::Backspace);
     press(&mut state, KeyCode::Backspace);
     press(&mut state, KeyCode::Enter);
-    assert_eq!(state.shared.course.answers[&5], Prediction::Number(1.0));
+    assert_eq!(state.shared.course.answers[&asked(5)], Prediction::Number(1.0));
     assert!(text(&state, 120, 60).contains("Not quite: more"));
     type_text(&mut state, "29");
     press(&mut state, KeyCode::Enter);
@@ -127,7 +132,7 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
     let shown = text(&state, 120, 60);
     assert!(
         shown.contains("✗ failed: evidence of step 4")
-            && shown.contains("Step 4/10 ✗ failed")
+            && shown.contains("Step 4/10, ✗ failed")
             && !shown.contains("evidence of step 5"),
         "{shown}"
     );
@@ -138,14 +143,14 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
 fn an_answer_is_kept_and_shown_again() {
     let mut state = open();
     let effects = type_text(&mut state, "1");
-    assert_eq!(effects, [Effect::Predict { lesson: 4, prediction: Prediction::Choice(0), is_right: false }]);
+    assert_eq!(effects, [Effect::Predict { asked: asked(4), prediction: Prediction::Choice(0), is_right: false }]);
     press(&mut state, KeyCode::Right);
     type_text(&mut state, "29");
     let effects = press(&mut state, KeyCode::Enter);
-    assert_eq!(effects, [Effect::Predict { lesson: 5, prediction: Prediction::Number(29.0), is_right: true }]);
+    assert_eq!(effects, [Effect::Predict { asked: asked(5), prediction: Prediction::Number(29.0), is_right: true }]);
 
     let mut kept = Progress::default();
-    let answered = |index| Answered { prediction: Prediction::Choice(index), is_right: index == 1, time_s: 1.0 };
+    let answered = |index| Answered { question: 0, prediction: Prediction::Choice(index), is_right: index == 1, time_s: 1.0 };
     kept.predictions.insert(4, vec![answered(0), answered(1)]);
     let mut later = open();
     samples::say(&mut later, crate::tui::message::Message::Progress(Reading { progress: kept.clone(), note: None }));
@@ -153,7 +158,7 @@ fn an_answer_is_kept_and_shown_again() {
     // What the file tells late does not undo what was answered meanwhile.
     type_text(&mut later, "1");
     samples::say(&mut later, crate::tui::message::Message::Progress(Reading { progress: kept, note: None }));
-    assert_eq!(later.shared.course.answers[&4], Prediction::Choice(0));
+    assert_eq!(later.shared.course.answers[&asked(4)], Prediction::Choice(0));
 }
 
 #[test]

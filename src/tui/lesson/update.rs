@@ -69,7 +69,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
             }
             None => shared.inform("this lesson has no run of its own: close it, and r runs what is set"),
         },
-        Command::Insert(c) => match read.question.as_ref().map(|question| &question.answer) {
+        Command::Insert(c) => match shared.course.asked(read).map(|(_, question)| &question.answer) {
             Some(Answer::Choice { options, .. }) => {
                 let chosen = c.to_digit(10).map(|digit| digit as usize).filter(|digit| (1..=options.len()).contains(digit));
                 actions.extend(chosen.and_then(|digit| predict(shared, number, Prediction::Choice(digit - 1))));
@@ -97,8 +97,8 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
 
 /// Shown at once, and written down.
 fn predict(shared: &mut Shared, lesson: usize, prediction: Prediction) -> Option<Action> {
-    let question = shared.course.lessons.lesson(lesson).and_then(|lesson| lesson.question.as_ref());
-    let is_right = question?.judge(prediction)?.is_right;
-    shared.course.answers.insert(lesson, prediction);
-    Some(Effect::Predict { lesson, prediction, is_right }.into())
+    let (asked, question) = shared.course.asked(shared.course.lessons.lesson(lesson)?)?;
+    let is_right = question.judge(prediction)?.is_right;
+    shared.course.answers.insert(asked, prediction);
+    Some(Effect::Predict { asked, prediction, is_right }.into())
 }

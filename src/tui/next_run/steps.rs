@@ -56,7 +56,8 @@ fn row(shared: &Shared, focus: Focus, step: Step, width: usize) -> Line<'static>
         (true, false) => ("[!]", theme.warn()),
         (false, _) => ("[ ]", theme.dim()),
     };
-    let title = cut(step.title(), width.saturating_sub(8));
+    // With a column between it and the border.
+    let title = fitting(step.title(), width.saturating_sub(9));
     let done = shared.course.mark(step);
     let text = format!("{:>2} {title}", step.number());
     let at_cursor = step == shared.step;
@@ -72,6 +73,11 @@ fn row(shared: &Shared, focus: Focus, step: Step, width: usize) -> Line<'static>
         Span::raw(" "),
         Span::styled(text, text_style),
     ])
+}
+
+/// Where there is no room for a title it goes without its article.
+fn fitting(title: &str, room: usize) -> String {
+    if title.len() <= room { title.to_owned() } else { cut(&title.replace(" the ", " "), room) }
 }
 
 fn explanation(shared: &Shared, width: usize) -> Vec<Line<'static>> {

@@ -16,7 +16,7 @@ pub fn bar(playing: &Playing, theme: Theme) -> Line<'static> {
     let time = format!(" {sign} {}/{}", units::clock(played_s), units::clock(duration_s));
     let state = match (paused, at_end) {
         (_, true) => " finished".to_owned(),
-        (true, false) => " paused".to_owned(),
+        (true, false) => format!(" {speed}x paused"),
         (false, false) => format!(" {speed}x"),
     };
     Line::from(vec![

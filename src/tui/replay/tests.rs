@@ -22,7 +22,7 @@ fn position(played_s: f64) -> Position {
 }
 
 /// Run 2 is played, and was recorded on two cores.
-fn replayed() -> State {
+pub fn replayed() -> State {
     let mut state = samples::running();
     state.shared.replay = Some(Playing { run: RunId(2), hardware: "2 CPU cores".into(), position: position(23.0) });
     state
@@ -41,9 +41,9 @@ fn it_says_replay_at_every_size_and_in_every_window() {
     }
     let mut paused = replayed();
     paused.shared.replay.as_mut().unwrap().position.paused = true;
-    assert!(text(&paused, 80, 24).contains("REPLAY ‖ 0:23/1:05 paused"));
+    assert!(text(&paused, 80, 24).contains("REPLAY ‖ 0:23/1:05 10x paused"));
     paused.shared.theme.ascii = true;
-    assert!(text(&paused, 80, 24).contains("REPLAY = 0:23/1:05 paused") && text(&paused, 80, 24).is_ascii());
+    assert!(text(&paused, 80, 24).contains("REPLAY = 0:23/1:05 10x paused") && text(&paused, 80, 24).is_ascii());
     assert!(text(&replayed(), 40, 10).contains("REPLAY"), "also where there is no room for more");
 }
 
@@ -78,11 +78,19 @@ fn the_players_keys_come_before_those_of_every_pane() {
 #[test]
 fn nothing_starts_or_stops_and_quitting_asks_nothing() {
     let mut state = replayed();
-    for key in ["r", "x", "c"] {
+    for key in ["r", "x", "c", "e", "E"] {
         assert_eq!(type_text(&mut state, key), []);
         assert_eq!(front(&state), Front::None);
         assert!(state.shared.notice.take().unwrap().text.contains("this is a recording"));
     }
+    // What a step changes can be read; one's own program is not there.
+    type_text(&mut state, "d");
+    assert_eq!(type_text(&mut state, "m"), []);
+    assert!(state.shared.notice.take().unwrap().text.contains("your own trainer is not part of it"));
+    press(&mut state, KeyCode::Esc);
+    type_text(&mut state, "?");
+    assert!(!text(&state, 80, 24).contains("press r to run"), "{}", text(&state, 80, 24));
+    press(&mut state, KeyCode::Esc);
     type_text(&mut state, "q");
     assert!(state.done, "the run that is played is not going");
 }

@@ -1,6 +1,6 @@
 //! The table of runs, with what each gained over the baseline, and what others published below them.
 //!
-//! Never compares what cannot be compared: a dash stands there, and the details say why.
+//! Never compares what cannot be compared: a dash stands there, and the header says why.
 
 use super::state::Runs;
 use crate::tui::actions::pane::Pane;
@@ -313,21 +313,12 @@ fn row(
     Line::from_iter(spans.chain([Span::styled(" ".repeat(missing), cursor)]))
 }
 
-/// On the lower border, of the chosen run: its name where the table has no room for names, and why it has no speed-up.
+/// On the lower border the name of the chosen run, where the table has no room for names.
 fn below(frame: &mut Frame, area: Rect, shared: &Shared, has_names: bool) {
     let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     let name = chosen.and_then(|run| run.record.as_ref()).map(name).filter(|name| !has_names && !name.is_empty());
-    let measured = chosen.filter(|run| run.figures.images_per_sec.is_some() && shared.baseline().is_some());
-    let is_baseline = |run: &RunSummary| shared.baseline().is_some_and(|baseline| baseline.id == run.id);
-    let reason = measured.filter(|run| !is_baseline(run)).and_then(|run| match shared.gain(run) {
-        Ok(gain) => gain.efficiency.err().map(|reason| format!("no efficiency: {reason}")),
-        Err(reason) => Some(format!("no speed-up: {reason}")),
-    });
-    let text = name.into_iter().chain(reason).collect::<Vec<_>>().join(" · ");
-    if text.is_empty() || area.height < 2 || area.width < 8 {
-        return;
-    }
-    let line = Line::styled(format!(" {} ", cut(&text, area.width as usize - 6)), shared.theme.strong());
+    let Some(name) = name.filter(|_| area.height >= 2 && area.width >= 8) else { return };
+    let line = Line::styled(format!(" {} ", cut(&name, area.width as usize - 6)), shared.theme.strong());
     let width = (line.width() as u16).min(area.width - 2);
     frame.render_widget(line, Rect::new(area.x + 2, area.bottom() - 1, width, 1));
 }

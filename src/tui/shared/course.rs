@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::course::{Catalog, Judged, Outcome, Prediction, Progress, Reading, Verdict};
+use crate::course::{Catalog, Judged, Lesson, Outcome, Prediction, Progress, Question, QuestionId, Reading, Verdict};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 
@@ -12,8 +12,8 @@ use crate::runs::RunId;
 pub struct Course {
     pub lessons: Catalog,
     pub progress: Progress,
-    /// The last answer to the question of each lesson, of this session or of one before.
-    pub answers: BTreeMap<usize, Prediction>,
+    /// The last answer to each question, of this session or of one before.
+    pub answers: BTreeMap<QuestionId, Prediction>,
     pub shown: Option<Shown>,
 }
 
@@ -59,11 +59,16 @@ impl Course {
         }
     }
 
+    /// The question of a lesson that an answer is for.
+    pub fn asked<'a>(&self, lesson: &'a Lesson) -> Option<(QuestionId, &'a Question)> {
+        lesson.asked(|id| self.answers.get(&id).copied())
+    }
+
     /// What the file holds now; answers of this session stay as they are. Gives back what there is to say of the file.
     pub fn read(&mut self, reading: Reading) -> Option<String> {
-        for (lesson, answers) in &reading.progress.predictions {
-            if let Some(last) = answers.last() {
-                self.answers.entry(*lesson).or_insert(last.prediction);
+        for asked in reading.progress.questions() {
+            if let Some(last) = reading.progress.tries(asked).last() {
+                self.answers.entry(asked).or_insert(last.prediction);
             }
         }
         self.progress = reading.progress;

@@ -23,7 +23,7 @@ use crate::tui::shared::state::DataInfo;
 use crate::tui::testing::printed::Printed;
 use crate::tui::widgets::theme::Theme;
 
-const START: f64 = 1_700_000_000.0;
+pub const START: f64 = 1_700_000_000.0;
 
 pub fn presets() -> Vec<Preset> {
     let cpu = spec(2, StepSet::ALL);

@@ -1,10 +1,12 @@
 //! The line of keys at the foot of the screen: what it keeps where there is no room for all.
 
+use crossterm::event::KeyCode;
+
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
-use crate::tui::tests::{text, type_text};
+use crate::tui::tests::{press, text, type_text};
 
 /// What the last row of the screen says.
 fn footer(state: &State, width: u16) -> String {
@@ -27,6 +29,8 @@ fn the_footer_keeps_what_one_needs_most_of_every_pane() {
         let mut state = samples::running();
         (state.focus, state.slot) = (pane, if pane.shares_slot() { pane } else { state.slot });
         for width in [80, 100, 120, 200] {
+            // A preset is chosen, not typed.
+            press(&mut state, KeyCode::Down);
             let shown = footer(&state, width);
             for key in ["r run", "x stop", "Tab pane", "? help", "q quit"].iter().chain(keys) {
                 assert!(shown.contains(&format!(" {key}")), "`{key}` of {pane:?} at {width}: {shown}");

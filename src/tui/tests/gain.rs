@@ -75,7 +75,7 @@ fn a_finished_run_says_what_it_gained() {
     let state = one_and(samples::finished(2, 4, 1.0), 3000.0);
     for (width, said) in [
         (120, " run 2: 3.00× run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4×"),
-        (80, " run 2: 3.00× run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4× next run: np 2 "),
+        (80, " run 2: 3.00× run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4×     next: np 2 "),
     ] {
         let [first, second] = header(&state, width);
         assert!(second.starts_with(said), "{second}");

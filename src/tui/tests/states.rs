@@ -128,9 +128,9 @@ fn colours_say_how_it_stands() {
         ("finished", None, "on generated garments", bad),
         ("failed", None, "✗ failed", bad),
         ("failed", Some(Pane::Log), "how it failed", bad),
-        ("one_gpu", Some(Pane::Devices), "37°C", plain),
+        ("one_gpu", Some(Pane::Devices), "37 C", plain),
         ("eight_gpus", Some(Pane::Devices), "N/A", quiet),
-        ("sixteen_gpus", Some(Pane::Devices), "37°C", plain),
+        ("sixteen_gpus", Some(Pane::Devices), "37 C", plain),
         ("long_names", Some(Pane::Steps), "[x]  2", good),
     ];
     for (wanted, pane, words, style) in all {

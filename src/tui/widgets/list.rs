@@ -33,7 +33,10 @@ pub struct Row {
 }
 
 pub fn place(area: Rect) -> Rect {
-    frame::centred(area, 76, ROWS as u16 + 4)
+    let height = ROWS as u16 + 4;
+    // Never over header and footer.
+    let between = Rect { y: area.y + 2, height: area.height.saturating_sub(3), ..area };
+    frame::centred(if between.height < height { between } else { area }, 76, height)
 }
 
 /// The first row that shows: the chosen one stays in view.

@@ -16,14 +16,17 @@ pub struct Notice {
     pub is_error: bool,
 }
 
-/// Where it stands, and its text in lines.
-fn laid_out(footer: Rect, notice: &Notice) -> (Rect, Vec<String>) {
-    let width = footer.width.saturating_sub(4).min(100);
+/// Where it stands, and its text in lines: above the footer, or below the header where it would cover what is kept in sight.
+fn laid_out(body: Rect, notice: &Notice, kept: Option<Rect>) -> (Rect, Vec<String>) {
+    let width = body.width.saturating_sub(4).min(100);
     let longest = columns::width(&notice.text).max(title(notice).len()) as u16 + 8;
     let width = width.min(longest);
     let lines = wrap(&notice.text, width.saturating_sub(6) as usize);
-    let height = (lines.len() as u16 + 2).min(footer.y);
-    (Rect::new(footer.x + footer.width.saturating_sub(width + 1), footer.y - height, width, height), lines)
+    let height = (lines.len() as u16 + 2).min(body.bottom());
+    let below = Rect::new(body.x + body.width.saturating_sub(width + 1), body.bottom() - height, width, height);
+    let above = Rect { y: body.y, ..below };
+    let is_covered = |place: Rect| kept.is_some_and(|kept| kept.intersects(place));
+    (if is_covered(below) && !is_covered(above) { above } else { below }, lines)
 }
 
 fn title(notice: &Notice) -> &'static str {
@@ -31,13 +34,13 @@ fn title(notice: &Notice) -> &'static str {
 }
 
 /// The pointer is on it.
-pub fn hit(notice: &Notice, footer: Rect, at: Position) -> bool {
-    laid_out(footer, notice).0.contains(at)
+pub fn hit(notice: &Notice, body: Rect, kept: Option<Rect>, at: Position) -> bool {
+    laid_out(body, notice, kept).0.contains(at)
 }
 
-pub fn draw(frame: &mut Frame, footer: Rect, theme: Theme, notice: &Notice) {
+pub fn draw(frame: &mut Frame, body: Rect, theme: Theme, notice: &Notice, kept: Option<Rect>) {
     let (sign, style) = if notice.is_error { ("✗ ", theme.warn()) } else { ("▸ ", theme.accent()) };
-    let (place, lines) = laid_out(footer, notice);
+    let (place, lines) = laid_out(body, notice, kept);
     let text = lines
         .into_iter()
         .enumerate()

@@ -27,6 +27,8 @@ use crate::tui::chart::graph::{Graph, Tab};
 
 /// A name in the legend is cut to no less than this.
 const NAME: usize = 6;
+/// Between the end of a curve and the numbers of the next plot.
+const GAP: u16 = 1;
 
 pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus: Focus) {
     let theme = shared.theme;
@@ -118,15 +120,21 @@ fn places(inner: Rect, chosen: Graph) -> Vec<(Graph, Rect)> {
     let halves = [Constraint::Fill(1); 2];
     if inner.width >= 100 && inner.height >= 26 {
         let rows: [Rect; 2] = Layout::vertical(halves).areas(inner);
-        let cells = rows.into_iter().flat_map(|row| Layout::horizontal(halves).areas::<2>(row));
+        let cells = rows.into_iter().flat_map(beside);
         Graph::ALL.into_iter().zip(cells).collect()
     } else if inner.height >= 18 && inner.width < inner.height * 4 {
         pair.into_iter().zip(Layout::vertical(halves).areas::<2>(inner)).collect()
     } else if inner.width >= 66 {
-        pair.into_iter().zip(Layout::horizontal(halves).areas::<2>(inner)).collect()
+        pair.into_iter().zip(beside(inner)).collect()
     } else {
         vec![(chosen, inner)]
     }
+}
+
+/// Two plots side by side; the second has the longer title.
+fn beside(area: Rect) -> [Rect; 2] {
+    let second = area.width.saturating_sub(GAP).div_ceil(2);
+    Layout::horizontal([Constraint::Fill(1), Constraint::Length(second)]).spacing(GAP).areas(area)
 }
 
 /// What lies along the curves, and how much of it is shown.

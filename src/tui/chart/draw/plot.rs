@@ -45,6 +45,8 @@ pub struct Common<'a> {
     pub runs: &'a [Shown<'a>],
 }
 
+/// The lower end of an axis is as exact as a part of it.
+const PARTS: f64 = 10.0;
 /// A narrower plot has the names of its runs in the title only.
 const NAMED_WIDTH: u16 = 30;
 /// Without colours a letter stands in each curve so often.
@@ -105,7 +107,9 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
             buffer.set_string(left.x, plot.y + row, label, theme.dim());
         }
     }
-    let line = format!("{:>width$}└{}", "", "─".repeat(plot.width as usize), width = gutter as usize);
+    let bound =
+        lower_bound(graph, &ticks, &view).filter(|bound| columns::width(bound) <= usize::from(gutter)).unwrap_or_default();
+    let line = format!("{bound:>width$}└{}", "─".repeat(plot.width as usize), width = gutter as usize);
     buffer.set_string(axis.x, axis.y, line, theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
     let traces: Vec<Drawn> = common.runs.iter().map(|run| Drawn::of(graph, run.curves, &view)).collect();
@@ -141,6 +145,13 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     if let Some(x) = common.cursor {
         cursor(buffer, plot, x, graph, &view, common);
     }
+}
+
+/// Where the axis begins, unless a tick says so.
+fn lower_bound(graph: Graph, ticks: &[(f64, String)], view: &View) -> Option<String> {
+    let (low, high) = view.scale.ends();
+    let is_said = ticks.iter().any(|(tick, _)| view.scale.place(*tick).is_some_and(|place| place.abs() < 1e-6));
+    (!is_said).then(|| graph.tick(low, (high - low) / PARTS))
 }
 
 /// A curve as it was measured, and where it goes.

@@ -6,22 +6,30 @@ use super::cells;
 use super::parts::{Segment, View, marked};
 use super::totals;
 use crate::columns::cut;
-use crate::domain::device::DeviceProcess;
+use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::tui::devices::state::Row;
+use crate::tui::widgets::theme::Theme;
 
 /// Index, a short bar, the load and a column between two devices.
 const LEAST: usize = INDEX + 4 + cells::NUMBER + 1;
+/// `12███ 95`, with one cell for the bar.
+const TIGHT: usize = TIGHT_INDEX + 1 + TIGHT_NUMBER;
+const TIGHT_INDEX: usize = 3;
+const TIGHT_NUMBER: usize = 3;
 /// The mark of the cursor, `12` or `1:0`.
 const INDEX: usize = 4;
 /// ` r12`
 const RANK: usize = 4;
-/// ` 100°C`
+/// ` 100 C`
 const TEMPERATURE: usize = 6;
 const LEAST_BAR: usize = 4;
 
 /// Every device, in as few columns as fit into `height`; `None` where not all fit.
 pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Vec<Vec<Segment>>> {
-    let across = (2..=width / LEAST).find(|across| height_of(rows, *across) <= height)?;
+    // A GPU of a hundred, or a part of one, has a longer index.
+    let is_short = rows.iter().all(|row| row.slice().is_none() && row.device.index < 100);
+    let most = width / if is_short { TIGHT } else { LEAST };
+    let across = (2..=most).find(|across| height_of(rows, *across) <= height)?;
     let mut lines = Vec::new();
     let mut from = 0;
     for host in rows.chunk_by(|a, b| a.sample.host == b.sample.host) {
@@ -44,6 +52,11 @@ fn height_of(rows: &[Row], across: usize) -> usize {
 
 fn segment(view: View, row: Row, place: usize, width: usize) -> Segment {
     let (theme, device) = (view.theme, row.device);
+    if width < LEAST {
+        let mut spans = vec![marked(view, place, &device.index.to_string(), TIGHT_INDEX)];
+        spans.extend(tight(theme, device, width - TIGHT_INDEX));
+        return Segment::new(Some(place), Line::from(spans), width);
+    }
     let index = row.slice().map_or(device.index.to_string(), |slice| format!("{}:{slice}", device.index));
     let mut spans = vec![marked(view, place, &index, INDEX)];
     // A space behind the index, and one before the next device.
@@ -72,6 +85,25 @@ fn segment(view: View, row: Row, place: usize, width: usize) -> Segment {
         }
     }
     Segment::new(Some(place), Line::from(spans), width)
+}
+
+/// A bar, or one sign as high as the load, and the number without its unit.
+fn tight(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    if device.lost().is_some() {
+        return vec![cells::right("✗", width, theme.warn())];
+    }
+    let Reading::Value(percent) = device.utilization_percent else { return vec![cells::right("N/A", width, theme.dim())] };
+    let style = cells::load(theme, percent);
+    let mut spans = match width - TIGHT_NUMBER {
+        1 => vec![Span::styled(cells::sign(percent), style)],
+        few @ 2..=3 => cells::bar_of(theme, &device.utilization_percent, few, style),
+        wide => {
+            let bar = cells::bar_of(theme, &device.utilization_percent, wide - 1, style);
+            std::iter::once(Span::raw(" ")).chain(bar).collect()
+        }
+    };
+    spans.push(cells::right(&format!("{percent:.0}"), TIGHT_NUMBER, theme.text()));
+    spans
 }
 
 /// ` r3`, or a sign for somebody else's process.

@@ -45,7 +45,7 @@ pub fn fan(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'stati
 pub fn temperature(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let hot = device.temperature_celsius.value().is_some_and(|&celsius| celsius >= HOT_CELSIUS);
     let style = if hot { theme.warn() } else { theme.text() };
-    figure(theme, &device.temperature_celsius, width, style, |celsius| format!("{celsius:.0}°C"))
+    figure(theme, &device.temperature_celsius, width, style, |celsius| format!("{celsius:.0} C"))
 }
 
 pub fn performance(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
@@ -120,8 +120,11 @@ pub fn mig(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'stati
 
 /// Ranks by number, and how many processes are somebody else's.
 pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    let who = who(&device.processes);
-    vec![left(&who, width, if who.starts_with("rank") { theme.accent().add_modifier(Modifier::BOLD) } else { theme.dim() })]
+    let long = who(&device.processes);
+    // `r0,1` where there is no room for the word.
+    let short = || long.replace("ranks ", "r").replace("rank ", "r").replace(" + ", "+").replace(" other", "");
+    let who = if columns::width(&long) > width && long.starts_with("rank") { short() } else { long.clone() };
+    vec![left(&who, width, if who.starts_with('r') { theme.accent().add_modifier(Modifier::BOLD) } else { theme.dim() })]
 }
 
 pub fn who(processes: &[DeviceProcess]) -> String {

@@ -91,21 +91,23 @@ fn braille(left: usize, right: usize) -> char {
 
 /// The load, and what was asked for beside it: neither lies over the other. Where there is no room for both, it is what was asked for.
 fn graph(frame: &mut Frame, area: Rect, view: View, row: Row) {
-    let Some(other) = view.devices.beside else { return plot(frame, area, view, row, None) };
+    let Some(other) = view.devices.beside else { return plot(frame, area, view, row, None, false) };
     let halves = match area {
         _ if area.width >= 2 * LEAST_WIDTH => Layout::horizontal([Constraint::Fill(1); 2]).areas(area),
         _ if area.height >= 2 * LEAST_GRAPH => Layout::vertical([Constraint::Fill(1); 2]).areas(area),
         _ => [Rect::ZERO, area],
     };
+    let alone = halves[0].is_empty();
     for (area, figure) in halves.into_iter().zip([None, Some(other)]).filter(|(area, _)| !area.is_empty()) {
-        plot(frame, area, view, row, figure);
+        plot(frame, area, view, row, figure, alone);
     }
 }
 
-fn plot(frame: &mut Frame, area: Rect, view: View, row: Row, figure: Option<Beside>) {
+/// `alone` where it has taken the place of the load.
+fn plot(frame: &mut Frame, area: Rect, view: View, row: Row, figure: Option<Beside>, alone: bool) {
     let theme = view.theme;
     let [title, body, axis] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
-    frame.render_widget(legend(theme, row, area, figure), title);
+    frame.render_widget(legend(theme, row, area, figure, alone), title);
     let [scale, plot] = Layout::horizontal([Constraint::Length(SCALE), Constraint::Fill(1)]).areas(body);
     frame.render_widget(Paragraph::new(scale_lines(theme, scale.height)), scale);
     frame.render_widget(Line::styled(time_axis(area.width.saturating_sub(1)), theme.dim()), axis);
@@ -136,7 +138,7 @@ fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Which device and which figure, with the newest ones.
-fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>) -> Line<'static> {
+fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
     let device = row.device;
     let facts = device.facts();
     let fact = |name: &str| {
@@ -150,7 +152,10 @@ fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>) -> Line<'s
     };
     let name = format!(" {}  ", row.title());
     let left = (area.width as usize).saturating_sub(columns::width(&name));
-    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(cut(&drawn, left), style)])
+    let drawn = cut(&drawn, left);
+    let rest = if alone { format!("  (no room for {})", device.load_name()) } else { String::new() };
+    let rest = cut(&rest, left.saturating_sub(columns::width(&drawn)));
+    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(drawn, style), Span::styled(rest, theme.dim())])
 }
 
 /// 100, 50 where there is room, and 0, each at its height.

@@ -156,6 +156,7 @@ fn gpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
     };
     frame.render_widget(Paragraph::new(lines), at_devices);
     graph::grid(frame, at_graphs, view, rows);
+    let processes = processes::fitted(processes, view, at_processes.width.into(), at_processes.height.into());
     frame.render_widget(Paragraph::new(processes), at_processes);
 }
 

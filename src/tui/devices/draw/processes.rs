@@ -6,7 +6,7 @@ use super::parts::View;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::{safe, units};
 use crate::tui::devices::draw::cells::{left, right};
@@ -15,6 +15,36 @@ use crate::tui::devices::state::Row;
 /// The digits of the highest id that 32 bits hold, and a column before them.
 const PID: usize = 11;
 const OWNER: usize = 12;
+/// ` GPU-Util`
+const UTIL: usize = 9;
+/// A command of fewer columns says nothing.
+const COMMAND: usize = 6;
+
+/// As many of the lines as there is room for; how many more there are is said in the last of them, or in the head where one
+/// process is all there is room for.
+pub fn fitted(mut lines: Vec<Line<'static>>, view: View, width: usize, height: usize) -> Vec<Line<'static>> {
+    if lines.len() <= height || height < 2 {
+        lines.truncate(height);
+        return lines;
+    }
+    let rest = |shown: usize| format!(" … {} more", lines.len() - shown);
+    let style = view.theme.dim();
+    if height > 2 {
+        let rest = rest(height - 1);
+        lines.truncate(height - 1);
+        lines.push(Line::styled(rest, style));
+    } else {
+        let rest = rest(height);
+        lines.truncate(height);
+        let head: String = lines[0].spans.iter().map(|span| span.content.as_ref()).collect();
+        let left = width.saturating_sub(columns::width(&rest));
+        // The title of a column stays whole or goes.
+        let head =
+            if columns::width(&head) > left { head.trim_end().rsplit_once("  ").map_or("", |(head, _)| head) } else { &head };
+        lines[0] = Line::styled(format!("{}{rest}", columns::left(head, left)), style);
+    }
+    lines
+}
 
 /// Head and a line a process; nothing where there is none.
 pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
@@ -33,22 +63,25 @@ pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
         (false, true) => 10,
         (false, false) => 7,
     };
+    let longest = found.iter().map(|(_, process)| process.pid.to_string().len()).max().unwrap_or(0);
+    let (pid_width, memory_width) = if is_wide { (PID, 10) } else { (longest.max(4) + 1, 9) };
     let line = |[who, pid, owner, place, memory, used]: [Span<'static>; 6], command: &str, style: Style| {
         let mut spans = vec![Span::raw(if is_wide { "     " } else { " " }), who, pid, Span::raw("  ")];
         spans.extend(is_wide.then_some(owner));
         spans.extend([place, memory, used, Span::raw("  ")]);
         let taken: usize = spans.iter().map(Span::width).sum();
-        spans.push(Span::styled(cut(command, width.saturating_sub(taken)), style));
+        let left = width.saturating_sub(taken);
+        spans.push(Span::styled(if left < COMMAND { String::new() } else { cut(command, left) }, style));
         Line::from(spans)
     };
     let (text, dim) = (theme.text(), theme.dim());
     let titles = [
         left("rank", 8, dim),
-        right("pid", PID, dim),
+        right("pid", pid_width, dim),
         left("owner", OWNER, dim),
         left("on", place_width, dim),
-        right("memory", 10, dim),
-        right("util", 7, dim),
+        right("memory", memory_width, dim),
+        right("GPU-Util", UTIL, dim),
     ];
     let mut lines = vec![line(titles, "command", dim)];
     for (row, process) in found {
@@ -60,11 +93,11 @@ pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
         };
         let cells = [
             left(&who, 8, if process.rank.is_some() { theme.accent() } else { dim }),
-            right(&process.pid.to_string(), PID, text),
+            right(&process.pid.to_string(), pid_width, text),
             known(process.owner.map(|name| cut(name, OWNER - 2)), OWNER, left),
             left(&place, place_width, text),
-            known(process.memory_bytes.map(|bytes| units::bytes(*bytes)), 10, right),
-            known(process.utilization_percent.map(|percent| format!("{percent:.0} %")), 7, right),
+            known(process.memory_bytes.map(|bytes| units::bytes(*bytes)), memory_width, right),
+            known(process.utilization_percent.map(|percent| format!("{percent:.0} %")), UTIL, right),
         ];
         lines.push(line(cells, &safe::line(&process.command), text));
     }

@@ -16,7 +16,7 @@ pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'stati
     // A long name leaves the figures their room.
     let host = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
     let left = width.saturating_sub(columns::width(&host));
-    Line::from(vec![Span::styled(host, theme.strong()), Span::styled(cut(&text([sample]), left), theme.dim())])
+    Line::from(vec![Span::styled(host, theme.strong()), Span::styled(text([sample], left), theme.dim())])
 }
 
 /// Several hosts as one.
@@ -27,7 +27,7 @@ pub fn all<'a>(theme: Theme, samples: impl Iterator<Item = &'a TelemetrySample>,
     }
     let hosts = format!(" {} ", units::counted(samples.len(), "host"));
     let left = width.saturating_sub(hosts.len());
-    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(cut(&text(samples), left), theme.dim())])
+    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(text(samples, left), theme.dim())])
 }
 
 /// `mean 61 %`, and of how many where not all tell.
@@ -45,22 +45,26 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
     if busy.is_empty() { "N/A".to_owned() } else { format!("{:.0} %", busy.iter().sum::<f64>() / busy.len() as f64) }
 }
 
-fn text<'a>(samples: impl IntoIterator<Item = &'a TelemetrySample>) -> String {
+/// As much of it as fits: half a figure would be a wrong one.
+fn text<'a>(samples: impl IntoIterator<Item = &'a TelemetrySample>, width: usize) -> String {
     let all: Vec<&DeviceSample> = samples.into_iter().flat_map(|sample| &sample.devices).collect();
     let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     if whole.is_empty() {
         let cores: usize = all.iter().map(|device| device.core_percent.len()).sum();
-        return format!("no GPU · {cores} cores");
+        return cut(&format!("no GPU · {cores} cores"), width);
     }
     let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
-    format!(
-        "{} · {} · {} GiB · {} W · {}",
-        units::counted(whole.len(), "GPU"),
-        mean_of(&whole),
-        pair(&whole, |gpu| &gpu.memory_used_bytes, |gpu| &gpu.memory_total_bytes, |sum| gib(sum as u64)),
-        pair(&whole, |gpu| &gpu.power_watts, |gpu| &gpu.power_limit_watts, |sum| format!("{sum:.0}")),
-        units::counted(ranks, "rank"),
-    )
+    let memory = pair(&whole, |gpu| &gpu.memory_used_bytes, |gpu| &gpu.memory_total_bytes, |sum| gib(sum as u64));
+    let power = pair(&whole, |gpu| &gpu.power_watts, |gpu| &gpu.power_limit_watts, |sum| format!("{sum:.0}"));
+    let rest = [mean_of(&whole), format!("{memory} GiB"), format!("{power} W"), units::counted(ranks, "rank")];
+    let mut text = units::counted(whole.len(), "GPU");
+    for part in rest {
+        if columns::width(&text) + 3 + columns::width(&part) > width {
+            break;
+        }
+        text = format!("{text} · {part}");
+    }
+    cut(&text, width)
 }
 
 /// Used of all, over the devices that tell both.

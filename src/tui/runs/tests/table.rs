@@ -340,7 +340,7 @@ fn a_run_that_has_just_ended_is_continued_by_what_it_said_itself() {
 }
 
 #[test]
-fn a_run_that_cannot_be_compared_has_a_dash_and_its_reason_below_the_table() {
+fn a_run_that_cannot_be_compared_has_a_dash_and_its_reason_stands_in_the_header() {
     let mut apart = samples::finished(2, 2, 3900.0);
     let training = apart.record.as_mut().unwrap().spec.workload.training_mut().unwrap();
     training.steps = StepSet::ALL.without(Step::DistributedOptimizer);
@@ -348,7 +348,7 @@ fn a_run_that_cannot_be_compared_has_a_dash_and_its_reason_below_the_table() {
     let shown = |state: &State| {
         let screen = text(state, 120, 40);
         let row = |id: &str| screen.lines().rfind(|line| line.contains("finished") && line.contains(id)).unwrap_or("").to_owned();
-        (row(" 2 ✓").contains("1.99×"), row(" 3 ✓").contains("1.99×"), screen.contains("no speed-up: its ranks do not share"))
+        (row(" 2 ✓").contains("1.99×"), row(" 3 ✓").contains("1.99×"), screen.contains("speed-up – (its ranks do not share"))
     };
     assert_eq!(shown(&state), (false, true, false), "{}", text(&state, 120, 40));
     press(&mut state, KeyCode::Down);

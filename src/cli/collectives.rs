@@ -1,0 +1,130 @@
+//! `hvd-lab collectives`: measure allreduce algorithms, look at what they do, and see which one to use.
+//!
+//! Never draws a screen.
+
+use std::process::ExitCode;
+
+use super::output::Usage;
+use crate::domain::collective::{CollectivesSpec, Method, Shape};
+use crate::domain::history::{History, Keep};
+use crate::domain::job::Workload;
+use crate::domain::measured::Measured;
+use crate::domain::units;
+use crate::runs::{RunId, RunRecord, RunStore, StoreError};
+
+mod advise;
+mod json;
+mod replay;
+mod run;
+mod schedule;
+mod show;
+pub(super) mod table;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab collectives run --np 2                              all of the lab's algorithms, and MPI's own choice
+  hvd-lab collectives run --np 4 --algorithm ring,parameter-server,mpi -b 1K -e 16M -f 4
+  hvd-lab collectives show                                    the newest table once more
+  hvd-lab collectives show --algorithm ring --np 4 --size 1K  what each rank sends to whom, without a run
+  hvd-lab collectives replay 7 --algorithm ring               the messages that run 7 really sent
+  hvd-lab collectives advise --size 65M --np 4                which algorithm should be fastest here";
+
+/// Measure allreduce algorithms step by step, and predict which one is fastest.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    Run(Box<run::Args>),
+    Show(show::Args),
+    Replay(replay::Args),
+    Advise(advise::Args),
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Run(args) => run::run(*args),
+        Verb::Show(args) => show::run(args),
+        Verb::Replay(args) => replay::run(args),
+        Verb::Advise(args) => advise::run(args),
+    }
+}
+
+/// What some algorithms need to know beside ranks and numbers.
+#[derive(Debug, clap::Args)]
+struct ShapeFlags {
+    /// Servers of the parameter server: the first so many ranks.
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = from_one)]
+    servers: usize,
+    /// Ranks that the hierarchical algorithm takes for one host [default: half of them, or what a host has].
+    #[arg(long, value_name = "L", value_parser = from_one)]
+    ranks_per_host: Option<usize>,
+}
+
+impl ShapeFlags {
+    fn shape(&self, np: usize) -> Result<Shape, Usage> {
+        if self.servers > np {
+            return Err(Usage(format!("--servers: {} servers are more than the {np} ranks", self.servers)));
+        }
+        // Two hosts are the fewest that have something between them.
+        Ok(Shape { servers: self.servers, ranks_per_host: self.ranks_per_host.unwrap_or(np.div_ceil(2)).max(1) })
+    }
+}
+
+fn from_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| format!("`{text}` is not a number from 1"))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    units::parse_bytes(text)
+}
+
+/// Known by this version, in their order and each once.
+fn methods(text: &str) -> Result<Vec<Method>, String> {
+    Method::parse_list(text).map_err(|error| error.to_string())
+}
+
+/// A run of collectives, and what its events add up to.
+struct Told {
+    id: RunId,
+    record: RunRecord,
+    spec: CollectivesSpec,
+    measured: Measured,
+}
+
+impl Told {
+    /// The run of this number, or the newest that measures collectives.
+    fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Told> {
+        let id = match id {
+            Some(id) => id,
+            None => newest(store, |_| true)?.ok_or_else(|| Usage(NO_RUN.into()))?,
+        };
+        // Says so where there is no such run, or its supervisor is gone.
+        store.status(id)?;
+        let record = store.record(id)?;
+        let Workload::Collectives(spec) = record.spec.workload.clone() else {
+            let title = record.spec.workload.title();
+            return Err(Usage(format!("run {id} ({title}) measures no collectives: `hvd-lab runs` lists those that do")).into());
+        };
+        let mut history = History::new(Keep::Everything);
+        let mut events = store.folder(id).events();
+        events.by_ref().for_each(|event| history.take(&event));
+        if let Some(damaged) = events.damaged().in_words() {
+            super::output::say(&format!("run {id}: {damaged}"));
+        }
+        let measured = Measured::new(record.np(), &spec, &history);
+        Ok(Told { id, record, spec, measured })
+    }
+}
+
+const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives run` starts one";
+
+/// The newest run of collectives that fits.
+fn newest(store: &RunStore, fits: impl Fn(&RunRecord) -> bool) -> Result<Option<RunId>, StoreError> {
+    let record = |id: &RunId| store.record(*id).ok().filter(|record| record.spec.collectives().is_some());
+    Ok(store.ids().into_iter().rev().find(|id| record(id).is_some_and(|record| fits(&record))))
+}

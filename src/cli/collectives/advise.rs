@@ -1,0 +1,132 @@
+//! `hvd-lab collectives advise`: which algorithm should be fastest on this machine.
+
+use std::process::ExitCode;
+
+use super::super::output::{Usage, print, print_json};
+use super::super::table::render;
+use super::{ShapeFlags, Told, bytes, json, newest, table};
+use crate::domain::collective::{Advice, AdviceRow, Refused};
+use crate::domain::event::Event;
+use crate::domain::units;
+use crate::runs::{RunId, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab collectives advise --size 65M --np 4        the gradients of a WRN-16-10
+  hvd-lab collectives advise --size 1K --np 2 --run 7
+  hvd-lab collectives advise --size 65M --np 2 --json | jq -r .fastest
+
+a, b and g are the time of a message, of a byte sent and of a byte added, as the run measured them between two ranks; n is the \
+size, p the number of ranks. `formula` is the time with these put in, `predicted` follows the schedule round by round.";
+
+/// Say which algorithm should be fastest for a size, from what a run measured.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The buffer of each rank, such as 65M.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    size: u64,
+    /// Ranks [default: as many as the run had].
+    #[arg(long, value_name = "N", value_parser = super::from_one)]
+    np: Option<usize>,
+    /// The run whose measurements count [default: the newest that measured messages between two ranks].
+    #[arg(long, value_name = "ID")]
+    run: Option<RunId>,
+    #[command(flatten)]
+    shape: ShapeFlags,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    let has_link = |id| store.folder(id).events().any(|line| matches!(line.event, Event::Link(_)));
+    let id = match args.run {
+        Some(id) => id,
+        None => newest(&store, |record| has_link(record.id))?.ok_or_else(|| {
+            let advice = "no run has measured messages between two ranks yet: `hvd-lab collectives run --np 2` does";
+            Usage(advice.into())
+        })?,
+    };
+    let told = Told::open(&store, Some(id))?;
+    if told.measured.machine.link.is_none() {
+        let advice = "measured no messages between two ranks: `hvd-lab collectives run --np 2` does";
+        return Err(Usage(format!("run {id} {advice}")).into());
+    }
+    let np = args.np.unwrap_or(told.measured.ranks);
+    if np > crate::domain::job::MAX_RANKS {
+        return Err(Usage(format!("--np: {np} is more than {} ranks", crate::domain::job::MAX_RANKS)).into());
+    }
+    let shape = args.shape.shape(np)?;
+    let advice = Advice::new(&told.measured.machine, args.size, np, shape);
+    match args.json {
+        true => print_json(&as_json(&told, &advice))?,
+        false => print(&text(&told, &advice))?,
+    };
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(told: &Told, advice: &Advice) -> String {
+    let size = units::bytes(advice.bytes);
+    let mut text = format!("# allreduce of {size} (n) on {} ranks (p), from what run {} measured", advice.ranks, told.id);
+    text += &told.spec.link().map(|link| format!(" {link}")).unwrap_or_default();
+    text += "\n";
+    match &advice.fit {
+        Ok(fit) => text += &format!("# {}\n", table::fit_in_words(fit)),
+        Err(refused) => text += &format!("# no times for {} ranks: {refused}\n", advice.ranks),
+    }
+    let seconds = |time: Result<f64, Refused>| time.map_or_else(|_| "-".to_owned(), units::short_time);
+    let sent = |numbers: f64| units::bytes((4.0 * numbers) as u64);
+    let cells = |row: &AdviceRow| {
+        let terms = &row.terms;
+        let formula = row.algorithm.formula_in_words();
+        vec![
+            row.algorithm.name().to_owned(),
+            (terms.messages + terms.local_messages).to_string(),
+            sent(terms.sent + terms.local_sent),
+            sent(terms.added),
+            seconds(row.formula_s),
+            seconds(row.predicted_s),
+            if row.has_formula { formula.to_owned() } else { format!("(by its schedule; {formula} does not fit so many ranks)") },
+        ]
+    };
+    let rows: Vec<Vec<String>> = advice.rows.iter().map(cells).collect();
+    text += &render(&["algorithm", "messages", "sent", "added", "formula", "predicted", "time"], &rows);
+    if let Some(row) = advice.fastest() {
+        let time = seconds(row.predicted_s);
+        text += &format!("fastest for {size} on {} ranks: {} ({time})\n", advice.ranks, row.algorithm.name());
+        for (place, lead) in advice.leads.iter().enumerate() {
+            let from = units::bytes(lead.from_bytes);
+            let until = advice.leads.get(place + 1).map(|next| format!(" to below {}", units::bytes(next.from_bytes)));
+            text += &format!("  {} from {from}{}\n", lead.algorithm.name(), until.unwrap_or_else(|| " on".to_owned()));
+        }
+        text += "These are predictions: `hvd-lab collectives run` measures.\n";
+    }
+    text
+}
+
+fn as_json(told: &Told, advice: &Advice) -> serde_json::Value {
+    let row = |row: &AdviceRow| {
+        serde_json::json!({
+            "algorithm": row.algorithm.name(),
+            "formula": row.algorithm.formula_in_words(),
+            "formula_fits": row.has_formula,
+            "terms": json::terms(&row.terms),
+            "formula_s": row.formula_s.ok(),
+            "predicted_s": row.predicted_s.ok(),
+            "no_prediction": json::refusal(row.predicted_s),
+        })
+    };
+    let lead = |lead: &crate::domain::collective::Lead| serde_json::json!({ "from_bytes": lead.from_bytes, "algorithm": lead.algorithm.name() });
+    serde_json::json!({
+        "run": told.id,
+        "bytes": advice.bytes,
+        "np": advice.ranks,
+        "link": told.spec.link(),
+        "fit": json::fit(advice.fit),
+        "rows": advice.rows.iter().map(row).collect::<Vec<_>>(),
+        "fastest": advice.fastest().map(|row| row.algorithm.name()),
+        "leads": advice.leads.iter().map(lead).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,136 @@
+//! `hvd-lab collectives replay`: the messages that a run really sent, step by step as text.
+
+use std::process::ExitCode;
+
+use super::super::output::{Usage, print, print_json};
+use super::super::table::render;
+use super::show::{List, list};
+use super::{Told, json, schedule};
+use crate::domain::collective::{Method, Operation, Shape};
+use crate::domain::measured::MessageLog;
+use crate::domain::units;
+use crate::runs::{RunId, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab collectives replay 7
+  hvd-lab collectives replay 7 --algorithm ring
+  hvd-lab collectives replay 7 --algorithm ring --json | jq '.messages[] | .ended_s - .began_s'
+
+Times are in microseconds since the allreduce began, on one clock for all ranks: when the sender handed the message to MPI, and \
+when the receiver had it. `hvd-lab collectives show --algorithm ring --np 4` prints a schedule that nobody ran.";
+
+/// Print the messages of a run, round by round, with their times.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Number of the run [default: the newest that measured collectives].
+    run: Option<RunId>,
+    /// Only these.
+    #[arg(long, value_name = "LIST", value_parser = list)]
+    algorithm: Option<List>,
+    /// One JSON object; of several algorithms an array.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let told = Told::open(&RunStore::open_default()?, args.run)?;
+    let wanted = |log: &&MessageLog| {
+        args.algorithm.as_ref().is_none_or(|List(methods)| methods.iter().any(|method| method.name() == log.method))
+    };
+    let logs: Vec<&MessageLog> = told.measured.logs.iter().filter(wanted).collect();
+    if logs.is_empty() {
+        let logged = told.measured.logs.iter().map(|log| log.method.as_str()).collect::<Vec<_>>().join(", ");
+        let what = match logged.as_str() {
+            "" => "has no log of messages: start one with --log-bytes and one of the lab's algorithms".to_owned(),
+            logged => format!("has no log of these: it has {logged}"),
+        };
+        return Err(Usage(format!("run {} {what}", told.id)).into());
+    }
+    if args.json {
+        let all: Vec<_> = logs.iter().map(|log| json::log(told.id, log)).collect();
+        match all.as_slice() {
+            [one] => print_json(one)?,
+            all => print_json(&all)?,
+        };
+        return Ok(ExitCode::SUCCESS);
+    }
+    let texts: Vec<String> = logs.iter().map(|log| text(&told, log)).collect();
+    print(&texts.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(told: &Told, log: &MessageLog) -> String {
+    let ranks = told.measured.ranks;
+    let size = units::bytes(4 * log.elements as u64);
+    let mut text =
+        format!("# run {}: {}, np {ranks}, {} float32 ({size})", told.id, log.method, units::counted(log.elements, "number"));
+    text += &told.spec.link().map(|link| format!(", {link}")).unwrap_or_default();
+    text += &format!("\n# {}\n", against_schedule(log, ranks, told.spec.shape));
+    let micro = |seconds: f64| format!("{:.1}", seconds * 1e6);
+    for messages in log.messages.chunk_by(|one, other| one.round == other.round) {
+        let began = messages.iter().map(|message| message.began_s).fold(f64::INFINITY, f64::min);
+        let ended = messages.iter().map(|message| message.ended_s).fold(f64::NEG_INFINITY, f64::max);
+        text += &format!("round {}: {} to {} us\n", messages[0].round + 1, micro(began), micro(ended));
+        for message in messages {
+            text += &format!(
+                "  {}  {} to {} us ({} us)\n",
+                schedule::one(message.from, message.to, message.start..message.end, message.operation),
+                micro(message.began_s),
+                micro(message.ended_s),
+                micro(message.ended_s - message.began_s)
+            );
+        }
+    }
+    let of = |rank: usize| {
+        let bytes = |messages: &mut dyn Iterator<Item = usize>| units::bytes(4 * messages.sum::<usize>() as u64);
+        let sent = || log.messages.iter().filter(move |message| message.from == rank);
+        let received = || log.messages.iter().filter(move |message| message.to == rank);
+        let added = received().filter(|message| message.operation == Operation::Reduce);
+        let length = |message: &crate::domain::collective::MessageReport| message.end - message.start;
+        vec![
+            rank.to_string(),
+            sent().count().to_string(),
+            bytes(&mut sent().map(length)),
+            received().count().to_string(),
+            bytes(&mut received().map(length)),
+            bytes(&mut added.map(length)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = (0..ranks).map(of).collect();
+    text + &render(&["rank", "messages sent", "bytes sent", "messages received", "bytes received", "bytes added"], &rows)
+}
+
+/// Whether the ranks sent what their schedule says.
+fn against_schedule(log: &MessageLog, ranks: usize, shape: Shape) -> String {
+    let Some(algorithm) = log.method.parse::<Method>().ok().and_then(Method::algorithm) else {
+        return "a library's own algorithm: the lab has no schedule of it".to_owned();
+    };
+    if ranks > 1024 {
+        return "too many ranks to compare with the schedule".to_owned();
+    }
+    let schedule = algorithm.schedule(ranks, log.elements, shape);
+    let mut planned: Vec<_> = schedule
+        .messages()
+        .filter(|(_, message)| !message.range.is_empty())
+        .map(|(round, message)| (round, message.from, message.to, message.range.clone(), message.operation == Operation::Reduce))
+        .collect();
+    let mut sent: Vec<_> = log
+        .messages
+        .iter()
+        .map(|message| {
+            let is_added = message.operation == Operation::Reduce;
+            (message.round, message.from, message.to, message.start..message.end, is_added)
+        })
+        .collect();
+    let key = |message: &(usize, usize, usize, std::ops::Range<usize>, bool)| {
+        (message.0, message.1, message.2, message.3.start, message.3.end, message.4)
+    };
+    planned.sort_by_key(key);
+    sent.sort_by_key(key);
+    match sent == planned {
+        true => format!("the log equals the schedule: {}", units::counted(sent.len(), "message")),
+        false => format!("the log has {}, the schedule {}: they differ", units::counted(sent.len(), "message"), planned.len()),
+    }
+}

@@ -1,0 +1,190 @@
+//! `hvd-lab collectives run`: measure algorithms side by side, and print the table as it grows.
+
+use std::process::ExitCode;
+
+use super::super::follow::{self, Lines};
+use super::super::output::{Usage, print, print_json_text, say};
+use super::super::settings::Place;
+use super::{ShapeFlags, bytes, json, table};
+use crate::domain::collective::{CollectivesSpec, Method};
+use crate::domain::event::{Event, EventLine};
+use crate::domain::history::{History, Keep};
+use crate::domain::job::{Job, RunSpec, Workload};
+use crate::domain::measured::Measured;
+use crate::launch::{self, Machine, StartRequest};
+use crate::runs::{Follower, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab collectives run --np 2
+  hvd-lab collectives run --np 2 --algorithm ring,mpi,mpi-ring -b 64K -e 64M -f 2 -n 50
+  hvd-lab collectives run --np 4 --algorithm ring,parameter-server --servers 2 -b 4M -e 4M
+  hvd-lab collectives run -H node1:4,node2:4 --np 8 --algorithm hierarchical,ring,mpi --ranks-per-host 4
+  hvd-lab collectives run --np 2 --json | jq -c 'select(.event == \"allreduce\")'
+
+Algorithms: ring, recursive-doubling, rabenseifner, binomial, parameter-server and hierarchical are schedules of the lab; mpi is \
+what MPI picks, mpi-linear, mpi-nonoverlapping, mpi-recursive-doubling, mpi-ring, mpi-segmented-ring and mpi-rabenseifner are Open \
+MPI's own; nccl needs a GPU for each rank; all is every one that can run here.
+`time` is the mean of the slowest rank in each iteration, `predicted` comes from messages between two ranks, and `error` compares \
+it with the median.
+Ctrl-C stops the run; a second one leaves at once. Exit code: 0 finished, 1 failed, stopped or wrong sums, 2 bad input.";
+
+/// Measure allreduce algorithms at a range of sizes, as nccl-tests does.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Names of algorithms, separated by commas [default: all of the lab's, and mpi].
+    #[arg(long, value_name = "LIST", value_parser = wanted)]
+    algorithm: Option<Wanted>,
+    #[command(flatten)]
+    shape: ShapeFlags,
+    /// The smallest buffer of a rank, such as 8, 1K or 16M.
+    #[arg(short = 'b', long, value_name = "SIZE", default_value = "1K", value_parser = bytes)]
+    min_bytes: u64,
+    /// The largest.
+    #[arg(short = 'e', long, value_name = "SIZE", default_value = "16M", value_parser = bytes)]
+    max_bytes: u64,
+    /// Each size is so many times the one before.
+    #[arg(short = 'f', long, value_name = "N", default_value_t = 4)]
+    factor: u64,
+    /// Allreduces that are timed at each size.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    iterations: usize,
+    /// Allreduces before them that are not timed.
+    #[arg(short = 'w', long, value_name = "N", default_value_t = 5)]
+    warmup: usize,
+    /// The buffer whose messages are logged, once for each of the lab's algorithms; 0 for no log.
+    #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = bytes)]
+    log_bytes: u64,
+    #[command(flatten)]
+    place: Place,
+    /// A name for the list of runs.
+    #[arg(long)]
+    name: Option<String>,
+    /// Start it and return.
+    #[arg(long)]
+    detach: bool,
+    /// Show the exact mpirun line and start nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Event lines as they come, then the table; with --dry-run one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Algorithms that were asked for.
+#[derive(Clone, Debug)]
+struct Wanted {
+    methods: Vec<Method>,
+    /// Every one that can run here, and no complaint about the others.
+    all: bool,
+}
+
+fn wanted(text: &str) -> Result<Wanted, String> {
+    Ok(Wanted { methods: super::methods(text)?, all: text.split(',').any(|name| name.trim() == "all") })
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    let request = request(&args)?;
+    if args.dry_run {
+        return follow::show_line(&launch::preview(&store, &request)?, args.json);
+    }
+    let np = request.spec.resources.np;
+    let Some(spec) = request.spec.collectives().cloned() else { return Ok(ExitCode::FAILURE) };
+    let id = launch::start(&store, request)?;
+    if args.detach {
+        return follow::leave(&store, id, args.json);
+    }
+    let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
+    let code = follow::follow_lines(&store, id, Follower::new(store.folder(id)), args.json, &mut live)?;
+    let measured = live.measured();
+    match args.json {
+        true => {
+            _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
+        }
+        false if !measured.rows.is_empty() => _ = print(&table::ending(&measured))?,
+        false => {}
+    }
+    if measured.wrong() > 0 {
+        say(&format!("run {id}: {} numbers are not the sum that they should be", measured.wrong()));
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(code)
+}
+
+fn request(args: &Args) -> Result<StartRequest, Usage> {
+    let resources = args.place.resources()?;
+    let own = || Method::ALL.into_iter().filter(|method| method.algorithm().is_some());
+    let methods = match &args.algorithm {
+        None => own().chain([Method::Mpi]).collect(),
+        Some(Wanted { methods, all: false }) => methods.clone(),
+        Some(Wanted { methods, all: true }) => {
+            let has_gpus = Machine::detect().gpus >= resources.np;
+            methods.iter().copied().filter(|method| *method != Method::Nccl || has_gpus).collect()
+        }
+    };
+    let spec = CollectivesSpec {
+        methods: methods.iter().map(Method::to_string).collect(),
+        shape: args.shape.shape(resources.np)?,
+        min_bytes: args.min_bytes,
+        max_bytes: args.max_bytes,
+        factor: args.factor,
+        iterations: args.iterations,
+        warmup: args.warmup,
+        log_bytes: (args.log_bytes > 0).then_some(args.log_bytes),
+        link_bits: None,
+        newer: Default::default(),
+    };
+    let spec: RunSpec = Job { resources, workload: Workload::Collectives(spec) };
+    Ok(StartRequest { name: args.name.clone(), force: args.place.force, ..StartRequest::new(spec, "collectives") })
+}
+
+/// The table, line by line as the ranks report.
+struct Live {
+    np: usize,
+    spec: CollectivesSpec,
+    history: History,
+    has_begun: bool,
+}
+
+impl Live {
+    fn measured(&self) -> Measured {
+        Measured::new(self.np, &self.spec, &self.history)
+    }
+}
+
+impl Lines for Live {
+    fn take(&mut self, line: &EventLine) -> Option<String> {
+        self.history.take(line);
+        let Event::Allreduce(_) = line.event else { return None };
+        let row = table::row(self.measured().rows.last()?, self.np);
+        let heading = if self.has_begun { String::new() } else { table::heading(self.np, &self.spec) };
+        self.has_begun = true;
+        Some(heading + &row)
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn defaults_are_read_as_typed() {
+    use clap::Parser;
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+    let request = |words: &[&str]| request(&Line::try_parse_from([&["x", "--np", "2"], words].concat()).unwrap().args);
+    let spec = request(&[]).unwrap().spec;
+    let collectives = spec.collectives().unwrap();
+    assert_eq!((spec.resources.np, spec.problem()), (2, None));
+    assert_eq!((collectives.methods.len(), collectives.sizes().len(), collectives.log_bytes), (7, 8, Some(1 << 16)));
+    let all = request(&["--algorithm", "all", "--log-bytes", "0"]).unwrap().spec;
+    let methods = &all.collectives().unwrap().methods;
+    assert!(methods.contains(&"mpi-ring".to_owned()) && methods.len() >= 13);
+    assert_eq!(all.collectives().unwrap().log_bytes, None);
+    assert!(request(&["--servers", "3"]).unwrap_err().to_string().contains("3 servers are more than the 2 ranks"));
+    for bad in [["--algorithm", "sneeze"], ["-b", "lots"], ["--servers", "0"]] {
+        assert!(Line::try_parse_from([&["x"], bad.as_slice()].concat()).is_err(), "{bad:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! What a run of collectives has measured: rows of the table with their predictions, and the messages of each logged allreduce.
+//!
+//! Never reads a file: settings and history in, facts out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, MessageReport, Refused};
+use super::history::History;
+
+/// What a run of collectives has measured so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    pub ranks: usize,
+    pub machine: Machine,
+    pub rows: Vec<MeasuredRow>,
+    /// In the order of the table.
+    pub logs: Vec<MessageLog>,
+}
+
+/// One method at one size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredRow {
+    pub report: AllreduceReport,
+    /// Seconds that it should have taken, or why nobody can say.
+    pub predicted_s: Result<f64, Refused>,
+}
+
+/// All messages of one allreduce, round by round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageLog {
+    pub method: String,
+    pub elements: usize,
+    pub messages: Vec<MessageReport>,
+}
+
+impl MeasuredRow {
+    /// How far the prediction is off, as a part of what was measured: 0.1 where it is 10 % too long. By the median, which one
+    /// interruption does not change.
+    pub fn error(&self) -> Option<f64> {
+        let error = self.predicted_s.ok()? / self.report.median_s - 1.0;
+        error.is_finite().then_some(error)
+    }
+}
+
+impl Measured {
+    /// Of a run with these settings. The messages are there where the history keeps everything.
+    pub fn new(np: usize, spec: &CollectivesSpec, history: &History) -> Measured {
+        let processes = || history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
+        // Host to the cores that its ranks may use.
+        let mut hosts: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for topology in processes().filter_map(|(_, process)| process.topology.as_ref()) {
+            hosts.entry(&topology.host).or_default().extend(&topology.cores);
+        }
+        let machine = Machine {
+            link: processes().find_map(|(_, process)| process.link.clone()),
+            hosts: hosts.len(),
+            cores: hosts.values().map(BTreeSet::len).min().unwrap_or_default(),
+            has_made_links: spec.link_bits.is_some(),
+        };
+        let row = |report: &AllreduceReport| MeasuredRow {
+            predicted_s: machine.predict(&report.method, np, report.elements, spec.shape),
+            report: report.clone(),
+        };
+        let rows = processes().flat_map(|(_, process)| &process.allreduces).map(row).collect();
+        let mut logs: Vec<MessageLog> = Vec::new();
+        for report in processes().flat_map(|(_, process)| &process.messages) {
+            let is_of = |log: &&mut MessageLog| log.method == report.method && log.elements == report.elements;
+            match logs.iter_mut().find(is_of) {
+                Some(log) => log.messages.extend(report.messages.iter().cloned()),
+                None => logs.push(MessageLog {
+                    method: report.method.clone(),
+                    elements: report.elements,
+                    messages: report.messages.clone(),
+                }),
+            }
+        }
+        let place = |log: &MessageLog| spec.methods.iter().position(|method| *method == log.method);
+        logs.sort_by_key(|log| (place(log), log.elements));
+        for log in &mut logs {
+            log.messages.sort_by_key(|message| (message.round, message.from, message.to, message.start));
+        }
+        Measured { ranks: np, machine, rows, logs }
+    }
+
+    /// The mean bus bandwidth of each method over its sizes, in bytes a second, as nccl-tests ends with it.
+    pub fn mean_busbw(&self) -> Vec<(&str, f64)> {
+        let mut methods: Vec<(&str, Vec<f64>)> = Vec::new();
+        for MeasuredRow { report, .. } in &self.rows {
+            let busbw = report.busbw(self.ranks);
+            match methods.iter_mut().find(|(method, _)| *method == report.method) {
+                Some((_, all)) => all.push(busbw),
+                None => methods.push((&report.method, vec![busbw])),
+            }
+        }
+        methods.into_iter().map(|(method, all)| (method, all.iter().sum::<f64>() / all.len() as f64)).collect()
+    }
+
+    /// Numbers that were not the expected sum, over all rows.
+    pub fn wrong(&self) -> u64 {
+        self.rows.iter().filter_map(|row| row.report.wrong).fold(0, u64::saturating_add)
+    }
+
+    /// Alpha, beta and gamma of the formulas, or why they would mean nothing.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn fit(&self) -> Result<Fit, Refused> {
+        self.machine.fit(self.ranks)
+    }
+
+    /// The median of how far the predictions are off, up or down.
+    pub fn median_error(&self) -> Option<f64> {
+        let mut errors: Vec<f64> = self.rows.iter().filter_map(MeasuredRow::error).map(f64::abs).collect();
+        errors.sort_by(f64::total_cmp);
+        errors.get(errors.len() / 2).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::collective::{LinkReport, LinkRow, MessagesReport, Operation};
+    use crate::domain::event::{Event, EventLine, TopologyReport};
+    use crate::domain::history::Keep;
+
+    fn history(events: Vec<(usize, Event)>) -> History {
+        let mut history = History::new(Keep::Everything);
+        events.into_iter().for_each(|(process, event)| history.take(&EventLine { time_s: 1.0, process, event }));
+        history
+    }
+
+    fn message(round: usize, from: usize, to: usize) -> MessageReport {
+        let operation = if round == 0 { Operation::Reduce } else { Operation::Copy };
+        MessageReport { round, from, to, start: 0, end: 1, operation, began_s: 0.0, ended_s: 1e-6 }
+    }
+
+    #[test]
+    fn rows_carry_their_predictions_and_logs_of_all_ranks_are_one() {
+        let topology = |process| (process, Event::Topology(TopologyReport::sample()));
+        let row = LinkRow { bytes: 512, one_way_s: 1e-3, exchange_s: 1e-3, sum_s: 0.0 };
+        let log = |process: usize, messages| {
+            let report = MessagesReport { method: "ring".into(), elements: 2, part: 0, messages };
+            (process, Event::Messages(report))
+        };
+        let history = history(vec![
+            topology(0),
+            topology(1),
+            (0, Event::Link(LinkReport { rows: vec![row] })),
+            (0, Event::Allreduce(AllreduceReport { median_s: 1e-3, ..AllreduceReport::sample() })),
+            (0, Event::Allreduce(AllreduceReport { method: "mpi".into(), wrong: Some(2), ..AllreduceReport::sample() })),
+            log(0, vec![message(0, 1, 0), message(1, 1, 0)]),
+            log(1, vec![message(0, 0, 1), message(1, 0, 1)]),
+        ]);
+        let measured = Measured::new(2, &CollectivesSpec::sample(), &history);
+        assert_eq!((measured.machine.hosts, measured.machine.cores), (1, 2));
+        let ring = &measured.rows[0];
+        // Two rounds of a millisecond each were predicted; it took one.
+        assert!((ring.error().unwrap() - 1.0).abs() < 1e-6, "{ring:?}");
+        assert!(measured.rows[1].error().is_none() && measured.rows[1].predicted_s.is_err());
+        assert_eq!((measured.wrong(), measured.median_error().map(f64::round)), (2, Some(1.0)));
+        let rounds: Vec<_> = measured.logs[0].messages.iter().map(|message| (message.round, message.from)).collect();
+        assert_eq!((measured.logs.len(), rounds), (1, vec![(0, 0), (0, 1), (1, 0), (1, 1)]));
+        assert_eq!(measured.mean_busbw().iter().map(|(method, _)| *method).collect::<Vec<_>>(), ["ring", "mpi"]);
+    }
+}
