@@ -4,7 +4,9 @@
 
 use std::process::ExitCode;
 
-use super::output::Usage;
+use super::output::{Usage, print, print_json};
+use super::table::render;
+use crate::course::{Claim, Outcome, check_collectives};
 use crate::domain::collective::{CollectivesSpec, Method, Shape};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
@@ -89,7 +91,7 @@ fn methods(text: &str) -> Result<Vec<Method>, String> {
 }
 
 /// A run of collectives, and what its events add up to.
-struct Told {
+pub(super) struct Told {
     id: RunId,
     record: RunRecord,
     spec: CollectivesSpec,
@@ -98,7 +100,7 @@ struct Told {
 
 impl Told {
     /// The run of this number, or the newest that measures collectives.
-    fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Told> {
+    pub(super) fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Told> {
         let id = match id {
             Some(id) => id,
             None => newest(store, |_| true)?.ok_or_else(|| Usage(NO_RUN.into()))?,
@@ -119,6 +121,20 @@ impl Told {
         let measured = Measured::new(record.np(), &spec, &history);
         Ok(Told { id, record, spec, measured })
     }
+}
+
+/// `hvd-lab check` of such a run: what the lesson says, and what the run shows of it.
+pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
+    let Told { record, spec, measured, .. } = Told::open(store, Some(id))?;
+    let claims = check_collectives(&spec, &measured);
+    if as_json {
+        print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
+    } else {
+        let cells = |claim: &Claim| vec![claim.what.clone(), claim.outcome.name().to_owned(), claim.evidence.clone()];
+        print(&render(&["what", "verdict", "evidence"], &claims.iter().map(cells).collect::<Vec<_>>()))?;
+    }
+    let all_passed = claims.iter().all(|claim| claim.outcome == Outcome::Passed);
+    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives run` starts one";
