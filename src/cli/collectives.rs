@@ -4,7 +4,9 @@
 
 use std::process::ExitCode;
 
-use super::output::Usage;
+use super::output::{Usage, print, print_json};
+use super::table::render;
+use crate::course::{Claim, Outcome, check_collectives};
 use crate::domain::collective::{Method, Shape};
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -57,7 +59,7 @@ struct ShapeFlags {
     /// Servers of the parameter server: the first so many ranks.
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = from_one)]
     servers: usize,
-    /// Ranks that the hierarchical algorithm takes for one host [default: half of them, or what a host has].
+    /// Ranks that the hierarchical algorithm takes for one host [default: half of them].
     #[arg(long, value_name = "L", value_parser = from_one)]
     ranks_per_host: Option<usize>,
 }
@@ -96,6 +98,20 @@ fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Measurement> {
     let measurement = Measurement::of(&store.folder(id), store.record(id)?)?;
     measurement.damaged.iter().for_each(|damaged| super::output::say(&format!("run {id}: {damaged}")));
     Ok(measurement)
+}
+
+/// `hvd-lab check` of such a run: what the lesson says, and what the run shows of it.
+pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
+    let Measurement { record, spec, measured, .. } = open(store, Some(id))?;
+    let claims = check_collectives(&spec, &measured);
+    if as_json {
+        print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
+    } else {
+        let cells = |claim: &Claim| vec![claim.what.clone(), claim.outcome.name().to_owned(), claim.evidence.clone()];
+        print(&render(&["what", "verdict", "evidence"], &claims.iter().map(cells).collect::<Vec<_>>()))?;
+    }
+    let all_passed = claims.iter().all(|claim| claim.outcome == Outcome::Passed);
+    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives run` starts one";

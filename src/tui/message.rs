@@ -9,6 +9,7 @@ use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
 use crate::tui::actions::change::Changed;
 use crate::tui::actions::news::News;
 use crate::tui::shared::curves::Curves;
+use crate::tui::shared::measured::Measured;
 use crate::tui::shared::state::DataInfo;
 use crate::tui::widgets::looks::Background;
 
@@ -30,6 +31,10 @@ pub enum Message {
     Updates(RunId, Vec<RunUpdate>),
     /// The curves of a run that is not followed.
     Curves(RunId, Box<Curves>),
+    /// What a run of collectives has measured so far.
+    Collectives(RunId, Box<Measured>),
+    /// Unix time in seconds, often while messages are played.
+    Beat(f64),
     /// A recording was played a little further.
     Replay(Box<ReplayStep>),
     /// Lines of the log of a run.

@@ -23,6 +23,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 mod actions;
 mod app;
 mod chart;
+mod collectives;
 pub mod config;
 mod devices;
 mod exercise;
@@ -63,6 +64,8 @@ use crate::runs::RunStore;
 
 /// Frames are at least this far apart, unless a key was pressed: about 30 a second.
 const FRAME: Duration = Duration::from_millis(33);
+/// While messages are played they move so often.
+const BEAT: Duration = Duration::from_millis(50);
 /// Messages that wait for the screen; senders wait when there are more, so memory stays bounded.
 const WAITING: usize = 64;
 
@@ -179,6 +182,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
     }
     let mut second = interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut beat = interval(BEAT);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // The editor, while it has the terminal; messages are heard all the same, and a save is built.
     let mut editing = None;
     let (mut changed, mut next_frame) = (false, Instant::now());
@@ -219,6 +224,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 () = sleep_until(next_frame), if changed => continue,
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
+                _ = beat.tick(), if state.collectives.is_playing() => Message::Beat(host::now_s()),
                 _ = second.tick(), if state.shared.shows_time() => Message::Tick(host::now_s()),
             };
             if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {

@@ -117,8 +117,7 @@ fn what_is_about_training_leaves_them_out_in_one_line() {
     measure(&lab, &["--algorithm", "ring"]);
     lab.run(&["run", "--data", "generated", "--np", "2"]);
     for (words, said) in [
-        (["check", "1"].as_slice(), "no steps to judge"),
-        (&["run", "--continue", "1"], "run 1 trains nothing (collectives)"),
+        (["run", "--continue", "1"].as_slice(), "run 1 trains nothing (collectives)"),
         (&["collectives", "show", "2"], "run 2 (wrn-10-1) measures no collectives"),
     ] {
         let output = lab.run(words);

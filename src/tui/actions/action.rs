@@ -22,6 +22,8 @@ pub enum Action {
     Guided,
     /// Run all steps but one, in turn.
     Ablation,
+    /// Show the messages and times of a run of collectives.
+    Collectives,
     /// Begin the next of the runs that take turns, if it is its time.
     AdvanceSeries,
     /// Show the runs that take turns.

@@ -26,6 +26,8 @@ pub enum Effect {
     Watch(RunId),
     /// Read the curves of a run that the chart shows and that is not followed.
     ReadCurves(RunId),
+    /// Read the messages and times of a run of collectives.
+    ReadCollectives(RunId),
     /// Read lines of the followed run.
     ReadLog(RunId, LogRequest),
     /// Write what a query shows of the followed run into a new file.

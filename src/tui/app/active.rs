@@ -60,7 +60,7 @@ mod tests {
             let text = format!("{:?}", binding.command);
             text.split(['(', ')']).nth(1).unwrap_or_default().to_owned()
         };
-        for letter in "dDeEgGHLnRtTuvVX?".chars() {
+        for letter in "CdDeEgGHLnRtTuvVX?".chars() {
             let meanings = all.iter().filter(|binding| binding.on.contains(&On::Char(letter))).map(name);
             let meanings: std::collections::BTreeSet<String> = meanings.filter(|name| name != "Back").collect();
             let is_one = match letter {

@@ -31,6 +31,8 @@ pub enum AppCommand {
     Palette,
     /// Release the mouse, or take it again.
     Mouse,
+    /// Allreduces: their messages, and what they took.
+    Collectives,
     /// Large step and speed-up.
     Projector,
     Tour,

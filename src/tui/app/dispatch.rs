@@ -16,7 +16,7 @@ use crate::tui::actions::pane::Pane;
 use crate::tui::log::state::LogTab;
 use crate::tui::next_run::fields::{Direction, Field};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{exercise, lesson, log, next_run, runs, series};
+use crate::tui::{collectives, exercise, lesson, log, next_run, runs, series};
 
 /// Follows a command, from a key, a click or the palette.
 pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
@@ -30,7 +30,9 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return act(state, actions);
     }
     if state.shared.replay.is_some() && command.starts_or_stops() {
-        state.shared.inform("this is a recording: nothing starts or stops here. q leaves it, and `hvd-lab` runs your own");
+        let is_own = matches!(command, Command::App(AppCommand::Edit | AppCommand::Exercise));
+        let what = if is_own { "your own trainer is not part of it" } else { "nothing starts or stops here" };
+        state.shared.inform(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
         return Vec::new();
     }
     let actions = match command {
@@ -66,10 +68,10 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Zoom => state.zoom = !state.zoom,
         AppCommand::Help => state.help.show_keys(),
         AppCommand::Palette => state.help.show_palette(),
+        AppCommand::Collectives => return collectives::update::open(&mut state.collectives, shared),
         AppCommand::Projector => {
-            state.projector = !state.projector;
-            // The only one of the panes whose cursor shows there.
-            state.focus = if state.projector { Pane::Steps } else { state.focus };
+            let shows = !state.projector;
+            project(state, shows);
         }
         AppCommand::Tour => state.help.start_tour(),
         AppCommand::ResetBorders => {
@@ -97,9 +99,20 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
     Vec::new()
 }
 
+fn project(state: &mut State, shows: bool) {
+    state.projector = shows;
+    match shows {
+        // The only one of the panes whose cursor shows there.
+        true => state.focus = Pane::Steps,
+        // A small screen has another one in front.
+        false => keep_focus_on_the_screen(state),
+    }
+}
+
 /// Takes away what is in front: the projector, what the log marks or searches, the filter of the runs, the zoom.
 fn back(state: &mut State) -> Vec<Action> {
-    if std::mem::take(&mut state.projector) {
+    if state.projector {
+        project(state, false);
         return Vec::new();
     }
     if state.focus == Pane::Log
@@ -189,6 +202,7 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             series::update::ablation(&mut state.series, &mut state.shared);
             Vec::new()
         }),
+        Action::Collectives => windows::replace(state, |state| collectives::update::open(&mut state.collectives, &state.shared)),
         Action::AdvanceSeries => series::update::advance(&state.series, &mut state.shared),
         Action::ShowSeries => windows::replace(state, |state| {
             series::update::show(&mut state.series, &mut state.shared);

@@ -13,6 +13,7 @@ use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::{self as actions_keys, Binding, Move};
 use crate::tui::actions::pane::Pane;
 use crate::tui::chart::state::Chart;
+use crate::tui::collectives::state::Collectives;
 use crate::tui::devices::state::Devices;
 use crate::tui::exercise::state::Exercise;
 use crate::tui::help::state::Help;
@@ -25,7 +26,7 @@ use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::widgets::theme::Theme;
-use crate::tui::{chart, devices, exercise, help, lesson, log, next_run, replay, runs, series};
+use crate::tui::{chart, collectives, devices, exercise, help, lesson, log, next_run, replay, runs, series};
 
 /// Everything the screen knows: one owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]
@@ -39,6 +40,7 @@ pub struct State {
     pub lesson: Lesson,
     pub series: SeriesView,
     pub exercise: Exercise,
+    pub collectives: Collectives,
     pub help: Help,
     pub preferences: Preferences,
     /// What the learner has done so far, for the hint at what to do next.
@@ -66,6 +68,7 @@ impl State {
             lesson: Lesson::default(),
             series: SeriesView::default(),
             exercise: Exercise::default(),
+            collectives: Collectives::default(),
             help: Help::default(),
             preferences: Preferences::default(),
             hints: Done::default(),
@@ -135,12 +138,13 @@ commands! {
     Lesson(lesson::keys::Command),
     Series(series::keys::Command),
     Exercise(exercise::keys::Command),
+    Collectives(collectives::keys::Command),
     Help(help::keys::Command),
     Replay(replay::keys::Command),
 }
 
 impl Command {
-    /// What a recording cannot: be started, stopped or continued.
+    /// What a recording cannot: be started, stopped or continued. It has no trainer of the learner's own either.
     pub fn starts_or_stops(self) -> bool {
         matches!(
             self,
@@ -149,7 +153,13 @@ impl Command {
                 | Command::Runs(runs::keys::Command::Continue)
                 | Command::Lesson(lesson::keys::Command::Guided)
                 | Command::Series(series::keys::Command::Stop)
-                | Command::Exercise(exercise::keys::Command::Run)
+                | Command::App(AppCommand::Edit | AppCommand::Exercise)
+                | Command::Exercise(
+                    exercise::keys::Command::Run
+                        | exercise::keys::Command::Edit
+                        | exercise::keys::Command::Mine
+                        | exercise::keys::Command::Reset
+                )
         )
     }
 }
@@ -165,6 +175,7 @@ macro_rules! window_openers {
             $($borrow)+ $state.lesson,
             $($borrow)+ $state.series,
             $($borrow)+ $state.exercise,
+            $($borrow)+ $state.collectives,
             $($borrow)+ $state.help,
         ]
     };
@@ -221,7 +232,8 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Replay(order) => replay::update::update(order),
         // Of the application, or of windows only.
         Command::App(_) | Command::Scroll(_) => Vec::new(),
-        Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) | Command::Help(_) => Vec::new(),
+        Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) => Vec::new(),
+        Command::Collectives(_) | Command::Help(_) => Vec::new(),
     }
 }
 

@@ -71,6 +71,7 @@ static PANES: &[Binding<A>] = &[
     row(&[Char('m')], A::Mouse, "m", "", "release the mouse to select text, or take it again"),
     row(&[Char('T')], A::Theme, "T", "", "the next theme: dark, light, high contrast, colour-blind, mono"),
     row(&[Char(':'), Ctrl('p')], A::Palette, ":", "", "all commands, found by their words"),
+    row(&[Char('C')], A::Collectives, "C", "", "collectives: play an allreduce message by message; time and bandwidth by size"),
     row(&[Char('P')], A::Projector, "P", "", "for a projector: large step and speed-up, or the panes again"),
     row(&[Code(K::F(2))], A::Tour, "F2", "", "the tour of the screen"),
     row(&[Code(K::F(5))], A::ResetBorders, "F5", "", "reset pane sizes"),

@@ -20,7 +20,7 @@ use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
 use crate::tui::shared::state::{Hardware, Shared};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{exercise, log, replay, runs, series};
+use crate::tui::{collectives, exercise, log, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
@@ -54,6 +54,13 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Curves(run, curves) => {
             state.chart.receive(run, *curves);
+            Vec::new()
+        }
+        Message::Collectives(run, measured) => {
+            collectives::update::receive(&mut state.collectives, run, *measured).into_iter().collect()
+        }
+        Message::Beat(now_s) => {
+            collectives::update::beat(&mut state.collectives, now_s);
             Vec::new()
         }
         Message::Judged(judged) => {
@@ -232,8 +239,9 @@ fn revived(shared: &Shared) -> Option<RunId> {
 fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect> {
     let Some(watched) = state.shared.watched.as_mut().filter(|watched| watched.id == run) else { return Vec::new() };
     let (before, introduced) = (watched.state(), watched.introduced());
-    let mut relist = false;
+    let (mut relist, mut has_measured) = (false, false);
     for update in updates {
+        has_measured |= matches!(&update, RunUpdate::Event(line) if tells_of_collectives(&line.event));
         relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
         if let RunUpdate::Event(EventLine { event: Event::Devices { sample }, .. }) = update {
             state.devices.reported(sample, &watched.topology());
@@ -263,11 +271,18 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     if relist {
         effects.push(Effect::ListRuns);
     }
+    if has_measured && let Some(action) = collectives::update::told(&mut state.collectives, run) {
+        effects.extend(act(state, vec![action]));
+    }
     if over {
         let actions = series::update::ended(&state.series, &mut state.shared, run);
         effects.extend(act(state, actions));
     }
     effects
+}
+
+fn tells_of_collectives(event: &Event) -> bool {
+    matches!(event, Event::Allreduce(_) | Event::Messages(_) | Event::Link(_))
 }
 
 /// Processes on this host by launch index: with step 1 off several call themselves rank 0, and each must show.

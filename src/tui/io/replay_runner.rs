@@ -2,6 +2,7 @@
 //!
 //! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
 
+use crate::tui::shared::measured::Measured;
 use crate::tui::shared::state::{DataInfo, Playing, Shared};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,6 +117,9 @@ impl ReplayRunner {
             Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
             Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
             Effect::ReadCurves(run) => self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(curves(folder)))),
+            Effect::ReadCollectives(run) => {
+                self.find(run).map(|(_, folder)| Message::Collectives(run, Box::new(Measured::of(folder.events()))))
+            }
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
             // What a learner predicts is judged here as ever, and kept nowhere.
             Effect::WatchRanks(_) | Effect::LocateData(_) | Effect::Predict { .. } => None,

@@ -21,6 +21,7 @@ use crate::tui::actions::news::News;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
+use crate::tui::shared::measured::Measured;
 use crate::tui::shared::state::DataInfo;
 
 /// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
@@ -153,6 +154,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             return Ok(None);
         }
         Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
+        Effect::ReadCollectives(run) => Message::Collectives(run, Box::new(Measured::of(store.folder(run).events()))),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {

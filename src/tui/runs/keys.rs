@@ -60,5 +60,5 @@ pub static KEYS: &[Binding<Command>] = &[
     row(&[Char('D'), Code(K::Delete)], C::Delete, "D", "delete", "move the chosen run to the trash (asks first)").ranked(2),
     row(&[Char('u')], C::Undo, "u", "undo", "undo the last name, note or delete"),
     row(&[Char('X')], C::Export, "X", "export", "write the shown runs to a file: Markdown, CSV, JSON or SVG"),
-    row(ENTER, C::Details, "Enter", "details", "details of the chosen run"),
+    row(ENTER, C::Details, "Enter", "details", "details of the chosen run; of a run of collectives its messages and times"),
 ];

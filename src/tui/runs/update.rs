@@ -9,6 +9,7 @@ use crate::tui::actions::action::Action;
 use crate::tui::actions::change::{Change, Changed};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::Move;
+use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
 
 pub fn update(runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
@@ -27,6 +28,7 @@ pub fn update(runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Act
         Command::Undo => return vec![Effect::Change(Change::Undo(runs.undo())).into()],
         Command::Compare => compare(runs, shared),
         Command::Export => export(runs, shared),
+        Command::Details if watches_collectives(shared) => return vec![Action::Collectives],
         Command::Details => details(runs, shared),
         // Of windows only.
         Command::Baseline
@@ -72,6 +74,11 @@ fn chosen(shared: &mut Shared) -> Option<RunSummary> {
         shared.inform("no run yet: r starts one");
     }
     run
+}
+
+/// The run on the screen has messages and times to show, rather than a page.
+fn watches_collectives(shared: &Shared) -> bool {
+    shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).is_some_and(is_of_collectives)
 }
 
 pub fn details(runs: &mut Runs, shared: &mut Shared) {

@@ -3,6 +3,7 @@
 pub mod course;
 pub mod curves;
 pub mod gain;
+pub mod measured;
 pub mod phases;
 pub mod pins;
 pub mod state;

@@ -2,7 +2,7 @@
 
 use crate::tui::app::features::State;
 use crate::tui::app::windows;
-use crate::tui::{devices, exercise, help, lesson, log, next_run, runs, series};
+use crate::tui::{collectives, devices, exercise, help, lesson, log, next_run, runs, series};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Front {
@@ -25,6 +25,7 @@ pub enum Front {
     Exercise(exercise::windows::Own),
     Diff(exercise::windows::Diff),
     ConfirmReset(exercise::windows::ConfirmReset),
+    Stage(collectives::windows::Stage),
     Help(help::windows::Keys),
     Palette(help::windows::Palette),
 }
@@ -76,6 +77,11 @@ pub fn front(state: &State) -> Front {
             exercise::windows::Window::ConfirmReset(window) => Front::ConfirmReset(window),
         };
     }
+    if let Some(window) = &state.collectives.window {
+        return match window.clone() {
+            collectives::windows::Window::Stage(window) => Front::Stage(window),
+        };
+    }
     if let Some(window) = &state.help.window {
         return match window.clone() {
             help::windows::Window::Keys(window) => Front::Help(window),
@@ -108,6 +114,7 @@ pub fn open(state: &mut State, front: Front) {
         Front::Exercise(window) => state.exercise.window = Some(window.into()),
         Front::Diff(window) => state.exercise.window = Some(window.into()),
         Front::ConfirmReset(window) => state.exercise.window = Some(window.into()),
+        Front::Stage(window) => state.collectives.window = Some(window.into()),
         Front::Help(window) => state.help.window = Some(window.into()),
         Front::Palette(window) => state.help.window = Some(window.into()),
     }

@@ -1,0 +1,47 @@
+//! Time or bus bandwidth by size: the curves, where one method becomes faster than another, and the figures at one size.
+
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use super::super::crossing::{is_reference, sentence};
+use super::super::state::{Collectives, Show};
+use super::{curves, table};
+use crate::columns::wrap;
+use crate::tui::widgets::theme::Theme;
+
+/// A method as the chart shows it.
+pub struct Shown<'a> {
+    pub method: &'a str,
+    pub letter: char,
+    pub style: Style,
+    pub is_reference: bool,
+}
+
+/// Rows of a plot that can be read, with its axis.
+const LEAST_PLOT: usize = 6;
+
+pub fn shown<'a>(own: &'a Collectives, theme: Theme) -> Vec<Shown<'a>> {
+    let methods = own.methods().into_iter().enumerate();
+    let shown = methods.map(|(place, method)| Shown {
+        method,
+        letter: char::from(b'a' + (place % 26) as u8),
+        style: theme.run(place),
+        is_reference: is_reference(method),
+    });
+    shown.collect()
+}
+
+pub fn lines(own: &Collectives, theme: Theme, show: Show, width: usize, height: usize) -> Vec<Line<'static>> {
+    let shown = shown(own, theme);
+    let said: Vec<Line> = sentence(&own.measured)
+        .map(|text| wrap(&text, width).into_iter().map(|line| Line::styled(line, theme.strong())).collect())
+        .unwrap_or_default();
+    // The table as far as the curves leave room for it: its heading and three rows at least.
+    let wanted = shown.len() + 1;
+    let room = height.saturating_sub(said.len());
+    let rows = wanted.min(room.saturating_sub(LEAST_PLOT)).min((room / 2).max(4));
+    let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows));
+    lines.extend(said);
+    lines.extend(table::lines(own, &shown, theme, width, rows));
+    lines
+}

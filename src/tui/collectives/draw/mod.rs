@@ -1,0 +1,117 @@
+//! What the window of the collectives shows, as lines.
+
+pub mod chart;
+pub mod curves;
+pub mod picture;
+pub mod round;
+pub mod table;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::crossing::is_reference;
+use super::state::{Collectives, Show};
+use crate::columns::{cut, wrap};
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::theme::Theme;
+
+/// `Run 3: ring on 4 ranks, messages`, or that no run has made what is shown.
+pub fn title(own: &Collectives, show: Show) -> String {
+    let run = own.run.map_or("Collectives".to_owned(), |run| format!("Run {run}"));
+    match (show, &own.log) {
+        (Show::Messages, Some(log)) if !log.is_measured => {
+            format!("{run}: {} on {} ranks, schedule, no run", log.method, log.ranks)
+        }
+        (Show::Messages, Some(log)) => format!("{run}: {} on {} ranks, messages of one allreduce", log.method, log.ranks),
+        (Show::Messages, None) => format!("{run}: {}", own.method()),
+        (show, _) => format!("{run}: {} on {} ranks", show.name(), own.ranks),
+    }
+}
+
+pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, height: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    let mut lines = vec![tabs(own, show, theme, width)];
+    let room = height.saturating_sub(lines.len());
+    let rest = match (show, &own.log) {
+        (Show::Messages, Some(log)) => picture::lines(own, log, theme, width, room),
+        (Show::Messages, None) => said(&no_messages(own), theme.dim(), width),
+        _ if own.measured.rows.is_empty() => said(nothing_yet(own), theme.dim(), width),
+        _ => chart::lines(own, theme, show, width, room),
+    };
+    lines.extend(rest);
+    lines.truncate(height.max(1));
+    // The window keeps its place, whatever it shows.
+    lines.resize(height.max(1), Line::raw(""));
+    lines
+}
+
+fn said(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
+    let lines = wrap(text, width).into_iter().map(|line| Line::styled(line, style));
+    std::iter::once(Line::raw("")).chain(lines).collect()
+}
+
+fn no_messages(own: &Collectives) -> String {
+    match own.method() {
+        "" => "No method was measured yet.".to_owned(),
+        method if is_reference(method) => {
+            format!(
+                "{method}: the library does not tell which messages it sends, so there is nothing to play. Its times are in the charts."
+            )
+        }
+        method => format!("{method}: this run logged no messages of it."),
+    }
+}
+
+fn nothing_yet(own: &Collectives) -> &'static str {
+    match own.run {
+        Some(_) => "The rows of the table come here as they are measured.",
+        None => "No run has measured collectives yet, so there is no chart. ← shows the schedules.",
+    }
+}
+
+/// The methods with the chosen one, or above a chart what else can be shown.
+fn tabs(own: &Collectives, show: Show, theme: Theme, width: usize) -> Line<'static> {
+    let names: Vec<(String, bool)> = match show {
+        Show::Messages => {
+            own.methods().iter().enumerate().map(|(place, name)| ((*name).to_owned(), place == own.method)).collect()
+        }
+        _ => Show::ALL.iter().map(|other| (other.name().to_owned(), *other == show)).collect(),
+    };
+    let chosen = names.iter().position(|(_, is_chosen)| *is_chosen).unwrap_or(0);
+    // As many before the chosen one as leave room for it.
+    let wide = |names: &[(String, bool)]| names.iter().map(|(name, _)| name.chars().count() + 3).sum::<usize>();
+    let first =
+        (0..=chosen).find(|first| wide(&names[*first..=chosen.min(names.len().saturating_sub(1))]) <= width).unwrap_or(chosen);
+    let mut spans = Vec::new();
+    let mut left = width;
+    for (name, is_chosen) in names.into_iter().skip(first) {
+        let text = cut(&format!(" {name} "), left);
+        left = left.saturating_sub(text.chars().count() + 1);
+        let style = if is_chosen { theme.cursor(true) } else { theme.dim() };
+        spans.extend([Span::styled(text, style), Span::raw(" ")]);
+        if left < 4 {
+            break;
+        }
+    }
+    Line::from(spans)
+}
+
+/// `12.3 µs`, `4.50 ms`, `1.20 s`.
+pub fn time(seconds: f64) -> String {
+    match seconds {
+        _ if !seconds.is_finite() => "–".to_owned(),
+        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+/// `1.25 GB/s` as nccl-tests counts them, in powers of ten.
+pub fn bandwidth(bytes_a_second: f64) -> String {
+    match bytes_a_second {
+        _ if !bytes_a_second.is_finite() => "–".to_owned(),
+        b if b < 1e6 => format!("{:.1} kB/s", b / 1e3),
+        b if b < 1e9 => format!("{:.1} MB/s", b / 1e6),
+        b => format!("{:.2} GB/s", b / 1e9),
+    }
+}

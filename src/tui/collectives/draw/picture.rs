@@ -1,0 +1,188 @@
+//! Ranks and parts of the numbers as a grid: whose numbers are in each cell after the messages that have arrived so far.
+//!
+//! Never says anything by colour alone: a cell that is finished says `all`, one that has just changed has a sign before it.
+
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use super::super::log::{Contents, Log};
+use super::super::state::Collectives;
+use super::super::who::Who;
+use super::{round, time};
+use crate::columns::{cut, left, right, wrap};
+use crate::domain::collective::Operation;
+use crate::domain::units;
+use crate::tui::widgets::theme::{Theme, bar};
+
+/// Columns of `rank 12 `.
+const RANK: usize = 8;
+/// Columns of what a rank has sent.
+const SENT: usize = 16;
+/// A cell has its sign, a few ranks and a space.
+const CELL: usize = 6;
+const WIDEST_CELL: usize = 14;
+/// With fewer rows each of them is for ranks and messages.
+const LEAST_FOR_BAR: usize = 14;
+
+pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: usize) -> Vec<Line<'static>> {
+    let arrived = own.player.arrived;
+    let mut lines = place(own, log, theme, width);
+    if height < LEAST_FOR_BAR {
+        lines.pop();
+    }
+    // The grid has its heading, the list has its own.
+    let room = height.saturating_sub(lines.len() + 2);
+    let listed = log.of_round(log.round(arrived)).len();
+    // All ranks, where two messages still fit below them.
+    let fits = log.ranks + 2 <= room;
+    let ranks = if fits { log.ranks } else { log.ranks.min((room / 2).max(room.saturating_sub(listed))).max(1) };
+    let first = own.scroll.min(log.ranks.saturating_sub(ranks));
+    match log.contents(arrived) {
+        Some(contents) => lines.extend(grid(log, &contents, arrived, first..first + ranks, theme, width)),
+        None => lines.extend(
+            wrap("Too many ranks or parts to draw. The messages of the round are listed below.", width)
+                .into_iter()
+                .map(|line| Line::styled(line, theme.dim())),
+        ),
+    }
+    let left = height.saturating_sub(lines.len());
+    let legend = legend(log, theme, width);
+    // What the signs mean, where there is room for it besides the whole round.
+    let has_legend = left > listed + legend.len() + 1;
+    let below = if has_legend { left - legend.len() - 1 } else { left };
+    lines.extend(round::lines(log, &own.player, theme, width, below));
+    if has_legend {
+        lines.resize(height - legend.len(), Line::raw(""));
+        lines.extend(legend);
+    }
+    lines
+}
+
+/// Round, message and time, and how far that is.
+fn place(own: &Collectives, log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let player = &own.player;
+    let (arrived, all) = (player.arrived, log.messages.len());
+    let sign = if player.is_playing { "▶" } else { "‖" };
+    let at = match log.is_measured {
+        true => format!("{} of {}", time(player.moment_s), time(log.end_s)),
+        false => "no times: no run has sent these messages".to_owned(),
+    };
+    let rate = match (player.is_playing, log.is_measured) {
+        (_, true) => format!("1 s shows {}", time(player.rate(log))),
+        (true, false) => format!("speed {}×", player.speed()),
+        (false, false) => String::new(),
+    };
+    let place = format!("{sign} round {} of {}  message {arrived} of {all}  {at}  {rate}", log.round(arrived) + 1, log.rounds);
+    let part = if log.end_s > 0.0 { player.moment_s / log.end_s } else { 1.0 };
+    let (full, rest) = bar(part, width);
+    let empty = "No messages: one rank alone has the sum already, or there are no numbers.";
+    let text = if all == 0 { empty } else { place.trim_end() };
+    let line = Line::from(vec![Span::styled(full, theme.accent()), Span::styled(rest, theme.dim())]);
+    vec![Line::styled(cut(text, width), theme.strong()), line]
+}
+
+/// Parts of the numbers that share a column, and the columns.
+struct Columns {
+    together: usize,
+    count: usize,
+    width: usize,
+}
+
+impl Columns {
+    fn of(parts: usize, width: usize) -> Columns {
+        let room = width.saturating_sub(RANK + SENT).max(CELL);
+        let together = parts.div_ceil(room / CELL).max(1);
+        let count = parts.div_ceil(together).max(1);
+        Columns { together, count, width: (room / count).clamp(CELL, WIDEST_CELL) }
+    }
+
+    fn parts(&self, column: usize, parts: usize) -> std::ops::Range<usize> {
+        column * self.together..((column + 1) * self.together).min(parts)
+    }
+}
+
+fn grid(
+    log: &Log,
+    contents: &Contents,
+    arrived: usize,
+    ranks: std::ops::Range<usize>,
+    theme: Theme,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let parts = contents.parts.len();
+    let columns = Columns::of(parts, width);
+    let head = |column: usize| {
+        let of = columns.parts(column, parts);
+        let text = match (parts, of.len()) {
+            (1, _) => "whole".to_owned(),
+            (_, 1) if columns.width > CELL + 1 => format!("part {}", of.start),
+            (_, 1) => of.start.to_string(),
+            _ => format!("{}-{}", of.start, of.end - 1),
+        };
+        format!(" {}", left(&text, columns.width - 1))
+    };
+    let heads: String = (0..columns.count).map(head).collect();
+    let of = if ranks.len() < log.ranks { format!("of {}", log.ranks) } else { String::new() };
+    let mut lines = vec![Line::styled(cut(&format!("{of:<RANK$}{heads}{:>SENT$}", "sent"), width), theme.dim())];
+    let changed = just_arrived(log, arrived);
+    for rank in ranks {
+        let mut spans = vec![Span::styled(format!("{:<RANK$}", format!("rank {rank}")), theme.rank(rank))];
+        for column in 0..columns.count {
+            let of = columns.parts(column, parts);
+            let sign =
+                changed.iter().rev().find(|(to, part, _)| *to == rank && of.contains(part)).map(|(.., operation)| *operation);
+            spans.extend(cell(&contents.ranks[rank][of], sign, log.ranks, columns.width, theme));
+        }
+        let (messages, bytes) = log.sent(rank, arrived);
+        spans.push(Span::styled(right(&format!("{messages}, {}", units::bytes(bytes)), SENT), theme.text()));
+        lines.push(Line::from(spans));
+    }
+    lines
+}
+
+/// Rank, part and operation of the messages that have arrived in the round of the last one to arrive.
+fn just_arrived(log: &Log, arrived: usize) -> Vec<(usize, usize, Operation)> {
+    let Some(last) = arrived.checked_sub(1).and_then(|last| log.messages.get(last)) else { return Vec::new() };
+    let of_round = log.messages[..arrived].iter().filter(|message| message.round == last.round);
+    let parts = |message| log.parts_of(message).unwrap_or(0..0);
+    of_round.flat_map(|message| parts(message).map(|part| (message.to, part, message.operation))).collect()
+}
+
+/// Several parts in one column say what all of them have at least.
+fn cell(parts: &[Who], sign: Option<Operation>, ranks: usize, width: usize, theme: Theme) -> [Span<'static>; 3] {
+    let least = parts.iter().copied().min_by_key(|who| who.count()).unwrap_or_default();
+    let room = width - 2;
+    let text = match parts.iter().all(|who| *who == least) {
+        true => least.text(ranks, room),
+        false => cut(&format!("~{}/{ranks}", least.count()), room),
+    };
+    let complete = parts.iter().all(|who| who.is_complete(ranks));
+    let style = match (complete, least.count()) {
+        (true, _) => theme.accent().add_modifier(Modifier::REVERSED),
+        (false, 0 | 1) => theme.dim(),
+        (false, _) => theme.accent(),
+    };
+    let sign = match sign {
+        Some(Operation::Reduce) => "+",
+        Some(Operation::Copy) => "=",
+        None => " ",
+    };
+    let fill = room.saturating_sub(text.chars().count());
+    [Span::styled(sign, theme.warn()), Span::styled(text, style), Span::raw(" ".repeat(fill + 1))]
+}
+
+fn legend(log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let numbers = if log.elements == 1 { "1 number".to_owned() } else { format!("{} numbers", units::count(log.elements)) };
+    let text = format!(
+        "Each rank has {numbers} ({}). A cell says whose are added up in it: 0+1 is the sum of ranks 0 and 1, 0..2 of ranks 0 to 2, \
+         all is finished. + has just been added, = has just been copied.",
+        units::bytes(4 * log.elements as u64)
+    );
+    let grouped = match log.contents(0).map(|contents| contents.parts.len()) {
+        Some(parts) if Columns::of(parts, width).together > 1 => {
+            format!(" {} parts share a column: ~2/8 means that each has 2 of 8 or more.", Columns::of(parts, width).together)
+        }
+        _ => String::new(),
+    };
+    wrap(&format!("{text}{grouped}"), width).into_iter().map(|line| Line::styled(line, theme.dim())).collect()
+}

@@ -1,0 +1,125 @@
+//! The messages of one round: from whom to whom, what they carry, how long they took, and who waited.
+
+use ratatui::text::{Line, Span};
+
+use super::super::log::{Log, bytes};
+use super::super::player::Player;
+use super::time;
+use crate::columns::{cut, left, right};
+use crate::domain::collective::{MessageReport, Operation};
+use crate::domain::units;
+use crate::tui::widgets::theme::Theme;
+
+/// Columns before the line of time.
+const BEFORE: usize = 50;
+/// A line of time that is shorter says nothing.
+const LEAST_LINE: usize = 8;
+
+pub fn lines(log: &Log, player: &Player, theme: Theme, width: usize, height: usize) -> Vec<Line<'static>> {
+    let round = log.round(player.arrived);
+    let messages = log.of_round(round);
+    if height == 0 || messages.is_empty() {
+        return Vec::new();
+    }
+    let rows = height - 1;
+    // The next one to arrive stays in sight.
+    let next = messages.iter().position(|(place, _)| *place == player.arrived).unwrap_or(0);
+    let first = (next + 1).saturating_sub(rows).min(messages.len().saturating_sub(rows));
+    let span = Stretch::of(log, &messages);
+    let mut lines = vec![Line::styled(cut(&heading(log, round, &messages, rows), width), theme.strong())];
+    lines.extend(
+        messages.iter().skip(first).take(rows).map(|(place, message)| row(log, player, *place, message, &span, theme, width)),
+    );
+    lines
+}
+
+/// From the first moment that anyone in the round waited to its end.
+struct Stretch {
+    from_s: f64,
+    to_s: f64,
+}
+
+impl Stretch {
+    fn of(log: &Log, messages: &[(usize, &MessageReport)]) -> Stretch {
+        let begins = messages.iter().map(|(_, message)| message.began_s.min(log.ready_s(message)));
+        let ends = messages.iter().map(|(_, message)| message.ended_s);
+        Stretch { from_s: begins.fold(f64::INFINITY, f64::min), to_s: ends.fold(0.0, f64::max) }
+    }
+
+    fn column(&self, moment_s: f64, width: usize) -> usize {
+        let part = (moment_s - self.from_s) / (self.to_s - self.from_s).max(1e-12);
+        ((part * width as f64).round().max(0.0) as usize).min(width)
+    }
+}
+
+/// How long a receiver had nothing to do before its message was sent.
+fn waited_s(log: &Log, message: &MessageReport) -> f64 {
+    (message.began_s - log.ready_s(message)).max(0.0)
+}
+
+fn heading(log: &Log, round: usize, messages: &[(usize, &MessageReport)], rows: usize) -> String {
+    let hidden = if messages.len() > rows { format!(" ({} of {} messages shown)", rows, messages.len()) } else { String::new() };
+    let number = format!("Round {}{hidden}", round + 1);
+    if !log.is_measured {
+        return number;
+    }
+    let longest = messages.iter().map(|(_, message)| (message.to, waited_s(log, message))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let ends = |of: fn(&MessageReport) -> f64| messages.iter().map(move |(_, message)| of(message));
+    let (from, to) =
+        (ends(|message| message.began_s).fold(f64::INFINITY, f64::min), ends(|message| message.ended_s).fold(0.0, f64::max));
+    match longest.filter(|(_, waited)| *waited > 0.0) {
+        Some((rank, waited)) => {
+            format!("{number}: {}, rank {rank} waited longest for its message to be sent ({})", time(to - from), time(waited))
+        }
+        None => format!("{number}: {}, nobody waited for a message to be sent", time(to - from)),
+    }
+}
+
+fn row(
+    log: &Log,
+    player: &Player,
+    place: usize,
+    message: &MessageReport,
+    span: &Stretch,
+    theme: Theme,
+    width: usize,
+) -> Line<'static> {
+    let has_arrived = place < player.arrived;
+    let on_its_way = !has_arrived && log.is_measured && message.began_s <= player.moment_s && player.arrived > 0
+        || !has_arrived && player.is_playing && message.began_s <= player.moment_s;
+    let (sign, style) = match (has_arrived, on_its_way) {
+        (true, _) => ("✓", theme.text()),
+        (false, true) => ("▶", theme.warn()),
+        (false, false) => ("·", theme.dim()),
+    };
+    let part = match log.parts_of(message) {
+        Some(parts) if parts.len() == 1 => format!("part {}", parts.start),
+        Some(parts) if !parts.is_empty() => format!("parts {}-{}", parts.start, parts.end - 1),
+        _ => format!("{}..{}", message.start, message.end),
+    };
+    let operation = match message.operation {
+        Operation::Reduce => "adds",
+        Operation::Copy => "copies",
+    };
+    let took = if log.is_measured { time(message.ended_s - message.began_s) } else { String::new() };
+    let text = format!(
+        "{sign} {} {} {} {} {}",
+        left(&format!("{} → {}", message.from, message.to), 8),
+        left(&part, 11),
+        right(&units::bytes(bytes(message)), 9),
+        left(operation, 6),
+        right(&took, 9)
+    );
+    let mut spans = vec![Span::styled(cut(&text, width), style)];
+    let room = width.saturating_sub(BEFORE);
+    if log.is_measured && room >= LEAST_LINE {
+        let column = |moment_s| span.column(moment_s, room);
+        let (ready, began, ended) = (column(log.ready_s(message)), column(message.began_s), column(message.ended_s));
+        // Whatever it took, it shows.
+        let ended = ended.max(began + 1);
+        spans.push(Span::raw(" ".repeat(BEFORE - text.chars().count().min(BEFORE) + ready.min(began))));
+        spans.push(Span::styled("·".repeat(began.saturating_sub(ready)), theme.warn()));
+        spans.push(Span::styled("█".repeat(ended - began), theme.rank(message.from)));
+    }
+    Line::from(spans)
+}

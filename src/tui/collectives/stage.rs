@@ -1,0 +1,43 @@
+//! The window of the collectives: over all panes, with the keys of what it shows.
+
+use super::draw;
+use super::keys::{CHART, Command, PLAYER};
+use super::state::{Collectives, Show};
+use super::update::stage;
+use super::windows::Stage;
+use crate::runs::RunId;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::keys::Binding;
+use crate::tui::shared::state::Shared;
+use crate::tui::window::{FRAME, Page, View, Window};
+
+/// Rows of the screen's header and footer, and of the frame.
+const AROUND: u16 = 3 + 2;
+
+impl Window for Stage {
+    type Feature = Collectives;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![PLAYER, CHART]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        if self.show == Show::Messages { PLAYER } else { CHART }
+    }
+
+    fn view(&self, own: &Collectives, shared: &Shared, columns: u16) -> Option<View> {
+        let (width, height) = (columns.saturating_sub(FRAME), shared.size.1.saturating_sub(AROUND));
+        let lines = draw::lines(own, shared, self.show, width.into(), height.into());
+        Some(View::Page(Page { title: draw::title(own, self.show), columns, lines }))
+    }
+
+    fn update(self, own: &mut Collectives, shared: &mut Shared, command: Command) -> Vec<Action> {
+        stage(self, own, shared, command);
+        Vec::new()
+    }
+
+    fn run(&self) -> Option<RunId> {
+        self.run
+    }
+}

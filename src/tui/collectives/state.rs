@@ -1,0 +1,106 @@
+//! What the window of the collectives shows: which run and method, and where the player is.
+//!
+//! Never reads a file: what a run has measured comes in as messages.
+
+use super::log::Log;
+use super::player::Player;
+use super::windows::Window;
+use crate::domain::collective::{Algorithm, Shape};
+use crate::runs::RunId;
+use crate::tui::shared::measured::Measured;
+use crate::tui::window::opens;
+
+/// What is shown of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Show {
+    #[default]
+    Messages,
+    Time,
+    Bandwidth,
+}
+
+impl Show {
+    /// In the order of the arrow keys.
+    pub const ALL: [Show; 3] = [Show::Messages, Show::Time, Show::Bandwidth];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Show::Messages => "messages",
+            Show::Time => "time by size",
+            Show::Bandwidth => "bus bandwidth by size",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Collectives {
+    /// Whose measurements these are; `None` where no run has made any.
+    pub run: Option<RunId>,
+    pub ranks: usize,
+    /// Servers and hosts, as the run has them.
+    pub shape: Option<Shape>,
+    pub measured: Measured,
+    /// What it has measured is being read.
+    pub is_reading: bool,
+    /// It has told more since.
+    pub has_news: bool,
+    /// The place of the chosen method.
+    pub method: usize,
+    /// Its messages, where it has any.
+    pub log: Option<Log>,
+    pub player: Player,
+    /// Ranks or methods above the first one shown.
+    pub scroll: usize,
+    /// The size under the cursor of the chart; `None` for the largest.
+    pub size: Option<u64>,
+    pub window: Option<Window>,
+}
+
+/// Numbers of a schedule that no run has executed: 16 KiB.
+const ELEMENTS: usize = 4096;
+
+impl Collectives {
+    /// Those of the run; without any, those whose schedule is known.
+    pub fn methods(&self) -> Vec<&str> {
+        let measured = self.measured.methods();
+        if measured.is_empty() { Algorithm::ALL.map(Algorithm::name).to_vec() } else { measured }
+    }
+
+    pub fn method(&self) -> &str {
+        self.methods().get(self.method).copied().unwrap_or_default()
+    }
+
+    /// The messages of the chosen method, from the start if they are others than before.
+    pub fn take_log(&mut self) {
+        let log = self.chosen_log();
+        if log != self.log {
+            self.player = Player::default();
+            self.log = log;
+        }
+    }
+
+    fn chosen_log(&self) -> Option<Log> {
+        let method = self.method();
+        let executed = self.measured.executions.iter().find(|execution| execution.method == method);
+        let schedule = || {
+            let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method)?;
+            let two_hosts = Shape { servers: 1, ranks_per_host: self.ranks.div_ceil(2).max(1) };
+            let shape = self.shape.unwrap_or(two_hosts);
+            Some(Log::of_schedule(method, &algorithm.schedule(self.ranks.max(1), ELEMENTS, shape)))
+        };
+        executed.map(|execution| Log::of(execution, self.ranks)).or_else(schedule)
+    }
+
+    /// Its clock goes.
+    pub fn is_playing(&self) -> bool {
+        self.window.is_some() && self.player.is_playing
+    }
+
+    /// The size that the table is about.
+    pub fn shown_size(&self) -> Option<u64> {
+        let sizes = self.measured.sizes();
+        self.size.filter(|size| sizes.contains(size)).or(sizes.last().copied())
+    }
+}
+
+opens!(Collectives, Window);

@@ -1,0 +1,5 @@
+//! Allreduces on the screen: the picture follows from the messages, whoever sent them, and the keys move through them.
+
+mod pictures;
+mod played;
+pub mod samples;

@@ -1,0 +1,82 @@
+//! What the window looks like, and that it says the same without colours and without Unicode.
+
+use crossterm::event::KeyCode;
+
+use super::samples::opened;
+use crate::tui::app::features::State;
+use crate::tui::collectives::crossing::{crossings, sentence};
+use crate::tui::shared::measured::Measured;
+use crate::tui::tests::{press, text, type_text, window};
+
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 16)];
+
+/// In the middle of the second round.
+fn midway(np: usize, size: (u16, u16)) -> State {
+    let mut state = opened(np, size);
+    type_text(&mut state, ">..");
+    state
+}
+
+#[test]
+fn the_player_looks_as_it_did() {
+    for (width, height) in SIZES {
+        insta::assert_snapshot!(format!("played_{width}x{height}"), window(&midway(4, (width, height)), width, height));
+    }
+    insta::assert_snapshot!("played_8_ranks_80x24", window(&midway(8, (80, 24)), 80, 24));
+    let mut ascii = midway(4, (80, 24));
+    ascii.shared.theme.ascii = true;
+    let screen = text(&ascii, 80, 24);
+    assert!(screen.is_ascii() && !screen.contains('?'), "{screen}");
+}
+
+#[test]
+fn the_charts_look_as_they_did() {
+    for (width, height) in SIZES {
+        let mut state = opened(4, (width, height));
+        press(&mut state, KeyCode::Right);
+        type_text(&mut state, ",");
+        insta::assert_snapshot!(format!("time_{width}x{height}"), window(&state, width, height));
+        press(&mut state, KeyCode::Right);
+        insta::assert_snapshot!(format!("bandwidth_{width}x{height}"), window(&state, width, height));
+        state.shared.theme.ascii = true;
+        assert!(text(&state, width, height).is_ascii());
+    }
+}
+
+#[test]
+fn it_fills_the_body_and_nothing_is_cut_off_at_its_end() {
+    for np in [1, 2, 3, 5, 8, 16, 64] {
+        for (width, height) in SIZES {
+            let state = midway(np, (width, height));
+            let shown = window(&state, width, height);
+            assert_eq!(shown.lines().count(), usize::from(height) - 3, "{np}: {shown}");
+            assert!(np == 1 || shown.contains("rank 0") && shown.contains("message "), "{np} {width}x{height}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn more_ranks_than_rows_are_scrolled_to() {
+    let mut state = midway(16, (60, 16));
+    assert!(!window(&state, 60, 16).contains("rank 15"));
+    for _ in 0..15 {
+        press(&mut state, KeyCode::Down);
+    }
+    assert!(window(&state, 60, 16).contains("rank 15"), "{}", window(&state, 60, 16));
+}
+
+#[test]
+fn a_crossover_is_found_between_the_sizes_and_named() {
+    let state = opened(4, (80, 24));
+    let measured = &state.collectives.measured;
+    let [one] = &crossings(measured)[..] else { panic!("{:?}", crossings(measured)) };
+    // 24 us + n / 1.6 GB/s is 8 us + n / 0.8 GB/s at n = 25,600.
+    assert!((20_000.0..33_000.0).contains(&one.bytes), "{one:?}");
+    let said = sentence(measured).unwrap();
+    assert!(said.starts_with("Below 2") && said.ends_with("KiB recursive-doubling is the fastest, above it ring."), "{said}");
+    let only = |method: &str| Measured {
+        rows: measured.rows.iter().filter(|row| row.method == method || row.method == "mpi").cloned().collect(),
+        ..Measured::default()
+    };
+    assert_eq!(sentence(&only("ring")), None, "nothing to compare it with but MPI's own");
+}

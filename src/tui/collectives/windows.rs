@@ -1,0 +1,14 @@
+//! The windows of the collectives.
+
+use super::state::Show;
+use crate::runs::RunId;
+use crate::tui::window::windows;
+
+windows! {
+    /// Over all panes: the player, or a chart.
+    Stage {
+        /// Whose measurements it shows; `None` for schedules alone.
+        run: Option<RunId>,
+        show: Show,
+    }
+}
