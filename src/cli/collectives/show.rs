@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
-use super::{ShapeFlags, Told, bytes, json, methods, schedule, table};
+use super::{ShapeFlags, bytes, json, methods, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
-use crate::runs::{RunId, RunStore};
+use crate::runs::{Measurement, RunId, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match (&args.algorithm, args.run) {
         (Some(List(methods)), None) => show_schedules(methods, &args)?,
         (chosen, run) => {
-            let mut told = Told::open(&RunStore::open_default()?, run)?;
+            let mut told = super::open(&RunStore::open_default()?, run)?;
             if let Some(List(methods)) = chosen {
                 told.measured.rows.retain(|row| methods.iter().any(|method| method.name() == row.report.method));
             }
@@ -62,8 +62,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_table(told: &Told, as_json: bool) -> anyhow::Result<()> {
-    let Told { id, record, spec, measured } = told;
+fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
+    let Measurement { id, record, spec, measured, .. } = told;
     if as_json {
         print_json(&json::table(*id, spec, measured))?;
         return Ok(());
