@@ -84,7 +84,7 @@ fn events_tell_the_rows_the_link_and_every_message() {
     let of = |process: usize| events.iter().filter(move |line| line.process == process).map(|line| &line.event);
     for process in 0..4 {
         assert!(matches!(of(process).next(), Some(Event::Topology(report)) if report.topology.rank.0 == process));
-        assert!(matches!(of(process).last(), Some(Event::Finished { epochs: 0, .. })), "{process}");
+        assert!(matches!(of(process).next_back(), Some(Event::Finished { epochs: 0, .. })), "{process}");
     }
     let rows: Vec<_> = of(0).filter_map(|event| if let Event::Allreduce(row) = event { Some(row) } else { None }).collect();
     let sizes: Vec<_> = rows.iter().map(|row| (row.method.as_str(), row.bytes, row.iterations, row.wrong)).collect();
