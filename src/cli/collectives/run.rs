@@ -13,7 +13,7 @@ use crate::domain::job::{Job, RunSpec, Workload};
 use crate::domain::measured::Measured;
 use crate::domain::units;
 use crate::launch::{self, Machine, StartRequest};
-use crate::runs::{Follower, RunStore};
+use crate::runs::{Follower, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,7 +112,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => {
             _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
         }
-        false if !measured.rows.is_empty() => _ = print(&table::ending(&measured))?,
+        false if !measured.rows.is_empty() => {
+            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", disturbed::note(part)));
+            print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
+        }
         false => {}
     }
     if measured.wrong() > 0 {

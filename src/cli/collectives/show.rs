@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::super::output::{Usage, print, print_json};
 use super::{ShapeFlags, bytes, json, methods, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
-use crate::runs::{Measurement, RunId, RunStore};
+use crate::runs::{Measurement, RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,8 +73,9 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let name = record.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let disturbed = record.disturbed().map(|part| format!("# * {}\n", disturbed::note(part))).unwrap_or_default();
     let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
-    print(&format!("# run {id}{name}\n{}{rows}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;
+    print(&format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;
     Ok(())
 }
 
