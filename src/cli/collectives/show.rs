@@ -9,10 +9,10 @@ use crate::runs::{Measurement, RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab collectives show                                      the newest run of collectives
+  hvd-lab collectives show                     the newest run of collectives
   hvd-lab collectives show 7 --algorithm ring,mpi
-  hvd-lab collectives show 7 --json | jq -r '.rows[] | [.algorithm, .bytes, .median_s] | @tsv'
-  hvd-lab collectives show --algorithm ring --np 4 --size 1K    the schedule, round by round; nothing is run
+  hvd-lab collectives show 7 --json | jq '.rows[] | [.algorithm, .median_s]'
+  hvd-lab collectives show --algorithm ring --np 4 --size 1K      nothing is run
   hvd-lab collectives show --algorithm parameter-server --np 4 --servers 2";
 
 /// Ranks of a schedule that is written out: each round has a line for each of them.
