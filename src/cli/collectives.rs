@@ -21,12 +21,12 @@ pub(super) mod table;
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab collectives run --np 2                              all of the lab's algorithms, and MPI's own choice
-  hvd-lab collectives run --np 4 --algorithm ring,parameter-server,mpi -b 1K -e 16M -f 4
-  hvd-lab collectives show                                    the newest table once more
-  hvd-lab collectives show --algorithm ring --np 4 --size 1K  what each rank sends to whom, without a run
-  hvd-lab collectives replay 7 --algorithm ring               the messages that run 7 really sent
-  hvd-lab collectives advise --size 65M --np 4                which algorithm should be fastest here";
+  hvd-lab collectives run --np 2                  all of the lab's, and MPI's own
+  hvd-lab collectives run --algorithm ring,mpi -b 1K -e 64M -f 4
+  hvd-lab collectives show                        the newest table once more
+  hvd-lab collectives show --algorithm ring       its schedule, without a run
+  hvd-lab collectives replay 7                    the messages that run 7 sent
+  hvd-lab collectives advise --size 65M           which one should be fastest";
 
 /// Measure allreduce algorithms step by step, and predict which one is fastest.
 #[derive(Debug, clap::Args)]

@@ -6,8 +6,12 @@ use hvd_lab::comm::p2p::{Executor, PointToPoint, now};
 use hvd_lab::comm::{CommError, Communicator, MpiPoint};
 use hvd_lab::domain::collective::{CollectivesSpec, LinkReport, LinkRow, Message, Operation, Schedule};
 
-/// Bytes that are sent at one size, about: long messages need no more repetitions than 8.
+/// Bytes that are sent at one size, about.
 const SENT: u64 = 64 << 20;
+/// Repetitions of the longest messages: on a slow network each takes a second.
+const FEWEST: u64 = 5;
+/// The smallest message: below it only the number of messages counts.
+const LEAST_BYTES: u64 = 64;
 
 /// The medians at each size of the table, as rank 0 measures them. The other ranks wait.
 ///
@@ -18,15 +22,21 @@ const SENT: u64 = 64 << 20;
 /// [`CommError`].
 pub fn measure(comm: &dyn Communicator, peers: &MpiPoint<'_>, spec: &CollectivesSpec) -> Result<LinkReport, CommError> {
     let mut rows = Vec::new();
-    for bytes in spec.sizes() {
+    for bytes in sizes(spec) {
         if peers.rank() < 2 {
-            let most = (SENT / bytes.max(1)).max(8);
-            rows.push(row(peers, (bytes / 4) as usize, (spec.iterations.max(8) as u64).min(most) as usize)?);
+            let most = (SENT / bytes.max(1)).max(FEWEST);
+            rows.push(row(peers, (bytes / 4) as usize, (spec.iterations as u64).max(FEWEST).min(most) as usize)?);
         }
         // It sleeps while it waits, and so leaves the cores to those that measure.
         comm.barrier()?;
     }
     Ok(LinkReport { rows })
+}
+
+/// From small messages to the largest buffer, however few sizes the table has: what ranks send each other are parts of a buffer.
+fn sizes(spec: &CollectivesSpec) -> impl Iterator<Item = u64> {
+    let most = spec.max_bytes.max(LEAST_BYTES);
+    std::iter::successors(Some(LEAST_BYTES), |bytes| Some(bytes * 4)).take_while(move |bytes| *bytes < most).chain([most])
 }
 
 fn row(peers: &MpiPoint<'_>, elements: usize, repetitions: usize) -> Result<LinkRow, CommError> {

@@ -12,7 +12,7 @@ use crate::runs::{Measurement, RunId, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab collectives advise --size 65M --np 4        the gradients of a WRN-16-10
+  hvd-lab collectives advise --size 65M --np 4      the gradients of a WRN-16-10
   hvd-lab collectives advise --size 1K --np 2 --run 7
   hvd-lab collectives advise --size 65M --np 2 --json | jq -r .fastest
 

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab collectives replay 7
   hvd-lab collectives replay 7 --algorithm ring
-  hvd-lab collectives replay 7 --algorithm ring --json | jq '.messages[] | .ended_s - .began_s'
+  hvd-lab collectives replay 7 --algorithm ring --json | jq '.messages[0]'
 
 Times are in microseconds since the allreduce began, on one clock for all ranks: when the sender handed the message to MPI, and \
 when the receiver had it. `hvd-lab collectives show --algorithm ring --np 4` prints a schedule that nobody ran.";

@@ -13,16 +13,16 @@ use crate::domain::job::{Job, RunSpec, Workload};
 use crate::domain::measured::Measured;
 use crate::domain::units;
 use crate::launch::{self, Machine, StartRequest};
-use crate::runs::{Follower, RunStore};
+use crate::runs::{Follower, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab collectives run --np 2
-  hvd-lab collectives run --np 2 --algorithm ring,mpi,mpi-ring -b 64K -e 64M -f 2 -n 50
-  hvd-lab collectives run --np 4 --algorithm ring,parameter-server --servers 2 -b 4M -e 4M
-  hvd-lab collectives run --np 4 --algorithm ring,parameter-server -b 4M -e 4M -n 3 -w 1 --link 200mbit
-  hvd-lab collectives run -H node1:4,node2:4 --np 8 --algorithm hierarchical,ring,mpi --ranks-per-host 4
-  hvd-lab collectives run --np 2 --json | jq -c 'select(.event == \"allreduce\")'
+  hvd-lab collectives run --np 2 --algorithm ring,mpi -b 64K -e 64M -f 2 -n 50
+  hvd-lab collectives run --np 4 --algorithm parameter-server --servers 2
+  hvd-lab collectives run --np 4 -b 4M -e 4M -n 3 -w 1 --link 200mbit
+  hvd-lab collectives run -H node1:4,node2:4 --np 8 --ranks-per-host 4
+  hvd-lab collectives run --json | jq -c 'select(.event == \"allreduce\")'
 
 Algorithms: ring, recursive-doubling, rabenseifner, binomial, parameter-server and hierarchical are schedules of the lab; mpi is \
 what MPI picks, mpi-linear, mpi-nonoverlapping, mpi-recursive-doubling, mpi-ring, mpi-segmented-ring and mpi-rabenseifner are Open \
@@ -112,7 +112,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => {
             _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
         }
-        false if !measured.rows.is_empty() => _ = print(&table::ending(&measured))?,
+        false if !measured.rows.is_empty() => {
+            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", disturbed::note(part)));
+            print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
+        }
         false => {}
     }
     if measured.wrong() > 0 {
