@@ -1,4 +1,4 @@
-//! What the way between ranks 0 and 1 can do at each size: a message, an exchange, and the sum on a processor.
+//! What the way between ranks 0 and 1 can do, by size: a message, an exchange, and the sum on a processor.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ const FEWEST: u64 = 5;
 /// The smallest message: below it only the number of messages counts.
 const LEAST_BYTES: u64 = 64;
 
-/// The medians at each size of the table, as rank 0 measures them. The other ranks wait.
+/// The medians of messages up to the largest buffer, as rank 0 measures them. The other ranks wait.
 ///
 /// # Collective
 /// All ranks, of which there are two or more.
