@@ -154,6 +154,7 @@ impl Command {
                 | Command::Lesson(lesson::keys::Command::Guided)
                 | Command::Series(series::keys::Command::Stop)
                 | Command::Exercise(exercise::keys::Command::Run)
+                | Command::Collectives(collectives::keys::Command::Measure | collectives::keys::Command::StartRun)
         )
     }
 }

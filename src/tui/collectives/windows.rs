@@ -1,5 +1,6 @@
 //! The windows of the collectives.
 
+use super::settings::Settings;
 use super::state::Show;
 use crate::runs::RunId;
 use crate::tui::window::windows;
@@ -10,5 +11,11 @@ windows! {
         /// Whose measurements it shows; `None` for schedules alone.
         run: Option<RunId>,
         show: Show,
+    }
+    /// What the next run measures.
+    Form {
+        settings: Settings,
+        /// The row under the cursor.
+        chosen: usize,
     }
 }

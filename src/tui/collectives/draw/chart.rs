@@ -40,8 +40,19 @@ pub fn lines(own: &Collectives, theme: Theme, show: Show, width: usize, height: 
     let wanted = shown.len() + 1;
     let room = height.saturating_sub(said.len());
     let rows = wanted.min(room.saturating_sub(LEAST_PLOT)).min((room / 2).max(4));
-    let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows));
+    // Why there is no prediction, where there is room for it.
+    let why: Vec<Line> = own
+        .shown_size()
+        .map(|bytes| table::refusals(own, bytes))
+        .unwrap_or_default()
+        .iter()
+        .flat_map(|text| wrap(text, width))
+        .map(|line| Line::styled(line, theme.dim()))
+        .collect();
+    let why = if rows == wanted && room >= rows + why.len() + LEAST_PLOT { why } else { Vec::new() };
+    let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows + why.len()));
     lines.extend(said);
     lines.extend(table::lines(own, &shown, theme, width, rows));
+    lines.extend(why);
     lines
 }

@@ -5,6 +5,7 @@ pub mod curves;
 pub mod picture;
 pub mod round;
 pub mod table;
+pub mod whole;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -24,7 +25,10 @@ pub fn title(own: &Collectives, show: Show) -> String {
         }
         (Show::Messages, Some(log)) => format!("{run}: {} on {} ranks, messages of one allreduce", log.method, log.ranks),
         (Show::Messages, None) => format!("{run}: {}", own.method()),
-        (show, _) => format!("{run}: {} on {} ranks", show.name(), own.ranks),
+        (show, _) => {
+            let link = own.link.as_ref().map_or(String::new(), |link| format!(", {link}"));
+            format!("{run}: {} on {} ranks{link}", show.name(), own.ranks)
+        }
     }
 }
 
@@ -64,8 +68,9 @@ fn no_messages(own: &Collectives) -> String {
 
 fn nothing_yet(own: &Collectives) -> &'static str {
     match own.run {
+        _ if own.is_starting => "The run is starting. Its rows come here as they are measured.",
         Some(_) => "The rows of the table come here as they are measured.",
-        None => "No run has measured collectives yet, so there is no chart. ← shows the schedules.",
+        None => "No run has measured collectives yet, so there is no chart: r starts one. ← shows the schedules.",
     }
 }
 
