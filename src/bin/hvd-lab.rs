@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use hvd_lab::cli::{self, Cli};
 use hvd_lab::tui::Options;
 
@@ -10,7 +9,7 @@ fn main() -> ExitCode {
     if let Err(problem) = cli::settle() {
         return cli::refuse_start(&problem);
     }
-    let done = match Cli::try_parse_from(cli::arguments(std::env::args_os())) {
+    let done = match cli::parse(std::env::args_os()) {
         Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
         Ok(Cli { verb: None, ascii, lessons, tour }) => cli::screen(Options { ascii, lessons, tour, replay: None }),
         Err(error) => return cli::refuse(&error),

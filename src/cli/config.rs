@@ -12,8 +12,16 @@ use super::output::{Usage, print, say};
 use crate::host::{access, files};
 use crate::tui::config::{self, Config};
 
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab config path                where the file is, or would be
+  hvd-lab config write               a file with all keys, to edit
+  hvd-lab config show                what counts now
+  hvd-lab config check my.toml       what is wrong in a file, line by line";
+
 /// The configuration of the screen: a file in TOML, none needed
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,

@@ -7,10 +7,14 @@ use std::process::ExitCode;
 use crate::tui;
 
 const ABOUT: &str = "\
+Examples:
+  hvd-lab demo               two ranks against one, at the speed of the recording
+  hvd-lab demo --speed 10    ten times as fast
+
 Two recordings come with the program: Fashion-MNIST on one rank with no step on, and on two ranks with all ten. \
 Both are real runs of hvd-train on a machine with 2 CPU cores and no GPU, with nothing else running. There is no \
-recording of GPUs yet: none is made up. Who has some records a run there with `hvd-lab record RUN --out FILE`, and anyone \
-watches it with `hvd-lab replay FILE`.
+recording of GPUs yet: none is made up. If you have some, record a run there with `hvd-lab record RUN --out FILE`; anyone \
+can watch it with `hvd-lab replay FILE`.
 
 Space pauses, < and > seek by five seconds, { and } go to start and end, + and - change the speed, q leaves.";
 

@@ -1,4 +1,6 @@
-//! `hvd-lab exercise`: the learner's own trainer, to complete, build, run and compare with the solution.
+//! `hvd-lab exercise`: the learner's own trainer, to complete, build, run and compare with the solution; and the ring.
+
+mod ring;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -13,7 +15,7 @@ use super::{follow, lessons};
 use crate::course::judge;
 use crate::domain::safe;
 use crate::domain::step::Step;
-use crate::exercise::{self, Built, Diff, Folder, Role, Row, Watch, attempt, editor, part_named, places};
+use crate::exercise::{self, Built, Diff, Folder, Role, Row, Track, Watch, attempt, editor, part_named, places};
 use crate::launch;
 use crate::runs::{Follower, RunStore};
 
@@ -26,6 +28,8 @@ Examples:
   hvd-lab exercise diff --step 4          exactly what step 4 changes in the trainer
   hvd-lab exercise diff                   yours against the solution
   hvd-lab exercise reset --step 4         step 4 as it was; the old file is kept
+  hvd-lab exercise start --track collectives
+                                          another program: a ring allreduce, in Python
 
 A step is done when a run of your program shows it (`hvd-lab progress`). A program that hangs is ended and explained.
 Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not pass, 2 bad input.";
@@ -34,6 +38,9 @@ Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not p
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
+    /// Which exercise: the ten steps of the trainer, or the ring of the collectives.
+    #[arg(long, global = true, value_name = "ten-steps|collectives", default_value = "ten-steps", value_parser = track)]
+    track: Track,
     #[command(subcommand)]
     what: What,
 }
@@ -75,8 +82,17 @@ enum What {
     },
 }
 
+/// For clap.
+fn track(name: &str) -> Result<Track, String> {
+    let names = || Track::ALL.map(Track::name).join(" or ");
+    Track::ALL.into_iter().find(|track| track.name() == name).ok_or_else(|| format!("use {}", names()))
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
+    if args.track == Track::Collectives {
+        return ring::run(&home, args.what);
+    }
     let folder = Folder::of(&home);
     match args.what {
         What::Start => {
@@ -92,7 +108,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Edit => edit(&folder),
         What::Build => Ok(if build(&folder)?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         What::Run => attempt(&home, &folder),
-        What::Watch => watch(&home, &folder),
+        What::Watch => watch(&folder, || attempt(&home, &folder)),
         What::Reset { step, yes } => reset(&folder, step, yes),
         What::Diff { step, mine, side_by_side } => {
             let diff = match (step, mine) {
@@ -119,6 +135,10 @@ fn next_in_words(text: &str) -> String {
 fn edit(folder: &Folder) -> anyhow::Result<ExitCode> {
     folder.start()?;
     let line = places::next(&folder.read()?).map_or(1, |(_, line)| line);
+    open_editor(folder, line)
+}
+
+fn open_editor(folder: &Folder, line: usize) -> anyhow::Result<ExitCode> {
     let words = editor::command(&folder.program(), line);
     let status = Command::new(&words[0]).args(&words[1..]).status();
     let status = status.with_context(|| format!("cannot start the editor `{}`: set EDITOR to one that is there", words[0]))?;
@@ -151,12 +171,13 @@ fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn watch(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
+/// Try at every save, until Ctrl-C.
+fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     folder.start()?;
     let watch = Watch::start(folder)
         .with_context(|| format!("{} cannot be watched: run `hvd-lab exercise run` after each save", folder.path().display()))?;
     loop {
-        if let Err(error) = attempt(home, folder) {
+        if let Err(error) = attempt() {
             say(&format!("{error:#}"));
         }
         say(&format!("waiting for the next save of {} (Ctrl-C leaves)", folder.program().display()));

@@ -9,8 +9,15 @@ use clap_complete::Shell;
 
 use super::output::print_exact;
 
-/// Print what a shell completes: `hvd-lab completions bash > ~/.local/share/bash-completion/completions/hvd-lab`
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab completions bash > ~/.local/share/bash-completion/completions/hvd-lab
+  hvd-lab completions zsh > ~/.zfunc/_hvd-lab    that folder in fpath
+  hvd-lab completions fish > ~/.config/fish/completions/hvd-lab.fish";
+
+/// Print what a shell completes
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     shell: Known,
 }

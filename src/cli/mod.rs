@@ -2,12 +2,13 @@
 //!
 //! Never draws a screen. Exit codes: 0 done, 1 a run or a check failed, 2 bad input (one line says what and what to do).
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::course::{CatalogError, ProgressError};
 use crate::dataset::DatasetError;
@@ -30,6 +31,7 @@ pub mod data;
 pub mod demo;
 pub mod devices;
 pub mod doctor;
+mod examples;
 pub mod exercise;
 mod follow;
 pub mod generate;
@@ -47,7 +49,7 @@ pub mod stop;
 mod table;
 mod turns;
 
-pub use arguments::arguments;
+use arguments::arguments;
 pub use output::{Usage, say, screen};
 
 const EXAMPLES: &str = "\
@@ -66,6 +68,10 @@ Examples:
   hvd-lab doctor                                   check everything that a run needs
 
 Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on when this program or the terminal is closed.";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  hvd-lab man > hvd-lab.1    for `man ./hvd-lab.1`, or a folder in MANPATH";
 
 /// A terminal lab for distributed data-parallel training.
 #[derive(Debug, clap::Parser)]
@@ -108,13 +114,23 @@ pub enum Verb {
     Devices(devices::Args),
     Config(config::Args),
     Completions(generate::Args),
-    /// Print the manual page: `hvd-lab man > hvd-lab.1`
+    /// Print the manual page
+    #[command(after_help = MAN_EXAMPLES)]
     Man,
     /// Started by hvd-lab itself: stays with a run to its end.
     #[command(hide = true)]
     Supervise {
         folder: PathBuf,
     },
+}
+
+/// What the command line asks for.
+///
+/// # Errors
+/// It cannot be parsed, or it asks for help: [`refuse`] says it.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = examples::laid_out(<Cli as CommandFactory>::command()).try_get_matches_from(arguments(words))?;
+    Cli::from_arg_matches(&matches)
 }
 
 pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {

@@ -23,6 +23,12 @@ pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
         let advice = "the screen needs a terminal. Without one: `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
         return Err(Usage(advice.into()).into());
     }
+    // It cannot place the cursor: a screen of escape sequences would be all it shows.
+    if std::env::var("TERM").is_ok_and(|term| term == "dumb") {
+        let advice =
+            "this terminal (TERM=dumb) cannot show the screen. Use `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
+        return Err(Usage(advice.into()).into());
+    }
     tui::run(options)
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::places;
-use super::programs::EXERCISE;
+use super::track::Track;
 use crate::domain::step::Step;
 use crate::host::{access, files, read};
 
@@ -17,14 +17,15 @@ const MOST_BYTES: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
     path: PathBuf,
+    track: Track,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExerciseError {
     #[error("cannot {what} {}: {cause}", path.display())]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
-    #[error("{} is not there yet: `hvd-lab exercise start` makes it", path.display())]
-    NotStarted { path: PathBuf },
+    #[error("{} is not there yet: `{start}` makes it", path.display())]
+    NotStarted { path: PathBuf, start: &'static str },
     #[error(
         "step {step} has {there} of its {wanted} comments `TODO: Step {step}` or `Step {step}/10` in {}: put them back, or reset \
          the whole (`hvd-lab exercise reset`)",
@@ -59,8 +60,13 @@ pub fn part_named(step: Option<Step>) -> String {
 }
 
 impl Folder {
+    /// Of the trainer.
     pub fn of(home: &Path) -> Folder {
-        Folder { path: home.join("exercise") }
+        Folder::of_track(home, Track::TenSteps)
+    }
+
+    pub fn of_track(home: &Path, track: Track) -> Folder {
+        Folder { path: home.join("exercise"), track }
     }
 
     pub fn path(&self) -> &Path {
@@ -69,7 +75,7 @@ impl Folder {
 
     /// The program to complete.
     pub fn program(&self) -> PathBuf {
-        self.path.join("fashion_mnist.rs")
+        self.path.join(self.track.file())
     }
 
     /// Make the learner's copy, unless there is one; whether there was none.
@@ -82,7 +88,7 @@ impl Folder {
             return Ok(false);
         }
         access::make_folder(&self.path).map_err(ExerciseError::io("make", &self.path))?;
-        match files::write_new(&program, EXERCISE.as_bytes()) {
+        match files::write_new(&program, self.track.text().as_bytes()) {
             Ok(()) => Ok(true),
             // Another lab was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -95,7 +101,9 @@ impl Folder {
     pub fn read(&self) -> Result<String, ExerciseError> {
         let program = self.program();
         match read::small_text(&program, MOST_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ExerciseError::NotStarted { path: program }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ExerciseError::NotStarted { path: program, start: self.track.start() })
+            }
             read => read.map_err(ExerciseError::io("read", &program)),
         }
     }
@@ -108,7 +116,7 @@ impl Folder {
         let text = self.read()?;
         let program = self.program();
         let fresh = match step {
-            None => EXERCISE.to_owned(),
+            None => self.track.text().to_owned(),
             Some(step) => places::without(&text, step).map_err(|(there, wanted)| ExerciseError::NoPlaces {
                 step: step.number(),
                 there,
@@ -126,7 +134,7 @@ impl Folder {
     fn keep(&self, text: &str) -> Result<PathBuf, ExerciseError> {
         let mut number = 1;
         loop {
-            let backup = self.path.join(format!("fashion_mnist.{number}.bak"));
+            let backup = self.program().with_extension(format!("{number}.bak"));
             match files::write_new(&backup, text.as_bytes()) {
                 Ok(()) => return Ok(backup),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
@@ -152,7 +160,7 @@ mod tests {
             fs::write(folder.program(), text).unwrap();
             assert_eq!(fs::read_to_string(folder.reset(None).unwrap()).unwrap(), text);
         }
-        assert_eq!(folder.read().unwrap(), EXERCISE);
+        assert_eq!(folder.read().unwrap(), Track::TenSteps.text());
         fs::write(folder.program(), "fn main() {}").unwrap();
         let error = folder.reset(Some(Step::Broadcast)).unwrap_err().to_string();
         assert!(error.contains("step 4 has 0 of its 1 comments"), "{error}");

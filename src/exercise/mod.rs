@@ -11,12 +11,15 @@ mod page;
 pub mod places;
 mod programs;
 mod proofread;
+pub mod ring;
+mod track;
 mod watch;
 
 pub use build::{Built, CompileError, build};
 pub use diff::Diff;
 pub use folder::{ExerciseError, Folder, part_named};
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
-pub use programs::{EXERCISE, solution};
+pub use programs::{EXERCISE, RING_SOLUTION, solution};
 pub use proofread::proofread;
+pub use track::Track;
 pub use watch::Watch;

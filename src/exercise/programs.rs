@@ -1,6 +1,6 @@
-//! The exercise and its ten solutions, as this program carries them inside.
+//! The exercises and their solutions, as this program carries them inside.
 //!
-//! Never edited: `tests/solutions.rs` derives them from the trainer.
+//! Those of the trainer are never edited: `tests/solutions.rs` derives them.
 
 use crate::domain::step::Step;
 
@@ -19,6 +19,10 @@ const SOLUTIONS: [&str; Step::ALL.len()] = [
     include_str!("../../solutions/fashion_mnist_after_step_09.rs"),
     include_str!("../../solutions/fashion_mnist_after_step_10.rs"),
 ];
+
+/// The ring allreduce with its two places open, and done.
+pub const RING: &str = include_str!("../../lessons/ring.py");
+pub const RING_SOLUTION: &str = include_str!("../../solutions/ring.py");
 
 /// The program with steps 1 to `step` done.
 pub fn solution(step: Step) -> &'static str {

@@ -150,12 +150,26 @@ fn what_is_shown_is_told_to_programs_as_json() {
 #[test]
 fn help_shows_examples_for_every_verb() {
     let lab = Lab::with_fake_mpirun("4");
-    for verb in ["run", "runs", "stop", "compare"] {
-        let output = lab.run(&[verb, "--help"]);
-        assert!(output.status.success() && stdout(&output).contains(&format!("hvd-lab {verb}")), "{verb}");
-        assert!(stdout(&output).contains("Examples:"), "{verb}");
+    let help = |words: &[&str]| {
+        let output = lab.command(words).env("COLUMNS", "80").output().unwrap();
+        assert!(output.status.success(), "{words:?}");
+        stdout(&output)
+    };
+    let all = help(&["--help"]);
+    let verbs = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> = verbs.filter_map(|line| line.strip_prefix("  ")?.split_once(' ').map(|(verb, _)| verb)).collect();
+    let verbs: Vec<&str> = verbs.into_iter().filter(|verb| !verb.is_empty()).collect();
+    assert!(verbs.len() > 15 && !verbs.contains(&"supervise"), "{verbs:?}");
+    for text in std::iter::once(all.clone()).chain(verbs.iter().map(|verb| help(&[verb, "--help"]))) {
+        let examples: Vec<&str> = text.lines().skip_while(|line| *line != "Examples:").skip(1).collect();
+        let examples: Vec<&str> = examples.into_iter().take_while(|line| !line.is_empty()).collect();
+        assert!(!examples.is_empty(), "no examples:\n{text}");
+        for line in examples {
+            // What goes on in another line stands below the words that it goes on from.
+            let goes_on = line.starts_with("      ");
+            assert!(line.chars().count() <= 80 && (goes_on || line.contains("hvd-lab")), "{line:?} in\n{text}");
+        }
     }
-    assert!(!stdout(&lab.run(&["--help"])).contains("supervise"));
 }
 
 #[test]

@@ -163,10 +163,9 @@ fn the_end_of_a_run_is_told_only_where_that_is_wanted() {
 #[test]
 fn ascii_comes_by_itself_where_the_terminal_or_the_locale_needs_it() {
     type Env = &'static [(&'static str, &'static str)];
-    let cases: [(Env, Option<&str>, bool); 8] = [
+    let cases: [(Env, Option<&str>, bool); 7] = [
         (&[], None, false),
         (&[("TERM", "linux")], None, true),
-        (&[("TERM", "dumb")], None, true),
         (&[("LANG", "C")], None, true),
         (&[("LC_ALL", "POSIX")], None, true),
         (&[("LC_ALL", "C"), ("TERM", "linux")], Some("ascii = false\n"), false),
@@ -189,4 +188,18 @@ fn ascii_comes_by_itself_where_the_terminal_or_the_locale_needs_it() {
     assert!(lab.seen.0.lock().unwrap().terminal.screen().contents().is_ascii());
     lab.press("q");
     assert!(lab.exit().success());
+}
+
+/// A terminal that cannot place the cursor would get a screen of escape sequences.
+#[test]
+fn a_dumb_terminal_gets_one_line_and_the_verbs() {
+    for arguments in [&[][..], &["demo"]] {
+        let mut lab = Options { env: &[("TERM", "dumb")], arguments, ..Options::default() }.start_alone();
+        assert_eq!(lab.exit().exit_code(), 2);
+        lab.wait("the end of the output", |seen| seen.ended);
+        let seen = lab.seen.0.lock().unwrap();
+        let text = String::from_utf8_lossy(&seen.bytes);
+        assert!(!text.contains('\x1b') && text.contains("TERM=dumb") && text.contains("hvd-lab run"), "{text:?}");
+        assert_eq!(text.trim_end().lines().count(), 1, "{text:?}");
+    }
 }

@@ -30,7 +30,9 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return act(state, actions);
     }
     if state.shared.replay.is_some() && command.starts_or_stops() {
-        state.shared.inform("this is a recording: nothing starts or stops here. q leaves it, and `hvd-lab` runs your own");
+        let is_own = matches!(command, Command::App(AppCommand::Edit | AppCommand::Exercise));
+        let what = if is_own { "your own trainer is not part of it" } else { "nothing starts or stops here" };
+        state.shared.inform(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
         return Vec::new();
     }
     let actions = match command {

@@ -144,7 +144,7 @@ commands! {
 }
 
 impl Command {
-    /// What a recording cannot: be started, stopped or continued.
+    /// What a recording cannot: be started, stopped or continued. It has no trainer of the learner's own either.
     pub fn starts_or_stops(self) -> bool {
         matches!(
             self,
@@ -153,7 +153,13 @@ impl Command {
                 | Command::Runs(runs::keys::Command::Continue)
                 | Command::Lesson(lesson::keys::Command::Guided)
                 | Command::Series(series::keys::Command::Stop)
-                | Command::Exercise(exercise::keys::Command::Run)
+                | Command::App(AppCommand::Edit | AppCommand::Exercise)
+                | Command::Exercise(
+                    exercise::keys::Command::Run
+                        | exercise::keys::Command::Edit
+                        | exercise::keys::Command::Mine
+                        | exercise::keys::Command::Reset
+                )
                 | Command::Collectives(collectives::keys::Command::Measure | collectives::keys::Command::StartRun)
         )
     }

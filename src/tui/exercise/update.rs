@@ -47,6 +47,9 @@ pub fn diff(diff: Diff, exercise: &mut Exercise, shared: &mut Shared, command: C
             shared.step = step;
             exercise.window = Some(Diff { step, mine, scroll: 0 }.into());
         }
+        Command::Mine | Command::Reset if shared.replay.is_some() => {
+            shared.inform("this is a recording: your own trainer is not part of it");
+        }
         Command::Mine => {
             exercise.window = Some(Diff { step, mine: !mine, scroll: 0 }.into());
             return vec![Effect::ReadExercise.into()];

@@ -11,6 +11,8 @@ use crate::tui::shared::state::Shared;
 const INTRO: &str = "Train one model on several processes, and see what each of the ten steps is for: press r to run, change a step \
                      or a setting, press r again, and compare. All runs stay in the table; b chooses which one the others are \
                      compared with. A run goes on when the screen is closed.";
+const INTRO_OF_REPLAY: &str = "This is a recording of runs that were made before: Space, < > and + - move through it, Tab and the arrow \
+                               keys look at its panes, v compares its runs. Nothing starts here; in your own lab r does.";
 /// Columns of a key, and of what stands around it.
 const KEY: usize = 10;
 
@@ -23,7 +25,7 @@ pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool, width: usi
             let cursor = if typing { "_" } else { "" };
             vec![Line::from(vec![Span::styled("/ ", theme.key()), Span::styled(format!("{words}{cursor}"), theme.strong())])]
         }
-        false => wrap(INTRO, width).into_iter().map(Line::raw).collect(),
+        false => wrap(if is_replay { INTRO_OF_REPLAY } else { INTRO }, width).into_iter().map(Line::raw).collect(),
     };
     let words = words.to_lowercase();
     let mut sections: Vec<&Section> = help.sections.iter().collect();

@@ -78,11 +78,19 @@ fn the_players_keys_come_before_those_of_every_pane() {
 #[test]
 fn nothing_starts_or_stops_and_quitting_asks_nothing() {
     let mut state = replayed();
-    for key in ["r", "x", "c"] {
+    for key in ["r", "x", "c", "e", "E"] {
         assert_eq!(type_text(&mut state, key), []);
         assert_eq!(front(&state), Front::None);
         assert!(state.shared.notice.take().unwrap().text.contains("this is a recording"));
     }
+    // What a step changes can be read; one's own program is not there.
+    type_text(&mut state, "d");
+    assert_eq!(type_text(&mut state, "m"), []);
+    assert!(state.shared.notice.take().unwrap().text.contains("your own trainer is not part of it"));
+    press(&mut state, KeyCode::Esc);
+    type_text(&mut state, "?");
+    assert!(!text(&state, 80, 24).contains("press r to run"), "{}", text(&state, 80, 24));
+    press(&mut state, KeyCode::Esc);
     type_text(&mut state, "q");
     assert!(state.done, "the run that is played is not going");
 }

@@ -1,0 +1,184 @@
+//! The learner's ring: runs the program for several numbers of ranks, and judges the schedules that it gives.
+//!
+//! What it prints is a plan, not evidence of a run: every message of it is checked against the algorithm.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::domain::collective::{Algorithm, Message, Operation, Schedule, Shape, judge};
+use crate::domain::event::MARKER;
+use crate::launch::ask;
+
+/// A ring is worked out in milliseconds; a loop without an end is told apart from it soon.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Ranks, and numbers for each: chunks of equal size first, then such as do not come out even, and fewer numbers than ranks.
+const CASES: [(usize, usize); 12] =
+    [(2, 8), (4, 16), (3, 12), (1, 4), (5, 20), (6, 24), (7, 28), (8, 32), (3, 7), (4, 2), (8, 33), (2, 0)];
+/// Lines of the program's own that are shown, the last ones.
+const SHOWN: usize = 8;
+
+/// What became of the learner's program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ring {
+    /// It is a ring, in all cases. The schedule of four ranks is there to be run.
+    Right(Box<Schedule>),
+    /// Why not, in one sentence, and what the program printed for people.
+    Wrong { why: String, printed: Vec<String> },
+}
+
+/// Run the program and judge what it plans.
+///
+/// # Errors
+/// Python cannot be started.
+pub fn attempt(program: &Path) -> Result<Ring, String> {
+    let python = std::env::var_os("HVD_LAB_PYTHON").filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into());
+    let cases = CASES.map(|(ranks, elements)| format!("{ranks}x{elements}"));
+    // -B: nothing is left beside the program.
+    let mut command = Command::new(&python);
+    command.arg("-B").arg(program).args(cases).envs([("PYTHONUNBUFFERED", "1"), ("PYTHONIOENCODING", "utf-8")]);
+    let answer = match ask(&mut command, PATIENCE) {
+        Ok(answer) => answer,
+        Err(why) if why.starts_with("it cannot be started") => {
+            return Err(format!("{}: {why}: install Python 3.8 or newer, or set HVD_LAB_PYTHON", python.display()));
+        }
+        Err(why) => return Ok(Ring::Wrong { why: format!("your program did not finish: {why}"), printed: Vec::new() }),
+    };
+    let (plans, printed): (Vec<&str>, Vec<&str>) = answer.stdout.lines().partition(|line| line.starts_with(MARKER));
+    let printed: Vec<String> = printed.iter().skip(printed.len().saturating_sub(SHOWN)).map(|line| (*line).to_owned()).collect();
+    if !answer.status.success() {
+        return Ok(Ring::Wrong { why: error_in_words(&answer.stderr, program), printed });
+    }
+    Ok(match judge_all(&plans) {
+        Ok(schedule) => Ring::Right(Box::new(schedule)),
+        Err(why) => Ring::Wrong { why, printed },
+    })
+}
+
+/// The schedule of four ranks, if all of them are rings.
+fn judge_all(plans: &[&str]) -> Result<Schedule, String> {
+    if plans.len() != CASES.len() {
+        return Err(format!(
+            "your program gave {} schedules for {} cases: leave its last lines as they are, and print nothing that begins with {MARKER}",
+            plans.len(),
+            CASES.len()
+        ));
+    }
+    let mut shown = None;
+    for ((ranks, elements), plan) in CASES.into_iter().zip(plans) {
+        let of = |fault: String| format!("with {ranks} ranks and {elements} numbers, {fault}");
+        let schedule = read(ranks, elements, plan.trim_start_matches(MARKER)).map_err(of)?;
+        let shape = Shape { servers: 1, ranks_per_host: 1 };
+        judge(&schedule, &Algorithm::Ring.schedule(ranks, elements, shape)).map_err(|fault| of(fault.to_string()))?;
+        if ranks == 4 && shown.is_none() {
+            shown = Some(schedule);
+        }
+    }
+    shown.ok_or_else(|| "there is no case with four ranks".into())
+}
+
+/// One schedule as the program prints it: rounds of [sender, receiver, start, end, operation].
+fn read(ranks: usize, elements: usize, plan: &str) -> Result<Schedule, String> {
+    let rounds: Vec<Vec<(i64, i64, i64, i64, String)>> = serde_json::from_str(plan).map_err(|_| {
+        "what `ring` returns is not a list of rounds with messages (sender, receiver, start, end, operation)".to_owned()
+    })?;
+    let mut schedule = Vec::new();
+    for (round, messages) in rounds.into_iter().enumerate() {
+        let mut sent = Vec::new();
+        for (from, to, start, end, operation) in messages {
+            let count = |what: &str, value: i64| {
+                usize::try_from(value).map_err(|_| format!("round {}: the {what} of a message is {value}", round + 1))
+            };
+            let operation = match operation.as_str() {
+                "reduce" => Operation::Reduce,
+                "copy" => Operation::Copy,
+                other => {
+                    return Err(format!("round {}: `{other}` is not an operation: use \"reduce\" or \"copy\"", round + 1));
+                }
+            };
+            let (start, end) = (count("start", start)?, count("end", end)?);
+            sent.push(Message { from: count("sender", from)?, to: count("receiver", to)?, range: start..end, operation });
+        }
+        schedule.push(sent);
+    }
+    Ok(Schedule { ranks, elements, rounds: schedule })
+}
+
+/// The last line of Python's traceback, with the learner's line.
+fn error_in_words(said: &str, program: &Path) -> String {
+    let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let lines: Vec<&str> = said.lines().collect();
+    let own = format!("{name}\", line ");
+    let place = lines.iter().rposition(|line| line.trim_start().starts_with("File \"") && line.contains(&own));
+    let number: Option<usize> =
+        place.and_then(|place| lines[place].split(&own).nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
+    let last = lines.iter().rev().find(|line| !line.trim().is_empty()).map_or("Python ended with an error", |line| line.trim());
+    let mut words = match number {
+        Some(line) => format!("{name}:{line}: {last}"),
+        None => last.to_owned(),
+    };
+    if let Some(source) = place.and_then(|place| lines.get(place + 1)) {
+        // Writing to a string cannot fail.
+        let _ = write!(words, "\n    {}", source.trim());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exercise::programs::{RING, RING_SOLUTION};
+
+    fn attempted(text: &str) -> Ring {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("ring.py");
+        std::fs::write(&program, text).unwrap();
+        attempt(&program).unwrap()
+    }
+
+    fn why(text: &str) -> String {
+        match attempted(text) {
+            Ring::Wrong { why, .. } => why,
+            Ring::Right(_) => panic!("it passed:\n{text}"),
+        }
+    }
+
+    #[test]
+    fn the_solution_is_a_ring_and_the_exercise_is_not_yet() {
+        let Ring::Right(schedule) = attempted(RING_SOLUTION) else { panic!("{}", why(RING_SOLUTION)) };
+        assert_eq!((schedule.ranks, schedule.rounds.len()), (4, 6));
+        let said = why(RING);
+        assert!(said.contains("with 2 ranks and 8 numbers, round 1: rank 0 sends numbers 0 to 3 to itself"), "{said}");
+    }
+
+    #[test]
+    fn mistakes_are_named_by_round_and_rank() {
+        let change = |old: &str, new: &str| {
+            assert!(RING_SOLUTION.contains(old), "{old}");
+            why(&RING_SOLUTION.replacen(old, new, 1))
+        };
+        let cases = [
+            ("(rank - hop) % ranks", "rank", "for a second time"),
+            ("(rank - hop) % ranks", "(rank + hop) % ranks", "as finished"),
+            ("(rank + 1 - hop) % ranks", "(rank - hop) % ranks", "as finished"),
+            (
+                "return start, start + size + (1 if index < rest else 0)",
+                "return start, start + size",
+                "with 3 ranks and 7 numbers",
+            ),
+            ("\"copy\"", "\"move\"", "`move` is not an operation"),
+            ("range(ranks - 1)", "range(ranks)", "with 2 ranks"),
+            ("receiver = (rank + 1) % ranks", "receiver = rank + 1", "rank 2"),
+            ("receiver = (rank + 1) % ranks", "receiver = rank - 1", "receiver of a message is -1"),
+            ("    return rounds", "    return 7", "not a list of rounds"),
+            ("    return rounds", "    return round", "ring.py:50: TypeError"),
+            ("    rounds = []", "    rounds = [", "ring.py:"),
+            ("    rounds = []", "    while True: pass", "did not finish"),
+            ("print(\"@hvd\"", "print(\"hvd\"", "0 schedules for 12 cases"),
+        ];
+        let wrong = cases.iter().map(|(old, new, expected)| (change(old, new), expected));
+        let wrong: Vec<_> = wrong.filter(|(said, expected)| !said.contains(**expected)).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
