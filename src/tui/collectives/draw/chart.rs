@@ -17,8 +17,11 @@ pub struct Shown<'a> {
     pub is_reference: bool,
 }
 
-/// Rows of a plot that can be read, with its axis.
+/// Rows of a plot that can be read, with its axis; of one that leaves room for explanations.
 const LEAST_PLOT: usize = 6;
+const GOOD_PLOT: usize = 13;
+
+const SIGNS: &str = "A letter is what was measured, × what was predicted. Dashes: the library's own allreduce, for reference.";
 
 pub fn shown<'a>(own: &'a Collectives, theme: Theme) -> Vec<Shown<'a>> {
     let methods = own.methods().into_iter().enumerate();
@@ -46,10 +49,11 @@ pub fn lines(own: &Collectives, theme: Theme, show: Show, width: usize, height: 
         .map(|bytes| table::refusals(own, bytes))
         .unwrap_or_default()
         .iter()
+        .chain(&[SIGNS.to_owned()])
         .flat_map(|text| wrap(text, width))
         .map(|line| Line::styled(line, theme.dim()))
         .collect();
-    let why = if rows == wanted && room >= rows + why.len() + LEAST_PLOT { why } else { Vec::new() };
+    let why = if rows == wanted && room >= rows + why.len() + GOOD_PLOT { why } else { Vec::new() };
     let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows + why.len()));
     lines.extend(said);
     lines.extend(table::lines(own, &shown, theme, width, rows));

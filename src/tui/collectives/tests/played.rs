@@ -4,7 +4,6 @@ use crossterm::event::KeyCode;
 
 use super::samples::{events, execution, opened, rows, summary, told};
 use crate::domain::collective::{Algorithm, Operation, Shape};
-use crate::domain::measured::Measured;
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
@@ -167,7 +166,7 @@ fn what_the_run_tells_is_read_once_at_a_time() {
     assert_eq!(update(&mut state, Message::Collectives(RunId(3), Box::new(measured.clone()))), []);
     assert_eq!(arrived(&state), before, "the same messages stay where they were");
     assert_eq!(state.collectives.measured.rows.len(), 3);
-    update(&mut state, Message::Collectives(RunId(9), Box::new(Measured::default())));
+    update(&mut state, Message::Collectives(RunId(9), Box::default()));
     assert_eq!(state.collectives.measured, measured, "another run's");
 }
 
