@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use modules::{logic_without_drawing, said_once, screen_floors};
-use source::{Source, sources};
+use source::{Source, dependencies, feature, sources};
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
 const FLOORS: [(&str, &[&str]); 13] = [
@@ -103,12 +103,14 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 12] = [
+const UNSAFE: [(&str, &str); 14] = [
     ("src/trainer/gradients.rs", "calls the C++ beside it, and makes regions of flat tensors"),
     ("src/trainer/distributed.rs", "lends flat tensors to collectives, and registers gradient hooks"),
     ("src/comm/region.rs", "lends raw tensor memory to a collective that runs beside backward"),
     ("src/comm/mpi/request.rs", "keeps memory alive for MPI, which holds it after the call that gave it"),
     ("src/comm/mpi/operation.rs", "adds up numbers in a function that MPI calls"),
+    ("src/comm/mpi/point_to_point.rs", "receives into and sends from the same numbers, in one round"),
+    ("src/comm/mpi/library_allreduce.rs", "changes settings of MPI by its own interface"),
     ("tests/collectives/started.rs", "lends memory to started allreduces"),
     ("tests/collectives/measure.rs", "lends memory to started allreduces"),
     ("src/comm/nccl.rs", "hands raw tensor memory to NCCL"),
@@ -270,18 +272,6 @@ fn ten_steps(source: &Source) -> Vec<String> {
         complaints.push(format!("has {lines} lines, more than {MAX_TRAINER_LINES}"));
     }
     complaints
-}
-
-/// Names under [dependencies], as code spells them.
-fn dependencies(manifest: &str) -> Vec<String> {
-    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
-    section.lines().filter_map(|line| Some(line.split_once(" = ")?.0.replace('-', "_"))).collect()
-}
-
-/// The `dep:` entries of a feature.
-fn feature<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
-    let list = manifest.split(&format!("\n{name} = [")).nth(1).unwrap_or_default().split(']').next().unwrap_or_default();
-    list.split('"').filter_map(|word| word.strip_prefix("dep:")).collect()
 }
 
 fn complaints(source: &Source) -> Vec<String> {

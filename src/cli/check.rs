@@ -18,6 +18,7 @@ Examples:
   hvd-lab check 7 --json | jq -r '.verdicts[] | select(.outcome == \"failed\") | .evidence'
 
 What passes with its step switched on is noted as done (`hvd-lab progress`).
+Of a run of collectives: whether its messages are those of the algorithm, and what was fastest where.
 Exit code: 0 if every step that is on passed (with --step: that one), 1 otherwise, 2 bad input.";
 
 /// Judge each step by what a run did.
@@ -39,6 +40,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open(&home)?;
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
+    if store.record(id)?.spec.collectives().is_some() {
+        return match args.step {
+            None => super::collectives::check(&store, id, args.json),
+            Some(_) => Err(Usage(format!("run {id} measured collectives, which have no steps: leave out --step")).into()),
+        };
+    }
     let Judged { record, verdicts, new, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
     if args.json {

@@ -21,6 +21,7 @@
 //! [`LocalComm`], rank 0 of 1, for which every collective is the identity.
 
 mod average;
+pub mod clock_sync;
 mod communicator;
 mod compression;
 mod error;
@@ -30,6 +31,7 @@ mod mpi;
 mod nccl;
 mod observed;
 mod observer;
+pub mod p2p;
 mod region;
 mod signature;
 mod stall;
@@ -40,7 +42,7 @@ pub use compression::Compression;
 pub use error::CommError;
 pub use launcher::launched_index;
 pub use local::LocalComm;
-pub use mpi::{MpiComm, library_version, standard_version};
+pub use mpi::{LibraryAllreduce, MpiComm, MpiPoint, library_version, standard_version};
 pub use nccl::{Gpu, nccl_version};
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};

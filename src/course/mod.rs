@@ -21,7 +21,7 @@ mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
-pub use check::{Outcome, Verdict, check, check_all};
+pub use check::{Claim, Outcome, Verdict, check, check_all, check_collectives};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
 pub use evidence::Evidence;

@@ -180,7 +180,7 @@ impl Config {
         let _ = access::settle();
         let config = Config::try_parse_from(args).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => refusal(&in_plain_words(&one_line(&error))),
+            _ => refusal(&in_plain_words(&one_line(&error, "hvd-train"))),
         })?;
         if config.build_info {
             return Ok(config);
@@ -307,7 +307,7 @@ fn refusal(problem: &str) -> Stop {
 }
 
 /// clap explains in paragraphs; the first says it all, and a suggestion is worth keeping.
-fn one_line(error: &clap::Error) -> String {
+pub fn one_line(error: &clap::Error, program: &str) -> String {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();
@@ -315,7 +315,7 @@ fn one_line(error: &clap::Error) -> String {
     let line = line.strip_prefix("error: ").unwrap_or(&line).to_owned();
     match error.get(ContextKind::SuggestedArg) {
         Some(similar) => format!("{line}. Did you mean {similar}?"),
-        None => format!("{line}. See hvd-train --help"),
+        None => format!("{line}. See {program} --help"),
     }
 }
 

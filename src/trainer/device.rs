@@ -32,17 +32,23 @@ pub struct Placement {
 /// `set_visible_devices(gpus[hvd.local_rank()], 'GPU')`. Chosen by index, not by `CUDA_VISIBLE_DEVICES`, which would
 /// break direct copies between GPUs.
 pub fn pin(topology: &Topology) -> Placement {
-    let cores = cores_in_order();
     let gpus = gpu_count();
     if gpus > 0 {
-        return gpu(topology.local_rank.0 % gpus, gpus, cores);
+        return gpu(topology.local_rank.0 % gpus, gpus, cores_in_order());
     }
+    // Where binding is forbidden, the number of threads still keeps ranks from crowding.
+    let (cores, found) = bind(topology);
+    cpu(cores, found)
+}
+
+/// Binds this process to the local rank's equal share of the cores: which it runs on now, and how many there are.
+pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
+    let cores = cores_in_order();
     let found = cores.len();
-    let mine = cores[topology.core_slice(cores.len())].to_vec();
+    let mine = cores[topology.core_slice(found)].to_vec();
     let mut set = CpuSet::new();
     let bound = mine.iter().all(|&core| set.set(core).is_ok()) && sched_setaffinity(Pid::this(), &set).is_ok();
-    // Where binding is forbidden, the number of threads still keeps ranks from crowding.
-    cpu(if bound { mine } else { cores }, found)
+    (if bound { mine } else { cores }, found)
 }
 
 /// Step 1 off: the first GPU, or any core, as if no other rank were there.

@@ -16,7 +16,7 @@ pub mod early_stop;
 pub mod evaluate;
 mod gpu_marks;
 pub mod gradients;
-mod host_report;
+pub mod host_report;
 pub mod model;
 pub mod optimizer;
 pub mod params;

@@ -87,3 +87,15 @@ pub fn sources() -> Vec<Source> {
     }
     sources
 }
+
+/// Names under [dependencies], as code spells them.
+pub fn dependencies(manifest: &str) -> Vec<String> {
+    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
+    section.lines().filter_map(|line| Some(line.split_once(" = ")?.0.replace('-', "_"))).collect()
+}
+
+/// The `dep:` entries of a feature.
+pub fn feature<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
+    let list = manifest.split(&format!("\n{name} = [")).nth(1).unwrap_or_default().split(']').next().unwrap_or_default();
+    list.split('"').filter_map(|word| word.strip_prefix("dep:")).collect()
+}

@@ -6,8 +6,10 @@
 mod buckets;
 mod chunks;
 mod gpu_transport;
+mod library_allreduce;
 mod negotiation;
 mod operation;
+mod point_to_point;
 mod request;
 mod stall_inspector;
 mod version;
@@ -25,7 +27,9 @@ use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Equivalence
 
 use self::buckets::Buckets;
 use self::chunks::{CACHED, MESSAGE};
+pub use self::library_allreduce::LibraryAllreduce;
 use self::negotiation::Negotiation;
+pub use self::point_to_point::MpiPoint;
 use self::stall_inspector::Wait;
 pub use self::version::{library_version, standard_version};
 use super::average::average;
@@ -36,6 +40,7 @@ use super::nccl::{Gpu, Nccl};
 use super::region::Region;
 use super::signature::Signature;
 use super::stall::StallLimits;
+use crate::domain::collective::MpiAlgorithm;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
 /// All processes of one mpirun. Dropping it finalizes MPI, which waits for the other ranks to do so too.
@@ -117,6 +122,28 @@ impl MpiComm {
             gpu: OnceCell::new(),
             _universe: universe,
         })
+    }
+
+    /// For messages from rank to rank, which no other call gets in the way of.
+    ///
+    /// # Collective
+    /// All ranks.
+    pub fn point_to_point(&self) -> MpiPoint<'_> {
+        MpiPoint::new(&self.world)
+    }
+
+    /// MPI_Allreduce without a negotiation, with the algorithm that the library picks, or with this one.
+    ///
+    /// # Collective
+    /// All ranks.
+    ///
+    /// # Errors
+    /// Why the library cannot be told its algorithm, in one sentence.
+    pub fn library_allreduce(&self, forced: Option<MpiAlgorithm>) -> Result<LibraryAllreduce<'_>, String> {
+        match forced {
+            Some(algorithm) => LibraryAllreduce::forced(&self.world, algorithm),
+            None => Ok(LibraryAllreduce::new(&self.world)),
+        }
     }
 
     /// [`Negotiation::agree`]. After a mismatch, buckets in flight will never arrive, and that is a failure for good.

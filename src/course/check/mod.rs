@@ -2,6 +2,7 @@
 //!
 //! Never reads source text or a file, and never asks which steps were switched on: what a run did is what counts.
 
+mod collectives;
 mod group;
 mod identity;
 mod rate;
@@ -12,6 +13,7 @@ mod work;
 use super::evidence::Evidence;
 use crate::domain::history::Attempt;
 use crate::domain::step::Step;
+pub use collectives::{Claim, check_collectives};
 use group::Group;
 use verdict::Objection;
 pub use verdict::{Outcome, Verdict};

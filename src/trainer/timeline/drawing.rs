@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use super::chrome::Lines;
-use super::clock_sync::{self, Correction};
+use crate::comm::clock_sync::{self, Correction};
 use crate::comm::{Activity, CommError, Communicator};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::trainer::recorder::Span;

@@ -22,7 +22,6 @@
 //! cumulative training time, not in the epoch's.
 
 mod chrome;
-mod clock_sync;
 mod drawing;
 
 use std::fs::File;
@@ -32,12 +31,12 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use self::chrome::Lines;
-use self::clock_sync::{ClockOffset, Correction};
 use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING, nanoseconds};
 use super::device;
 use super::recorder::Recorder;
 use super::report::Reporter;
 use super::stopwatch::Clock;
+use crate::comm::clock_sync::{self, ClockOffset, Correction};
 use crate::comm::{self, CommError, Communicator, Observed};
 use crate::domain::event::EpochReport;
 use crate::domain::phase::PhaseSeconds;

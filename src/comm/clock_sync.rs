@@ -6,7 +6,8 @@
 //! the root left: the first says how far its clock is ahead at most, the second at least. Over a few rounds the closest
 //! two limits are some microseconds apart, whatever delayed the other rounds, and the truth lies between them.
 
-use crate::comm::{CommError, Communicator};
+use super::communicator::Communicator;
+use super::error::CommError;
 use crate::domain::topology::ROOT_RANK;
 
 /// Barriers in one comparison. More find shorter ways through a busy machine; 20 take well under a millisecond.
@@ -14,7 +15,7 @@ const ROUNDS: usize = 20;
 
 /// One rank's clock against the root's, at one moment. Nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ClockOffset {
+pub struct ClockOffset {
     /// The moment, on the rank's own clock.
     pub at: i64,
     /// How much later it is on the rank's clock than on the root's.
@@ -27,7 +28,7 @@ pub(super) struct ClockOffset {
 ///
 /// # Collective
 /// Every rank calls it.
-pub(super) fn compare(comm: &dyn Communicator, now: impl Fn() -> i64) -> Result<ClockOffset, CommError> {
+pub fn compare(comm: &dyn Communicator, now: impl Fn() -> i64) -> Result<ClockOffset, CommError> {
     let mut mine = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let entered = now();
@@ -49,19 +50,19 @@ pub(super) fn compare(comm: &dyn Communicator, now: impl Fn() -> i64) -> Result<
 
 /// Times of this rank as times of the root, between two comparisons: clocks drift, so the difference changes evenly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Correction {
+pub struct Correction {
     pub before: ClockOffset,
     pub after: ClockOffset,
 }
 
 impl Correction {
     /// At most so many nanoseconds wrong, as far as the clocks drift evenly.
-    pub(super) fn error(&self) -> i64 {
+    pub fn error(&self) -> i64 {
         self.before.error.max(self.after.error)
     }
 
     /// Later times come out later, or equal: what lies within a span stays within it.
-    pub(super) fn on_root(&self, at: i64) -> i64 {
+    pub fn on_root(&self, at: i64) -> i64 {
         let Correction { before, after } = self;
         let between = (after.at - before.at).max(1) as f64;
         let part = ((at - before.at) as f64 / between).clamp(0.0, 1.0);
@@ -70,7 +71,7 @@ impl Correction {
 }
 
 /// Little-endian i64, as ranks send them.
-pub(super) fn numbers(bytes: &[u8]) -> Vec<i64> {
+pub fn numbers(bytes: &[u8]) -> Vec<i64> {
     bytes.chunks_exact(8).map(|eight| i64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
 }
 

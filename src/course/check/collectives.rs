@@ -1,0 +1,235 @@
+//! What a run of collectives shows: its messages and bytes against the algorithm, and which method was fastest where.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::verdict::{Finding, Objection, Outcome, failed, unclear};
+use crate::domain::collective::{Algorithm, CollectivesSpec, Message, Method, Schedule, judge};
+use crate::domain::measured::{Measured, MeasuredRow, MessageLog};
+use crate::domain::units;
+
+/// One thing that the lesson says, and what the run shows of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// `ring: messages of each rank`.
+    pub what: String,
+    pub outcome: Outcome,
+    /// One sentence with ranks and numbers.
+    pub evidence: String,
+}
+
+/// All that can be said of a run.
+pub fn check_collectives(spec: &CollectivesSpec, measured: &Measured) -> Vec<Claim> {
+    let claim = |what: String, finding: Finding| {
+        let (outcome, evidence) = match finding {
+            Ok(evidence) => (Outcome::Passed, evidence),
+            Err(Objection::Failed(why)) => (Outcome::Failed, why),
+            Err(Objection::Unclear(why)) => (Outcome::CannotTell, why),
+        };
+        Claim { what, outcome, evidence }
+    };
+    let mut claims = vec![claim("every sum is right".into(), sums(measured))];
+    for log in &measured.logs {
+        let Ok(Method::Own(algorithm)) = log.method.parse() else { continue };
+        let reference = algorithm.schedule(measured.ranks, log.elements, spec.shape);
+        claims.push(claim(format!("{}: the log is the schedule", log.method), as_planned(log, &reference)));
+        claims.push(claim(format!("{}: what each rank sends", log.method), traffic(log, measured.ranks)));
+    }
+    claims.push(claim("small and large buffers".into(), crossover(measured)));
+    let methods = [Algorithm::Ring, Algorithm::ParameterServer].map(Algorithm::name);
+    if methods.iter().all(|name| spec.methods.iter().any(|method| method == name)) {
+        claims.push(claim("ring against parameter server".into(), servers(spec, measured)));
+    }
+    claims
+}
+
+fn sums(measured: &Measured) -> Finding {
+    let checked: Vec<&MeasuredRow> = measured.rows.iter().filter(|row| row.report.wrong.is_some()).collect();
+    if let Some(row) = checked.iter().find(|row| row.report.wrong.is_some_and(|wrong| wrong > 0)) {
+        let (method, bytes) = (&row.report.method, units::bytes(row.report.bytes));
+        return failed(format!("{} numbers of {method} at {bytes} were wrong", row.report.wrong.unwrap_or(0)));
+    }
+    match checked.len() {
+        0 => unclear("no row of this run was checked"),
+        1 => Ok("1 row, and no number in it was wrong".into()),
+        rows => Ok(format!("{rows} rows, and no number in them was wrong")),
+    }
+}
+
+/// What the ranks received is what the algorithm sends, message by message.
+fn as_planned(log: &MessageLog, reference: &Schedule) -> Finding {
+    let mut rounds = vec![Vec::new(); reference.rounds.len()];
+    for sent in &log.messages {
+        let Some(round) = rounds.get_mut(sent.round) else {
+            return failed(format!(
+                "a message of round {} was logged, and there are only {}",
+                sent.round + 1,
+                reference.rounds.len()
+            ));
+        };
+        round.push(Message { from: sent.from, to: sent.to, range: sent.start..sent.end, operation: sent.operation });
+    }
+    let logged = Schedule::new(reference.ranks, reference.elements, rounds);
+    match judge(&logged, reference) {
+        Ok(()) => Ok(format!("{} messages in {} rounds, each as planned", log.messages.len(), reference.rounds.len())),
+        Err(fault) => failed(fault.to_string()),
+    }
+}
+
+/// Messages and bytes of every rank, in figures that can be compared with the formula.
+fn traffic(log: &MessageLog, ranks: usize) -> Finding {
+    let mut sent: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for rank in 0..ranks {
+        let own = log.messages.iter().filter(|message| message.from == rank);
+        let (messages, elements) = own.fold((0, 0), |(messages, elements), of| (messages + 1, elements + of.end - of.start));
+        sent.entry((messages, elements)).or_default().push(rank);
+    }
+    let buffer = (4 * log.elements).max(1) as f64;
+    let said = sent.iter().map(|((messages, elements), of)| {
+        let who = match of.as_slice() {
+            all if all.len() == ranks => "each rank".to_owned(),
+            [one] => format!("rank {one}"),
+            many => format!("{} ranks", many.len()),
+        };
+        let (messages, bytes) = (units::counted(*messages, "message"), units::bytes(4 * *elements as u64));
+        format!("{who} sent {messages} and {bytes} ({:.2} of the buffer)", 4.0 * *elements as f64 / buffer)
+    });
+    let said: Vec<String> = said.collect();
+    if log.messages.is_empty() { unclear("no message was logged") } else { Ok(said.join("; ")) }
+}
+
+/// The fastest at a size.
+fn fastest(measured: &Measured, bytes: u64) -> Option<&MeasuredRow> {
+    let rows = measured.rows.iter().filter(|row| row.report.bytes == bytes);
+    rows.min_by(|a, b| a.report.median_s.total_cmp(&b.report.median_s))
+}
+
+fn crossover(measured: &Measured) -> Finding {
+    let sizes = || measured.rows.iter().map(|row| row.report.bytes).filter(|bytes| *bytes > 0);
+    let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return unclear("no row has a size above 0") };
+    let methods = measured.rows.iter().filter(|row| row.report.bytes == smallest).count();
+    if smallest == largest || methods < 2 {
+        return unclear("compare at least two methods at two sizes");
+    }
+    let (Some(small), Some(large)) = (fastest(measured, smallest), fastest(measured, largest)) else {
+        return unclear("no row was measured");
+    };
+    let said = |row: &MeasuredRow| {
+        let same = measured
+            .rows
+            .iter()
+            .filter(|other| other.report.bytes == row.report.bytes && other.report.method != row.report.method);
+        let next = same.min_by(|a, b| a.report.median_s.total_cmp(&b.report.median_s));
+        let next = next.map(|next| format!(", {} next with {}", next.report.method, units::short_time(next.report.median_s)));
+        let (bytes, time) = (units::bytes(row.report.bytes), units::short_time(row.report.median_s));
+        format!("at {bytes} {} is fastest ({time}{})", row.report.method, next.unwrap_or_default())
+    };
+    Ok(format!("{}; {}", said(small), said(large)))
+}
+
+/// How much longer the parameter server takes at the largest size, as a part of the ring's time.
+fn servers(spec: &CollectivesSpec, measured: &Measured) -> Finding {
+    let at_largest = |algorithm: Algorithm| {
+        let rows = measured.rows.iter().filter(move |row| row.report.method == algorithm.name());
+        rows.max_by_key(|row| row.report.bytes)
+    };
+    let (Some(ring), Some(server)) = (at_largest(Algorithm::Ring), at_largest(Algorithm::ParameterServer)) else {
+        return unclear("one of the two has no row yet");
+    };
+    if ring.report.bytes != server.report.bytes || ring.report.bytes == 0 {
+        return unclear("the two were not measured at the same size yet");
+    }
+    let ratio = server.report.median_s / ring.report.median_s;
+    let (servers, ranks, bytes) = (units::counted(spec.shape.servers, "server"), measured.ranks, units::bytes(ring.report.bytes));
+    let link = spec.link().map(|link| format!(", {link}")).unwrap_or_default();
+    Ok(format!("at {bytes} on {ranks} ranks {servers} took {ratio:.2} times the time of the ring{link}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::collective::{AllreduceReport, MessageReport, Shape};
+    use crate::domain::history::{History, Keep};
+
+    fn spec() -> CollectivesSpec {
+        let text = r#"{"methods":["ring","parameter-server"],"servers":1,"ranks_per_host":2,"min_bytes":64,"max_bytes":65536,
+            "factor":2,"iterations":5,"warmup":1}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// Four ranks; the ring is faster at the larger size, and its log is the schedule.
+    fn measured() -> Measured {
+        let spec = spec();
+        let mut measured = Measured::new(4, &spec, &History::new(Keep::Everything));
+        let row = |method: &str, bytes: u64, time_s: f64| MeasuredRow {
+            predicted_s: measured.machine.predict(method, 4, 16, spec.shape),
+            report: AllreduceReport {
+                method: method.into(),
+                bytes,
+                elements: bytes as usize / 4,
+                iterations: 5,
+                mean_s: time_s,
+                median_s: time_s,
+                min_s: time_s,
+                max_s: time_s,
+                wrong: Some(0),
+            },
+        };
+        let rows = [("ring", 64, 9e-6), ("parameter-server", 64, 3e-6), ("ring", 65536, 1e-4), ("parameter-server", 65536, 4e-4)];
+        let rows = rows.map(|(method, bytes, time_s)| row(method, bytes, time_s)).to_vec();
+        measured.rows = rows;
+        let schedule = Algorithm::Ring.schedule(4, 16, Shape { servers: 1, ranks_per_host: 2 });
+        let message = |(round, sent): (usize, &Message)| MessageReport {
+            round,
+            from: sent.from,
+            to: sent.to,
+            start: sent.range.start,
+            end: sent.range.end,
+            operation: sent.operation,
+            began_s: 0.0,
+            ended_s: 1e-6,
+        };
+        measured.logs.push(MessageLog {
+            method: "ring".into(),
+            elements: 16,
+            messages: schedule.messages().map(message).collect(),
+        });
+        measured
+    }
+
+    fn claims(change: impl FnOnce(&mut Measured)) -> Vec<(Outcome, String)> {
+        let mut measured = measured();
+        change(&mut measured);
+        check_collectives(&spec(), &measured).into_iter().map(|claim| (claim.outcome, claim.evidence)).collect()
+    }
+
+    #[test]
+    fn a_good_run_shows_what_the_lesson_says() {
+        let said = claims(|_| {});
+        assert!(said.iter().all(|(outcome, _)| *outcome == Outcome::Passed), "{said:?}");
+        let text: Vec<&str> = said.iter().map(|(_, evidence)| evidence.as_str()).collect();
+        assert_eq!(text[1], "24 messages in 6 rounds, each as planned");
+        assert_eq!(text[2], "each rank sent 6 messages and 96 B (1.50 of the buffer)");
+        assert!(text[3].contains("parameter-server is fastest (3") && text[3].contains("ring is fastest"), "{text:?}");
+        assert!(text[4].contains("1 server took 4.00 times the time of the ring"), "{text:?}");
+    }
+
+    #[test]
+    fn every_claim_can_fail() {
+        let wrong = claims(|measured| measured.rows[1].report.wrong = Some(3));
+        assert!(wrong[0].0 == Outcome::Failed && wrong[0].1.contains("3 numbers of parameter-server"), "{wrong:?}");
+        let unchecked = claims(|measured| measured.rows.iter_mut().for_each(|row| row.report.wrong = None));
+        assert_eq!(unchecked[0].0, Outcome::CannotTell);
+        let astray = claims(|measured| measured.logs[0].messages[5].to = 3);
+        assert!(astray[1].0 == Outcome::Failed && astray[1].1.contains("round 2"), "{astray:?}");
+        let lost = claims(|measured| drop(measured.logs[0].messages.remove(7)));
+        assert!(lost[1].0 == Outcome::Failed && lost[2].1.contains("3 ranks sent 6 messages"), "{lost:?}");
+        let late = claims(|measured| measured.logs[0].messages[5].round = 99);
+        assert!(late[1].0 == Outcome::Failed && late[1].1.contains("round 100"), "{late:?}");
+        let one_size = claims(|measured| measured.rows.truncate(2));
+        assert_eq!((one_size[3].0, one_size[4].0), (Outcome::CannotTell, Outcome::Passed));
+        let alone = claims(|measured| measured.rows.retain(|row| row.report.method == "ring"));
+        assert_eq!((alone[3].0, alone[4].0), (Outcome::CannotTell, Outcome::CannotTell));
+    }
+}
