@@ -91,6 +91,7 @@ fn name(field: Field) -> String {
         Field::Iterations => "allreduces timed".to_owned(),
         Field::Servers => "parameter servers".to_owned(),
         Field::RanksPerHost => "ranks per host".to_owned(),
+        Field::Link => "network between ranks".to_owned(),
         Field::Method(method) => format!("  {method}"),
     }
 }
@@ -138,6 +139,10 @@ fn said(form: &Form, own: &Collectives, shared: &Shared) -> Vec<(String, ratatui
     };
     let takes = if seconds < 60.0 { format!("{} s", seconds.ceil()) } else { units::clock(seconds) };
     let mut said = vec![(format!("It takes about {takes} ({source})."), theme.text())];
+    if settings.spec.link_bits.is_some() {
+        let text = "Each rank gets a network of that speed, made on this machine where the system allows it.";
+        said.push((text.to_owned(), theme.text()));
+    }
     let cores = shared.hardware.as_ref().map_or(0, |hardware| hardware.cores);
     if cores > 0 && settings.np > cores {
         let text = format!(

@@ -15,6 +15,8 @@ pub enum Field {
     Iterations,
     Servers,
     RanksPerHost,
+    /// The network between the ranks.
+    Link,
     Method(Method),
 }
 
@@ -64,6 +66,7 @@ impl Settings {
             Field::Iterations,
             Field::Servers,
             Field::RanksPerHost,
+            Field::Link,
         ];
         let methods = Method::ALL.into_iter().filter(|method| *method != Method::Nccl || gpus > 0).map(Field::Method);
         settings.into_iter().chain(methods).collect()
@@ -82,6 +85,7 @@ impl Settings {
             Field::Iterations => self.spec.iterations.to_string(),
             Field::Servers => self.spec.shape.servers.to_string(),
             Field::RanksPerHost => self.spec.shape.ranks_per_host.to_string(),
+            Field::Link => self.spec.link_bits.map_or("as it is".to_owned(), units::bits_per_second),
             Field::Method(method) => if self.is_on(method) { "[x]" } else { "[ ]" }.to_owned(),
         }
     }
@@ -105,6 +109,11 @@ impl Settings {
             Field::Iterations => spec.iterations = next(ITERATIONS.into_iter(), spec.iterations, up),
             Field::Servers => spec.shape.servers = next(1..=self.np, spec.shape.servers, up),
             Field::RanksPerHost => spec.shape.ranks_per_host = next(1..=self.np, spec.shape.ranks_per_host, up),
+            Field::Link => {
+                let speeds = [0, 100_000_000, 200_000_000, 1_000_000_000, 10_000_000_000];
+                let bits = next(speeds.into_iter(), spec.link_bits.unwrap_or(0), up);
+                spec.link_bits = (bits > 0).then_some(bits);
+            }
             Field::Method(method) => self.switch(method),
         }
     }
@@ -118,14 +127,15 @@ impl Settings {
 
     /// Seconds that all of it should take: by what was measured on so many ranks, or by a guess.
     pub fn takes_s(&self, measured: &Measured) -> (f64, bool) {
-        let mut is_measured = !measured.rows.is_empty() && measured.ranks == self.np;
+        let mut is_measured = !measured.rows.is_empty() && measured.ranks == self.np && self.spec.link_bits.is_none();
+        let speed = self.spec.link_bits.map_or(GUESSED_SPEED, |bits| bits as f64 / 8.0);
         let rounds = (self.spec.iterations + self.spec.warmup) as f64;
         let mut sum_s = START_S;
         for bytes in self.spec.sizes() {
             for method in &self.spec.methods {
                 let known = if is_measured { time_of(measured, method, bytes) } else { None };
                 is_measured &= known.is_some();
-                sum_s += rounds * known.unwrap_or(GUESSED_LATENCY_S * self.np as f64 + 2.0 * bytes as f64 / GUESSED_SPEED);
+                sum_s += rounds * known.unwrap_or(GUESSED_LATENCY_S * self.np as f64 + 2.0 * bytes as f64 / speed);
             }
         }
         (sum_s, is_measured)
