@@ -2,7 +2,8 @@
 
 use crossterm::event::KeyCode;
 
-use super::samples::{opened, predictable, told};
+use super::samples::{events, execution, opened, predictable, told};
+use crate::domain::collective::Algorithm;
 use crate::domain::measured::Measured;
 use crate::runs::RunId;
 use crate::tui::app::features::State;
@@ -66,6 +67,19 @@ fn more_ranks_than_rows_are_scrolled_to() {
         press(&mut state, KeyCode::Down);
     }
     assert!(window(&state, 60, 16).contains("rank 15"), "{}", window(&state, 60, 16));
+}
+
+#[test]
+fn a_message_that_came_last_after_a_long_wait_still_shows() {
+    let mut late = execution(Algorithm::Ring, 4, 4096, 9e-6);
+    let last = late.messages.iter_mut().rfind(|message| message.round == 5).unwrap();
+    (last.began_s, last.ended_s) = (0.5, 0.500_001);
+    let mut state = opened(4, (80, 24));
+    update(&mut state, Message::Collectives(RunId(3), Box::new(told(4, &events(&late, &[])))));
+    type_text(&mut state, "}");
+    let screen = window(&state, 80, 24);
+    let bars = screen.lines().filter(|line| line.contains("→") && line.contains('█')).count();
+    assert_eq!(bars, 4, "{screen}");
 }
 
 #[test]
