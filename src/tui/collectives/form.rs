@@ -4,7 +4,8 @@ use ratatui::text::{Line, Span};
 
 use super::keys::{Command, FORM};
 use super::settings::{Field, Settings};
-use super::state::{Collectives, Show};
+use super::show::Show;
+use super::state::Collectives;
 use super::windows::{Form, Stage};
 use crate::columns::{left, wrap};
 use crate::domain::units;

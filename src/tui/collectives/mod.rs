@@ -7,6 +7,7 @@ pub mod keys;
 pub mod log;
 pub mod player;
 pub mod settings;
+pub mod show;
 pub mod stage;
 pub mod state;
 #[cfg(test)]

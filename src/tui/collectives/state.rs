@@ -9,30 +9,7 @@ use super::windows::Window;
 use crate::domain::collective::{Algorithm, Shape};
 use crate::domain::measured::Measured;
 use crate::runs::RunId;
-
 use crate::tui::window::opens;
-
-/// What is shown of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Show {
-    #[default]
-    Messages,
-    Time,
-    Bandwidth,
-}
-
-impl Show {
-    /// In the order of the arrow keys.
-    pub const ALL: [Show; 3] = [Show::Messages, Show::Time, Show::Bandwidth];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Show::Messages => "messages",
-            Show::Time => "time by size",
-            Show::Bandwidth => "bus bandwidth by size",
-        }
-    }
-}
 
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {

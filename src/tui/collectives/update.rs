@@ -2,7 +2,8 @@
 
 use super::keys::Command;
 use super::settings::Settings;
-use super::state::{Collectives, Show};
+use super::show::Show;
+use super::state::Collectives;
 use super::windows::{Form, Stage, Window};
 use crate::domain::measured::Measured;
 use crate::runs::RunId;

@@ -1,7 +1,7 @@
 //! The windows of the collectives.
 
 use super::settings::Settings;
-use super::state::Show;
+use super::show::Show;
 use crate::runs::RunId;
 use crate::tui::window::windows;
 

@@ -1,21 +1,14 @@
 //! Time or bus bandwidth by size: the curves, where one method becomes faster than another, and the figures at one size.
 
-use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::super::crossing::{is_reference, sentence};
-use super::super::state::{Collectives, Show};
+use super::super::show::Show;
+use super::super::state::Collectives;
+use super::figures::Shown;
 use super::{curves, table};
 use crate::columns::wrap;
 use crate::tui::widgets::theme::Theme;
-
-/// A method as the chart shows it.
-pub struct Shown<'a> {
-    pub method: &'a str,
-    pub letter: char,
-    pub style: Style,
-    pub is_reference: bool,
-}
 
 /// Rows of a plot that can be read, with its axis; of one that leaves room for explanations.
 const LEAST_PLOT: usize = 6;

@@ -8,9 +8,9 @@ use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line as CanvasLine};
 
 use super::super::crossing::crossings;
-use super::super::state::{Collectives, Show};
-use super::chart::Shown;
-use super::{bandwidth, time};
+use super::super::show::Show;
+use super::super::state::Collectives;
+use super::figures::{Shown, bandwidth, time};
 use crate::domain::units;
 use crate::tui::widgets::theme::Theme;
 

@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod curves;
+pub mod figures;
 pub mod picture;
 pub mod round;
 pub mod table;
@@ -11,7 +12,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::crossing::is_reference;
-use super::state::{Collectives, Show};
+use super::show::Show;
+use super::state::Collectives;
 use crate::columns::{cut, wrap};
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::theme::Theme;
@@ -99,24 +101,4 @@ fn tabs(own: &Collectives, show: Show, theme: Theme, width: usize) -> Line<'stat
         }
     }
     Line::from(spans)
-}
-
-/// `12.3 µs`, `4.50 ms`, `1.20 s`.
-pub fn time(seconds: f64) -> String {
-    match seconds {
-        _ if !seconds.is_finite() => "–".to_owned(),
-        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
-        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
-        s => format!("{s:.2} s"),
-    }
-}
-
-/// `1.25 GB/s` as nccl-tests counts them, in powers of ten.
-pub fn bandwidth(bytes_a_second: f64) -> String {
-    match bytes_a_second {
-        _ if !bytes_a_second.is_finite() => "–".to_owned(),
-        b if b < 1e6 => format!("{:.1} kB/s", b / 1e3),
-        b if b < 1e9 => format!("{:.1} MB/s", b / 1e6),
-        b => format!("{:.2} GB/s", b / 1e9),
-    }
 }

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::log::{Log, bytes};
 use super::super::player::Player;
-use super::time;
+use super::figures::time;
 use crate::columns::{cut, left, right};
 use crate::domain::collective::{MessageReport, Operation};
 use crate::domain::units;

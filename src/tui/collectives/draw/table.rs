@@ -3,8 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::super::state::Collectives;
-use super::chart::Shown;
-use super::{bandwidth, time};
+use super::figures::{Shown, bandwidth, time};
 use crate::columns::{cut, left, right};
 use crate::domain::units;
 use crate::tui::widgets::table::fitting;

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::log::Log;
 use super::super::player::Player;
-use super::time;
+use super::figures::time;
 use crate::columns::cut;
 use crate::domain::collective::Operation;
 use crate::tui::widgets::theme::Theme;

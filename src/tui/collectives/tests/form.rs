@@ -11,7 +11,7 @@ use crate::tui::actions::effect::Effect;
 use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::collectives::settings::{Field, Settings};
-use crate::tui::collectives::state::Show;
+use crate::tui::collectives::show::Show;
 use crate::tui::collectives::windows::Stage;
 use crate::tui::message::Message;
 use crate::tui::shared::state::Playing;
