@@ -28,8 +28,7 @@ Examples:
   hvd-lab exercise diff --step 4          exactly what step 4 changes in the trainer
   hvd-lab exercise diff                   yours against the solution
   hvd-lab exercise reset --step 4         step 4 as it was; the old file is kept
-  hvd-lab exercise start --track collectives
-                                          another program: a ring allreduce, in Python
+  hvd-lab exercise start --track collectives   a ring allreduce, in Python
 
 A step is done when a run of your program shows it (`hvd-lab progress`). A program that hangs is ended and explained.
 Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not pass, 2 bad input.";

@@ -101,7 +101,7 @@ fn text(told: &Measurement, advice: &Advice) -> String {
             let until = advice.leads.get(place + 1).map(|next| format!(" to below {}", units::bytes(next.from_bytes)));
             text += &format!("  {} from {from}{}\n", lead.algorithm.name(), until.unwrap_or_else(|| " on".to_owned()));
         }
-        text += "These are predictions: `hvd-lab collectives run` measures.\n";
+        text += "These are predictions, and less than 5 % is no difference: `hvd-lab collectives run` measures.\n";
     }
     text
 }
