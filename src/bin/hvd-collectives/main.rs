@@ -5,6 +5,7 @@
 mod args;
 mod link;
 mod measure;
+mod once;
 mod table;
 
 use std::process::ExitCode;
@@ -35,6 +36,10 @@ fn main() -> ExitCode {
         Ok(request) => request,
         Err(stop) => return explain(&stop),
     };
+    let schedule = match request.schedule().map(once::read_schedule).transpose() {
+        Ok(schedule) => schedule,
+        Err(stop) => return explain(&stop),
+    };
     // Messages are sent between ranks that are awake: a late one is a failure of the launch, which the launcher sees.
     let comm = match MpiComm::connect(StallLimits::default(), |_| {}) {
         Ok(comm) => comm,
@@ -43,6 +48,12 @@ fn main() -> ExitCode {
         }
     };
     report.set_verbose(comm.topology().is_root());
+    if let Some(schedule) = schedule {
+        return match once::run(&schedule, &comm) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(stop) => startup::explain(&stop),
+        };
+    }
     match run(&request, &comm, &report, launched) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(wrong) => {
