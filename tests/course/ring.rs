@@ -25,7 +25,7 @@ fn the_ring_is_started_judged_and_put_back() {
 
     fs::write(&program, SOLUTION.replace("    rounds = []", "    print('here')\n    rounds = nothing")).unwrap();
     let (code, said) = attempt(&lab);
-    assert!(code == Some(1) && said.contains("    | here") && said.contains("ring.py:27: NameError"), "{said}");
+    assert!(code == Some(1) && said.contains("    | here") && said.contains("ring.py:22: NameError"), "{said}");
     let diff = stdout(&lab.run(&["exercise", "diff", "--track", "collectives"]));
     assert!(diff.contains("rounds = nothing"), "{diff}");
     for refused in [&["build"][..], &["diff", "--step", "3"], &["run", "--track", "none"]] {
