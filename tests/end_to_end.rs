@@ -23,6 +23,8 @@ mod killed;
 #[allow(dead_code)]
 #[path = "launch/lab.rs"]
 mod lab;
+#[path = "end_to_end/links.rs"]
+mod links;
 #[path = "support/trainer.rs"]
 mod trainer;
 

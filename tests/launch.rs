@@ -6,6 +6,8 @@
 
 #[path = "launch/busy.rs"]
 mod busy;
+#[path = "launch/collectives.rs"]
+mod collectives;
 #[path = "launch/files.rs"]
 mod files;
 #[path = "launch/hostile.rs"]

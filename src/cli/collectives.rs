@@ -7,12 +7,9 @@ use std::process::ExitCode;
 use super::output::{Usage, print, print_json};
 use super::table::render;
 use crate::course::{Claim, Outcome, check_collectives};
-use crate::domain::collective::{CollectivesSpec, Method, Shape};
-use crate::domain::history::{History, Keep};
-use crate::domain::job::Workload;
-use crate::domain::measured::Measured;
+use crate::domain::collective::{Method, Shape};
 use crate::domain::units;
-use crate::runs::{RunId, RunRecord, RunStore, StoreError};
+use crate::runs::{Measurement, RunId, RunStore};
 
 mod advise;
 mod json;
@@ -24,12 +21,12 @@ pub(super) mod table;
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab collectives run --np 2                              all of the lab's algorithms, and MPI's own choice
-  hvd-lab collectives run --np 4 --algorithm ring,parameter-server,mpi -b 1K -e 16M -f 4
-  hvd-lab collectives show                                    the newest table once more
-  hvd-lab collectives show --algorithm ring --np 4 --size 1K  what each rank sends to whom, without a run
-  hvd-lab collectives replay 7 --algorithm ring               the messages that run 7 really sent
-  hvd-lab collectives advise --size 65M --np 4                which algorithm should be fastest here";
+  hvd-lab collectives run --np 2                  all of the lab's, and MPI's own
+  hvd-lab collectives run --algorithm ring,mpi -b 1K -e 64M -f 4
+  hvd-lab collectives show                        the newest table once more
+  hvd-lab collectives show --algorithm ring       its schedule, without a run
+  hvd-lab collectives replay 7                    the messages that run 7 sent
+  hvd-lab collectives advise --size 65M           which one should be fastest";
 
 /// Measure allreduce algorithms step by step, and predict which one is fastest.
 #[derive(Debug, clap::Args)]
@@ -62,14 +59,14 @@ struct ShapeFlags {
     /// Servers of the parameter server: the first so many ranks.
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = from_one)]
     servers: usize,
-    /// Ranks that the hierarchical algorithm takes for one host [default: half of them, or what a host has].
+    /// Ranks that the hierarchical algorithm takes for one host [default: half of them].
     #[arg(long, value_name = "L", value_parser = from_one)]
     ranks_per_host: Option<usize>,
 }
 
 impl ShapeFlags {
     fn shape(&self, np: usize) -> Result<Shape, Usage> {
-        if self.servers > np {
+        if self.servers > np.max(1) {
             return Err(Usage(format!("--servers: {} servers are more than the {np} ranks", self.servers)));
         }
         // Two hosts are the fewest that have something between them.
@@ -90,42 +87,22 @@ fn methods(text: &str) -> Result<Vec<Method>, String> {
     Method::parse_list(text).map_err(|error| error.to_string())
 }
 
-/// A run of collectives, and what its events add up to.
-pub(super) struct Told {
-    id: RunId,
-    record: RunRecord,
-    spec: CollectivesSpec,
-    measured: Measured,
-}
-
-impl Told {
-    /// The run of this number, or the newest that measures collectives.
-    pub(super) fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Told> {
-        let id = match id {
-            Some(id) => id,
-            None => newest(store, |_| true)?.ok_or_else(|| Usage(NO_RUN.into()))?,
-        };
-        // Says so where there is no such run, or its supervisor is gone.
-        store.status(id)?;
-        let record = store.record(id)?;
-        let Workload::Collectives(spec) = record.spec.workload.clone() else {
-            let title = record.spec.workload.title();
-            return Err(Usage(format!("run {id} ({title}) measures no collectives: `hvd-lab runs` lists those that do")).into());
-        };
-        let mut history = History::new(Keep::Everything);
-        let mut events = store.folder(id).events();
-        events.by_ref().for_each(|event| history.take(&event));
-        if let Some(damaged) = events.damaged().in_words() {
-            super::output::say(&format!("run {id}: {damaged}"));
-        }
-        let measured = Measured::new(record.np(), &spec, &history);
-        Ok(Told { id, record, spec, measured })
-    }
+/// The run of this number, or the newest that measures collectives.
+fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Measurement> {
+    let id = match id {
+        Some(id) => id,
+        None => newest(store, |_| true).ok_or_else(|| Usage(NO_RUN.into()))?,
+    };
+    // Says so where there is no such run, or its supervisor is gone.
+    store.status(id)?;
+    let measurement = Measurement::of(&store.folder(id), store.record(id)?)?;
+    measurement.damaged.iter().for_each(|damaged| super::output::say(&format!("run {id}: {damaged}")));
+    Ok(measurement)
 }
 
 /// `hvd-lab check` of such a run: what the lesson says, and what the run shows of it.
 pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
-    let Told { record, spec, measured, .. } = Told::open(store, Some(id))?;
+    let Measurement { record, spec, measured, .. } = open(store, Some(id))?;
     let claims = check_collectives(&spec, &measured);
     if as_json {
         print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
@@ -140,7 +117,7 @@ pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Resul
 const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives run` starts one";
 
 /// The newest run of collectives that fits.
-fn newest(store: &RunStore, fits: impl Fn(&RunRecord) -> bool) -> Result<Option<RunId>, StoreError> {
-    let record = |id: &RunId| store.record(*id).ok().filter(|record| record.spec.collectives().is_some());
-    Ok(store.ids().into_iter().rev().find(|id| record(id).is_some_and(|record| fits(&record))))
+fn newest(store: &RunStore, fits: impl Fn(RunId) -> bool) -> Option<RunId> {
+    let is_one = |id: RunId| store.record(id).is_ok_and(|record| record.spec.collectives().is_some());
+    store.ids().into_iter().rev().find(|id| is_one(*id) && fits(*id))
 }

@@ -7,7 +7,9 @@ use super::output::{Usage, print, print_exact, print_json_text, say_damaged};
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
-use crate::runs::{Published, Report, Row, RunId, RunStore, RunSummary, disturbed, references};
+use crate::runs::{
+    Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, disturbed, references,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +18,7 @@ Examples:
   hvd-lab compare --baseline 3 --json
   hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv and .json
   hvd-lab compare --published          with what others published, in rows of their own
+  hvd-lab compare 6 7                  two runs of collectives: time by algorithm and size
 
 Throughput counts the images of all processes per second of training; validation and start-up are kept apart.
 `waits` is exposed communication: the part of training, over all processes, that went by waiting for gradients of others.
@@ -71,7 +74,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     say_damaged(&chosen);
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
-    let text = format.map_or_else(|| for_people(&report), |format| format.text(&report));
+    let text = match measurements(&store, &chosen, &baseline)? {
+        Some(all) => format.map_or_else(|| collectives(&all), |format| format.collectives(&all)),
+        None => format.map_or_else(|| for_people(&report), |format| format.text(&report)),
+    };
     match args.out {
         None => {
             match format.map(|format| format.name) {
@@ -87,6 +93,44 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The runs as what they have measured, the baseline first, where all of them measure collectives.
+fn measurements(store: &RunStore, chosen: &[RunSummary], baseline: &RunSummary) -> anyhow::Result<Option<Measurements>> {
+    let others = chosen.iter().filter(|run| run.id != baseline.id);
+    let records = std::iter::once(baseline).chain(others).map(|run| run.record.as_ref());
+    let of_collectives: Option<Vec<&RunRecord>> =
+        records.map(|record| record.filter(|record| record.spec.collectives().is_some())).collect();
+    let Some(records) = of_collectives else { return Ok(None) };
+    let read = |record: &RunRecord| Measurement::of(&store.folder(record.id), record.clone());
+    Ok(Measurements::new(records.into_iter().map(read).collect::<Result<_, _>>()?))
+}
+
+/// Median times side by side, and how many times as fast as the baseline's.
+fn collectives(all: &Measurements) -> String {
+    let (_, others) = all.runs().split_at(1);
+    let mut heading = vec!["algorithm".to_owned(), "size".to_owned(), format!("run {}", all.baseline().id)];
+    heading.extend(others.iter().flat_map(|run| [format!("run {}", run.id), "faster".to_owned()]));
+    let row = |(method, bytes): (&str, u64)| {
+        let mut cells = vec![method.to_owned(), units::bytes(bytes)];
+        for (place, run) in all.runs().iter().enumerate() {
+            let cell = all.cell(run, method, bytes);
+            cells.push(or_dash(cell.as_ref().map(|cell| units::short_time(cell.row.report.median_s))));
+            if place > 0 {
+                cells.push(or_dash(cell.and_then(|cell| cell.times_as_fast).map(times)));
+            }
+        }
+        cells
+    };
+    let rows: Vec<Vec<String>> = all.keys().into_iter().map(row).collect();
+    let mut text = render(&heading.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
+    for run in all.runs() {
+        let words = [Some(format!("np {}", run.measured.ranks)), run.spec.link()];
+        let mut words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        words += &all.not_comparable(run).map(|reason| format!(" (not compared: {reason})")).unwrap_or_default();
+        text += &format!("run {}: {words}\n", run.id);
+    }
+    text
 }
 
 fn for_people(report: &Report) -> String {

@@ -34,8 +34,11 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
         return vec![line.to_owned()];
     }
     let Some((example, what)) = parted(line) else {
-        let parts = columns::wrap(line.trim_start(), width.saturating_sub(FURTHER).max(1)).into_iter().enumerate();
-        return parts.map(|(at, part)| " ".repeat(if at == 0 { 2 } else { FURTHER }) + &part).collect();
+        // A command goes on further to the right; what goes on already stays where it is.
+        let start = columns::width(line) - columns::width(line.trim_start());
+        let further = start.max(FURTHER);
+        let parts = columns::wrap(line.trim_start(), width.saturating_sub(further).max(1)).into_iter().enumerate();
+        return parts.map(|(at, part)| " ".repeat(if at == 0 { start } else { further }) + &part).collect();
     };
     let beside = columns::width(line) - columns::width(what);
     let (mut lines, from) = match width.checked_sub(beside) {
@@ -68,6 +71,7 @@ mod tests {
         assert_eq!(wrapped(line, 80), [line]);
         assert_eq!(wrapped(line, 40), ["  hvd-lab devices --watch", "        twice a second, until Ctrl-C"]);
         assert_eq!(wrapped("  hvd-lab check 7 --json | jq", 24), ["  hvd-lab check 7", "      --json | jq"]);
+        assert_eq!(wrapped("        a line by hand", 18), ["        a line by", "        hand"]);
         assert_eq!(wrapped("Runs live in HVD_LAB_HOME", 10), ["Runs live in HVD_LAB_HOME"], "a paragraph is not parted");
     }
 }

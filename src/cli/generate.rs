@@ -70,6 +70,9 @@ A folder with the four files of Fashion-MNIST, or of images in the same format
 HVD_TRAIN
 The trainer to run [default: hvd-train beside hvd-lab]
 .TP
+HVD_COLLECTIVES
+The program that measures collectives [default: hvd-collectives beside hvd-lab]
+.TP
 HVD_LAB_MPIRUN
 The mpirun to start runs with [default: the one in PATH]
 .TP

@@ -14,6 +14,7 @@ use super::collective::CollectivesSpec;
 use super::safe;
 use super::step::Step;
 use super::training::TrainingSpec;
+use super::units;
 
 /// What to run, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,7 +135,10 @@ impl Workload {
     pub fn title(&self) -> String {
         match self {
             Workload::Training(training) => training.model.to_string(),
-            Workload::Collectives(_) => COLLECTIVES.to_owned(),
+            Workload::Collectives(collectives) => match collectives.link_bits {
+                Some(bits) => format!("{COLLECTIVES} at {}", units::bits_per_second(bits)),
+                None => COLLECTIVES.to_owned(),
+            },
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
                 Some(Value::String(model)) => safe::excerpt(model).into_owned(),
                 _ => safe::excerpt(&unknown.kind).into_owned(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::prepare::{self, Images};
-use super::{CommandLine, LaunchError, Setup, command_line};
+use super::{CommandLine, LaunchError, Setup, command_line, links};
 use crate::dataset::Location;
 use crate::domain::checkpoint;
 use crate::domain::job::RunSpec;
@@ -82,6 +82,9 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
     {
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
+    }
+    if request.spec.collectives().is_some_and(|collectives| collectives.link_bits.is_some()) {
+        links::probe()?;
     }
     let setup = Setup::detect(&request.spec.workload, request.program.as_deref())?;
     let training = request.spec.training();

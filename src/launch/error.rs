@@ -51,6 +51,8 @@ pub enum LaunchError {
     Over,
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
+    #[error("no slow links on this machine: {cause}; {remedy}")]
+    NoLinks { cause: String, remedy: String },
     #[error("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one")]
     NothingTrained { id: RunId, title: String },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]

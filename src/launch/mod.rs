@@ -16,6 +16,7 @@ mod flavour;
 mod job;
 mod journal;
 mod line_file;
+mod links;
 mod mpirun;
 mod once;
 mod output;

@@ -5,10 +5,11 @@
 use std::path::Path;
 
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, presets};
+use super::{Flavour, LaunchError, Ranks, links, presets};
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{SETTINGS, TrainerFlag};
+use crate::domain::units;
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 const SENSIBLE_RANKS_PER_CORE: usize = 4;
@@ -68,28 +69,48 @@ pub fn command_line(
     if oversubscribe {
         notes.push(oversubscribed(resources, setup));
     }
-    let mut argv = vec![LaunchError::text(&setup.mpirun)?];
+    let link_bits = spec.collectives().and_then(|collectives| collectives.link_bits);
+    let mut argv = Vec::new();
+    if let Some(bits) = link_bits {
+        if let Some(problem) = no_links(resources, setup) {
+            return Err(LaunchError::Spec(problem));
+        }
+        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), links::HUB.to_owned()));
+        notes.push(format!("every rank has a link of {}, made on this machine", units::bits_per_second(bits)));
+        argv = links::around_launcher(resources.np, bits);
+    }
+    argv.push(LaunchError::text(&setup.mpirun)?);
     match setup.flavour {
         Flavour::OpenMpi4 | Flavour::OpenMpi5 => {
             if setup.machine.is_root {
                 notes.insert(0, "you are root: --allow-run-as-root is added, since Open MPI would refuse otherwise".to_owned());
             }
-            argv.extend(open_mpi(resources, setup, oversubscribe, &env));
+            argv.extend(open_mpi(resources, setup, oversubscribe, &env, link_bits.is_some()));
         }
         Flavour::Mpich => argv.extend(mpich(resources)),
     }
     argv.extend(["-np".to_owned(), resources.np.to_string()]);
+    if link_bits.is_some() {
+        argv.extend(links::around_rank());
+    }
     argv.extend(program(spec, setup, data, log_dir)?);
     Ok(CommandLine { argv, env, notes })
 }
 
 /// The words of Open MPI 4 and 5 before the number of ranks.
-fn open_mpi(resources: &Resources, setup: &Setup, oversubscribe: bool, env: &[(String, String)]) -> Vec<String> {
+fn open_mpi(
+    resources: &Resources,
+    setup: &Setup,
+    oversubscribe: bool,
+    env: &[(String, String)],
+    has_made_links: bool,
+) -> Vec<String> {
     let is_4 = setup.flavour == Flavour::OpenMpi4;
     let is_spread = resources.hosts.is_some() || resources.hostfile.is_some() || setup.machine.in_allocation;
     let mut argv = Vec::new();
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
-    if setup.machine.is_root {
+    // Inside of a namespace of one's own everybody is root.
+    if setup.machine.is_root || has_made_links {
         add(&["--allow-run-as-root"]);
     }
     if oversubscribe {
@@ -99,7 +120,10 @@ fn open_mpi(resources: &Resources, setup: &Setup, oversubscribe: bool, env: &[(S
     add(if is_4 { &["--tag-output"] } else { &["--output", "tag"] });
     // Ranks that wait would otherwise spin on the core that the others need.
     add(&["--mca", "mpi_yield_when_idle", "1"]);
-    if !is_spread {
+    if has_made_links {
+        // Past memory, which all ranks still share.
+        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", links::NETWORK]);
+    } else if !is_spread {
         // On one host memory is all it takes; looking for networks would cost a second at every start.
         add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
     }
@@ -115,6 +139,16 @@ fn open_mpi(resources: &Resources, setup: &Setup, oversubscribe: bool, env: &[(S
         }
     }
     argv
+}
+
+/// Why ranks cannot be given links of their own, in one sentence.
+fn no_links(resources: &Resources, setup: &Setup) -> Option<String> {
+    let is_spread = resources.hosts.is_some() || resources.hostfile.is_some() || setup.machine.in_allocation;
+    if is_spread {
+        return Some("links are made on one machine: leave the hosts out, or the link".into());
+    }
+    let flavour = setup.flavour;
+    (flavour != Flavour::OpenMpi5).then(|| format!("links need Open MPI 5, and this is {flavour}: leave the link out"))
 }
 
 /// The words of MPICH. Hydra neither counts slots nor minds root, and hands on the whole environment.

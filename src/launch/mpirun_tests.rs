@@ -166,3 +166,25 @@ fn collectives_get_their_flags_and_the_variable_that_a_forced_algorithm_needs() 
     setup.flavour = Flavour::Mpich;
     assert_eq!(forced(&setup).len(), 1);
 }
+
+#[test]
+fn links_are_put_around_the_launcher_and_around_each_rank() {
+    let collectives = CollectivesSpec { link_bits: Some(200_000_000), ..CollectivesSpec::sample() };
+    let linked = RunSpec { resources: Resources::ranks(2), workload: Workload::Collectives(collectives) };
+    let mut setup = setup(Flavour::OpenMpi5);
+    let made = line(&linked, &setup).unwrap();
+    let words: Vec<&str> = made.argv.iter().map(String::as_str).filter(|word| !word.contains("set -e")).collect();
+    let words = words.join(" ");
+    assert!(
+        words.starts_with("unshare -Urnm sh -c links 2 200000000bit 100000 /opt/mpi/bin/mpirun --allow-run-as-root "),
+        "{words}"
+    );
+    let ending = "--mca btl self,tcp --mca btl_tcp_if_include 10.213.0.0/16 -np 2 unshare --net sh -c link /opt/lab/hvd-train ";
+    assert!(words.contains(ending), "{words}");
+    assert!(made.env.contains(&("PMIX_MCA_ptl_base_if_include".to_owned(), "hub".to_owned())));
+    assert!(made.notes.iter().any(|note| note.contains("200 Mbit/s")), "{:?}", made.notes);
+    let spread = linked.clone().with(|job| job.resources.hosts = Some("a:2".into()));
+    assert!(line(&spread, &setup).unwrap_err().to_string().contains("on one machine"));
+    setup.flavour = Flavour::Mpich;
+    assert!(line(&linked, &setup).unwrap_err().to_string().contains("Open MPI 5"));
+}

@@ -187,6 +187,10 @@ fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
 }
 
+pub(super) fn is_on_path(program: &str) -> bool {
+    on_path(program).is_some()
+}
+
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::{RunRecord, RunSummary};
+use crate::domain::job::Workload;
 use crate::domain::model::ModelSpec;
 use crate::domain::speedup::{self, Comparison, Figures};
 use crate::domain::step::Step;
@@ -61,7 +62,10 @@ pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'s
 pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary) -> Result<Comparison, &'static str> {
     let (record, after) = training(run)?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
-    let before = with.training().ok_or("the baseline is not a training that this version knows")?;
+    let before = with.training().ok_or(match with.spec.workload {
+        Workload::Collectives(_) => "the baseline measures collectives and trains nothing",
+        _ => "the baseline is not a training that this version knows",
+    })?;
     if run.id != baseline.id {
         Work::of(record, after).same_as(&Work::of(with, before))?;
         work(run)?;
@@ -91,7 +95,11 @@ pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Compariso
 
 fn training(run: &RunSummary) -> Result<(&RunRecord, &TrainingSpec), &'static str> {
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
-    Ok((record, record.training().ok_or("no training that this version knows")?))
+    let other = match record.spec.workload {
+        Workload::Collectives(_) => "measures collectives and trains nothing",
+        _ => "no training that this version knows",
+    };
+    Ok((record, record.training().ok_or(other)?))
 }
 
 /// Ranks that share neither work nor gradients are several trainings, however many images they count.

@@ -25,11 +25,11 @@ pub fn notes<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) -> Vec<String> 
 
 /// What it means for a run.
 pub fn note(part: f64) -> String {
-    format!("{} while it trained, so its times are longer than on a quiet machine", others_in_words(part))
+    format!("{} while it ran, so its times are longer than on a quiet machine", others_in_words(part))
 }
 
 impl RunRecord {
-    /// The part of the cores that other programs used while it trained, of the attempt with the most of it. `None` where
+    /// The part of the cores that other programs used while it ran, of the attempt with the most of it. `None` where
     /// that is not worth a word.
     pub fn disturbed(&self) -> Option<f64> {
         let parts = self.attempts.iter().filter_map(|attempt| attempt.others_cpu);

@@ -37,6 +37,8 @@ pub enum StoreError {
     NotAFolder { id: RunId, path: PathBuf },
     #[error("run {id} is over: it has {state}, and there is nothing to give up")]
     Over { id: RunId, state: &'static str },
+    #[error("run {id} ({workload}) measures no collectives: `hvd-lab runs` lists those that do")]
+    NoCollectives { id: RunId, workload: String },
     #[error("run {id} is not a training that this version knows (`{workload}`), so it has no steps to judge")]
     NoTraining { id: RunId, workload: String },
     #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]

@@ -27,6 +27,7 @@ mod folder;
 mod follower;
 mod lock;
 mod logs;
+mod measurement;
 mod orphans;
 pub mod process;
 mod read;
@@ -52,6 +53,7 @@ pub use lock::{Identity, RunLock};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
+pub use measurement::{Measurement, Measurements};
 pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord};
 pub use references::{Published, Source, references};

@@ -39,7 +39,9 @@ impl Lab {
 
     fn new() -> Lab {
         let trainer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch/hvd-train.sh");
-        Lab { home: tempfile::tempdir().unwrap(), env: Vec::new() }.env("HVD_TRAIN", &trainer.display().to_string())
+        let collectives = trainer.with_file_name("hvd-collectives.sh");
+        let lab = Lab { home: tempfile::tempdir().unwrap(), env: Vec::new() };
+        lab.env("HVD_TRAIN", &trainer.display().to_string()).env("HVD_COLLECTIVES", &collectives.display().to_string())
     }
 
     pub fn env(mut self, name: &str, value: &str) -> Lab {
@@ -60,7 +62,9 @@ impl Lab {
     }
 
     pub fn set_environment(&self, command: &mut Command) {
-        for name in ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"] {
+        for name in
+            ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_COLLECTIVES", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"]
+        {
             command.env_remove(name);
         }
         command.env("HVD_LAB_HOME", self.home()).env("HVD_LAB_OFFLINE", "1").stdin(Stdio::null());

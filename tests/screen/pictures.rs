@@ -14,12 +14,17 @@ mod svg;
 /// Name, size, keys one by one each with what shows that it was obeyed, and what must be on the picture.
 type Picture = (&'static str, (u16, u16), &'static [(&'static str, &'static str)], &'static [&'static str]);
 const PICTURES: [Picture; 3] = [
-    ("screen", (140, 40), &[("}", " finished")], &["Steps", "Devices", "training loss", "% efficiency", "compared with run 1"]),
-    ("lesson", (100, 36), &[("}", " finished"), ("4", "[ ]  4"), ("4", "[x]  4"), ("w", "The problem")], &["Step 4/10"]),
+    (
+        "screen",
+        (140, 40),
+        &[("}", ":10 finished")],
+        &["Steps", "Devices", "training loss", "% efficiency", "compared with run 1"],
+    ),
+    ("lesson", (100, 36), &[("}", ":10 finished"), ("4", "[ ]  4"), ("4", "[x]  4"), ("w", "The problem")], &["Step 4/10"]),
     (
         "timeline",
         (120, 30),
-        &[("}", " finished"), ("\t\t\t", "Chart"), ("z", "by training time"), ("h", "backward")],
+        &[("}", ":10 finished"), ("\t\t\t", "Chart"), ("z", "by training time"), ("h", "backward")],
         &["forward", "optimizer"],
     ),
 ];

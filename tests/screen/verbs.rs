@@ -10,7 +10,8 @@ use assert_cmd::Command;
 
 use super::pty::PATIENCE;
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 22] = [
+    "collectives",
     "run",
     "runs",
     "stop",
@@ -65,7 +66,7 @@ fn completions_know_every_verb() {
         file.display()
     );
     let offered = Command::new("bash").args(["-c", &script]).timeout(PATIENCE).output().unwrap();
-    assert_eq!(words(&offered.stdout).trim(), "compare config completions");
+    assert_eq!(words(&offered.stdout).trim(), "compare collectives config completions");
     assert_eq!(lab(home.path(), &["completions", "cmd"]).status.code(), Some(2));
 }
 

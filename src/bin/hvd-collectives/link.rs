@@ -1,4 +1,4 @@
-//! What the way between ranks 0 and 1 can do at each size: a message, an exchange, and the sum on a processor.
+//! What the way between ranks 0 and 1 can do, by size: a message, an exchange, and the sum on a processor.
 
 use std::hint::black_box;
 
@@ -6,10 +6,14 @@ use hvd_lab::comm::p2p::{Executor, PointToPoint, now};
 use hvd_lab::comm::{CommError, Communicator, MpiPoint};
 use hvd_lab::domain::collective::{CollectivesSpec, LinkReport, LinkRow, Message, Operation, Schedule};
 
-/// Bytes that are sent at one size, about: long messages need no more repetitions than 8.
+/// Bytes that are sent at one size, about.
 const SENT: u64 = 64 << 20;
+/// Repetitions of the longest messages: on a slow network each takes a second.
+const FEWEST: u64 = 5;
+/// The smallest message: below it only the number of messages counts.
+const LEAST_BYTES: u64 = 64;
 
-/// The medians at each size of the table, as rank 0 measures them. The other ranks wait.
+/// The medians of messages up to the largest buffer, as rank 0 measures them. The other ranks wait.
 ///
 /// # Collective
 /// All ranks, of which there are two or more.
@@ -18,15 +22,22 @@ const SENT: u64 = 64 << 20;
 /// [`CommError`].
 pub fn measure(comm: &dyn Communicator, peers: &MpiPoint<'_>, spec: &CollectivesSpec) -> Result<LinkReport, CommError> {
     let mut rows = Vec::new();
-    for bytes in spec.sizes() {
+    for bytes in sizes(spec) {
         if peers.rank() < 2 {
-            let most = (SENT / bytes.max(1)).max(8);
-            rows.push(row(peers, (bytes / 4) as usize, (spec.iterations.max(8) as u64).min(most) as usize)?);
+            let most = (SENT / bytes.max(1)).max(FEWEST);
+            rows.push(row(peers, (bytes / 4) as usize, (spec.iterations as u64).max(FEWEST).min(most) as usize)?);
         }
         // It sleeps while it waits, and so leaves the cores to those that measure.
         comm.barrier()?;
     }
     Ok(LinkReport { rows })
+}
+
+/// From small messages to the largest buffer, however few sizes the table has: what ranks send each other are parts of a buffer. In
+/// steps of two, for at some size MPI begins to ask before it sends, and that doubles the time of a message.
+fn sizes(spec: &CollectivesSpec) -> impl Iterator<Item = u64> {
+    let most = spec.max_bytes.max(LEAST_BYTES);
+    std::iter::successors(Some(LEAST_BYTES), |bytes| Some(bytes * 2)).take_while(move |bytes| *bytes < most).chain([most])
 }
 
 fn row(peers: &MpiPoint<'_>, elements: usize, repetitions: usize) -> Result<LinkRow, CommError> {

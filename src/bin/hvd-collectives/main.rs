@@ -27,11 +27,10 @@ use table::Table;
 fn main() -> ExitCode {
     let launched = Instant::now();
     let args = match Args::read(std::env::args_os()) {
-        Ok(args) if args.build_info => return startup::print_build_info(),
         Ok(args) => args,
         Err(stop) => return explain(&stop),
     };
-    let mut report = Reporter::new(comm::launched_index(), args.events);
+    let (events, build_info) = (args.events, args.build_info);
     let request = match args.request() {
         Ok(request) => request,
         Err(stop) => return explain(&stop),
@@ -40,6 +39,14 @@ fn main() -> ExitCode {
         Ok(schedule) => schedule,
         Err(stop) => return explain(&stop),
     };
+    if build_info {
+        let (mpi, standard) = (comm::library_version(), comm::standard_version());
+        return startup::explain(&Stop {
+            text: serde_json::json!({ "mpi": mpi, "mpi_standard": standard }).to_string(),
+            code: 0,
+        });
+    }
+    let mut report = Reporter::new(comm::launched_index(), events);
     // Messages are sent between ranks that are awake: a late one is a failure of the launch, which the launcher sees.
     let comm = match MpiComm::connect(StallLimits::default(), |_| {}) {
         Ok(comm) => comm,

@@ -86,10 +86,12 @@ impl<'a> Bench<'a> {
             }
         }
         for iteration in 0..self.spec.warmup + self.spec.iterations {
-            for work in &mut works {
-                let seconds = self.once(work, elements)?;
+            for place in 0..works.len() {
+                // There and back, so that none always comes after the same other one.
+                let work = if iteration % 2 == 0 { place } else { works.len() - 1 - place };
+                let seconds = self.once(&works[work], elements)?;
                 if iteration >= self.spec.warmup {
-                    work.seconds.push(seconds);
+                    works[work].seconds.push(seconds);
                 }
             }
         }

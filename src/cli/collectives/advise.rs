@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::{ShapeFlags, Told, bytes, json, newest, table};
+use super::{ShapeFlags, bytes, json, newest, table};
 use crate::domain::collective::{Advice, AdviceRow, Refused};
 use crate::domain::event::Event;
 use crate::domain::units;
-use crate::runs::{RunId, RunStore};
+use crate::runs::{Measurement, RunId, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab collectives advise --size 65M --np 4        the gradients of a WRN-16-10
+  hvd-lab collectives advise --size 65M --np 4      the gradients of a WRN-16-10
   hvd-lab collectives advise --size 1K --np 2 --run 7
   hvd-lab collectives advise --size 65M --np 2 --json | jq -r .fastest
 
@@ -44,12 +44,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let has_link = |id| store.folder(id).events().any(|line| matches!(line.event, Event::Link(_)));
     let id = match args.run {
         Some(id) => id,
-        None => newest(&store, |record| has_link(record.id))?.ok_or_else(|| {
+        None => newest(&store, has_link).ok_or_else(|| {
             let advice = "no run has measured messages between two ranks yet: `hvd-lab collectives run --np 2` does";
             Usage(advice.into())
         })?,
     };
-    let told = Told::open(&store, Some(id))?;
+    let told = super::open(&store, Some(id))?;
     if told.measured.machine.link.is_none() {
         let advice = "measured no messages between two ranks: `hvd-lab collectives run --np 2` does";
         return Err(Usage(format!("run {id} {advice}")).into());
@@ -67,7 +67,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(told: &Told, advice: &Advice) -> String {
+fn text(told: &Measurement, advice: &Advice) -> String {
     let size = units::bytes(advice.bytes);
     let mut text = format!("# allreduce of {size} (n) on {} ranks (p), from what run {} measured", advice.ranks, told.id);
     text += &told.spec.link().map(|link| format!(" {link}")).unwrap_or_default();
@@ -101,12 +101,12 @@ fn text(told: &Told, advice: &Advice) -> String {
             let until = advice.leads.get(place + 1).map(|next| format!(" to below {}", units::bytes(next.from_bytes)));
             text += &format!("  {} from {from}{}\n", lead.algorithm.name(), until.unwrap_or_else(|| " on".to_owned()));
         }
-        text += "These are predictions: `hvd-lab collectives run` measures.\n";
+        text += "These are predictions, and less than 5 % is no difference: `hvd-lab collectives run` measures.\n";
     }
     text
 }
 
-fn as_json(told: &Told, advice: &Advice) -> serde_json::Value {
+fn as_json(told: &Measurement, advice: &Advice) -> serde_json::Value {
     let row = |row: &AdviceRow| {
         serde_json::json!({
             "algorithm": row.algorithm.name(),

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
 use super::show::{List, list};
-use super::{Told, json, schedule};
+use super::{json, schedule};
 use crate::domain::collective::{Method, Operation, Shape};
 use crate::domain::measured::MessageLog;
 use crate::domain::units;
-use crate::runs::{RunId, RunStore};
+use crate::runs::{Measurement, RunId, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab collectives replay 7
   hvd-lab collectives replay 7 --algorithm ring
-  hvd-lab collectives replay 7 --algorithm ring --json | jq '.messages[] | .ended_s - .began_s'
+  hvd-lab collectives replay 7 --algorithm ring --json | jq '.messages[0]'
 
 Times are in microseconds since the allreduce began, on one clock for all ranks: when the sender handed the message to MPI, and \
 when the receiver had it. `hvd-lab collectives show --algorithm ring --np 4` prints a schedule that nobody ran.";
@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let told = Told::open(&RunStore::open_default()?, args.run)?;
+    let told = super::open(&RunStore::open_default()?, args.run)?;
     let wanted = |log: &&MessageLog| {
         args.algorithm.as_ref().is_none_or(|List(methods)| methods.iter().any(|method| method.name() == log.method))
     };
@@ -61,7 +61,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(told: &Told, log: &MessageLog) -> String {
+fn text(told: &Measurement, log: &MessageLog) -> String {
     let ranks = told.measured.ranks;
     let size = units::bytes(4 * log.elements as u64);
     let mut text =

@@ -11,16 +11,18 @@ use crate::domain::event::{Event, EventLine};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::{Job, RunSpec, Workload};
 use crate::domain::measured::Measured;
+use crate::domain::units;
 use crate::launch::{self, Machine, StartRequest};
-use crate::runs::{Follower, RunStore};
+use crate::runs::{Follower, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab collectives run --np 2
-  hvd-lab collectives run --np 2 --algorithm ring,mpi,mpi-ring -b 64K -e 64M -f 2 -n 50
-  hvd-lab collectives run --np 4 --algorithm ring,parameter-server --servers 2 -b 4M -e 4M
-  hvd-lab collectives run -H node1:4,node2:4 --np 8 --algorithm hierarchical,ring,mpi --ranks-per-host 4
-  hvd-lab collectives run --np 2 --json | jq -c 'select(.event == \"allreduce\")'
+  hvd-lab collectives run --np 2 --algorithm ring,mpi -b 64K -e 64M -f 2 -n 50
+  hvd-lab collectives run --np 4 --algorithm parameter-server --servers 2
+  hvd-lab collectives run --np 4 -b 4M -e 4M -n 3 -w 1 --link 200mbit
+  hvd-lab collectives run -H node1:4,node2:4 --np 8 --ranks-per-host 4
+  hvd-lab collectives run --json | jq -c 'select(.event == \"allreduce\")'
 
 Algorithms: ring, recursive-doubling, rabenseifner, binomial, parameter-server and hierarchical are schedules of the lab; mpi is \
 what MPI picks, mpi-linear, mpi-nonoverlapping, mpi-recursive-doubling, mpi-ring, mpi-segmented-ring and mpi-rabenseifner are Open \
@@ -56,6 +58,9 @@ pub struct Args {
     /// The buffer whose messages are logged, once for each of the lab's algorithms; 0 for no log.
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = bytes)]
     log_bytes: u64,
+    /// Give each rank a network of this speed, made on this machine without root, such as 200mbit or 1gbit.
+    #[arg(long, value_name = "SPEED", value_parser = bits)]
+    link: Option<u64>,
     #[command(flatten)]
     place: Place,
     /// A name for the list of runs.
@@ -78,6 +83,10 @@ struct Wanted {
     methods: Vec<Method>,
     /// Every one that can run here, and no complaint about the others.
     all: bool,
+}
+
+fn bits(text: &str) -> Result<u64, String> {
+    units::parse_bits(text)
 }
 
 fn wanted(text: &str) -> Result<Wanted, String> {
@@ -103,7 +112,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => {
             _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
         }
-        false if !measured.rows.is_empty() => _ = print(&table::ending(&measured))?,
+        false if !measured.rows.is_empty() => {
+            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", disturbed::note(part)));
+            print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
+        }
         false => {}
     }
     if measured.wrong() > 0 {
@@ -133,7 +145,7 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
         iterations: args.iterations,
         warmup: args.warmup,
         log_bytes: (args.log_bytes > 0).then_some(args.log_bytes),
-        link_bits: None,
+        link_bits: args.link,
         newer: Default::default(),
     };
     let spec: RunSpec = Job { resources, workload: Workload::Collectives(spec) };

@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
-use super::{ShapeFlags, Told, bytes, json, methods, schedule, table};
+use super::{ShapeFlags, bytes, json, methods, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
-use crate::runs::{RunId, RunStore};
+use crate::runs::{Measurement, RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab collectives show                                      the newest run of collectives
+  hvd-lab collectives show                     the newest run of collectives
   hvd-lab collectives show 7 --algorithm ring,mpi
-  hvd-lab collectives show 7 --json | jq -r '.rows[] | [.algorithm, .bytes, .median_s] | @tsv'
-  hvd-lab collectives show --algorithm ring --np 4 --size 1K    the schedule, round by round; nothing is run
+  hvd-lab collectives show 7 --json | jq '.rows[] | [.algorithm, .median_s]'
+  hvd-lab collectives show --algorithm ring --np 4 --size 1K      nothing is run
   hvd-lab collectives show --algorithm parameter-server --np 4 --servers 2";
 
 /// Ranks of a schedule that is written out: each round has a line for each of them.
@@ -52,7 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match (&args.algorithm, args.run) {
         (Some(List(methods)), None) => show_schedules(methods, &args)?,
         (chosen, run) => {
-            let mut told = Told::open(&RunStore::open_default()?, run)?;
+            let mut told = super::open(&RunStore::open_default()?, run)?;
             if let Some(List(methods)) = chosen {
                 told.measured.rows.retain(|row| methods.iter().any(|method| method.name() == row.report.method));
             }
@@ -62,8 +62,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_table(told: &Told, as_json: bool) -> anyhow::Result<()> {
-    let Told { id, record, spec, measured } = told;
+fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
+    let Measurement { id, record, spec, measured, .. } = told;
     if as_json {
         print_json(&json::table(*id, spec, measured))?;
         return Ok(());
@@ -73,8 +73,9 @@ fn show_table(told: &Told, as_json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let name = record.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let disturbed = record.disturbed().map(|part| format!("# * {}\n", disturbed::note(part))).unwrap_or_default();
     let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
-    print(&format!("# run {id}{name}\n{}{rows}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;
+    print(&format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;
     Ok(())
 }
 

@@ -89,7 +89,7 @@ pub fn ending(measured: &Measured) -> String {
         text += &format!("# no prediction for {}: {reason}\n", methods.join(", "));
     }
     if let Ok(fit) = measured.fit() {
-        text += &format!("# fitted to messages between two ranks: {}\n", fit_in_words(&fit));
+        text += &format!("# between two ranks: {}\n", fit_in_words(&fit));
     }
     if let Some(error) = measured.median_error() {
         text += &format!("# Median error of the predictions : {:.0} %\n", error * 100.0);

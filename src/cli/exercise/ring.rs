@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_exact, say};
-use super::{What, columns, reset, text};
+use super::shared::{self, What, columns, reset, text};
 use crate::exercise::ring::{Ring, attempt, execute};
 use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
 
@@ -24,10 +24,10 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
         What::Edit => {
             folder.start()?;
             let line = folder.read()?.lines().position(|line| line.contains("TODO ")).map_or(1, |line| line + 1);
-            super::open_editor(&folder, line)
+            shared::open_editor(&folder, line)
         }
         What::Run => judge(&folder),
-        What::Watch => super::watch(&folder, || judge(&folder)),
+        What::Watch => shared::watch(&folder, || judge(&folder)),
         What::Reset { step: None, yes } => reset(&folder, None, yes),
         What::Diff { step: None, side_by_side, .. } => {
             let yours = folder.read()?;

@@ -80,7 +80,7 @@ fn wait_for_all(requests: &mut [MPI_Request]) {
 
 /// The place of the next one that is complete; `None` once all are.
 fn wait_for_any(requests: &mut [MPI_Request]) -> Option<usize> {
-    let mut place = ffi::MPI_UNDEFINED as i32;
+    let mut place = ffi::MPI_UNDEFINED;
     // SAFETY: as for `wait_for_all`.
     unsafe { MPI_Waitany(requests.len() as i32, requests.as_mut_ptr(), &mut place, RSMPI_STATUS_IGNORE) };
     usize::try_from(place).ok().filter(|place| *place < requests.len())

@@ -8,6 +8,9 @@ use super::terms::Terms;
 /// Where the search for the lead begins and ends.
 const SIZES: std::ops::RangeInclusive<u32> = 2..=30;
 
+/// Times that differ by less are not told apart.
+const EQUALLY_FAST: f64 = 1.05;
+
 /// What is known of an allreduce of so many bytes before it is run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
@@ -83,8 +86,8 @@ fn leads(machine: &Machine, ranks: usize, shape: Shape) -> Vec<Lead> {
         let time = |algorithm: &Algorithm| machine.predict_own(*algorithm, ranks, numbers(from_bytes), shape);
         let timed = Algorithm::ALL.into_iter().filter_map(|algorithm| Some((time(&algorithm).ok()?, algorithm)));
         let Some((best, algorithm)) = timed.min_by(|(a, _), (b, _)| a.total_cmp(b)) else { break };
-        // Where several are equally fast, as a ring of two ranks and another schedule of the same messages, the lead stays.
-        let keeps = leads.last().is_some_and(|lead| time(&lead.algorithm).is_ok_and(|time| time <= best * 1.000_001));
+        // Predictions are not that exact: one that is as good as equally fast takes no lead.
+        let keeps = leads.last().is_some_and(|lead| time(&lead.algorithm).is_ok_and(|time| time <= best * EQUALLY_FAST));
         if !keeps {
             leads.push(Lead { from_bytes, algorithm });
         }

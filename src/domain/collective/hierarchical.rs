@@ -5,6 +5,9 @@ use std::ops::Range;
 use super::ring;
 use super::schedule::{Message, Schedule, chunk};
 
+/// One half of a ring, among members with a piece each.
+type Ring = fn(&[usize], &[Range<usize>]) -> Vec<Vec<Message>>;
+
 /// With L ranks a host the numbers have L parts. A ring inside each host adds them up (reduce-scatter), one ring for each part
 /// between the hosts adds up what the hosts have, and a ring inside each host hands the sums on (allgather).
 ///
@@ -12,7 +15,7 @@ use super::schedule::{Message, Schedule, chunk};
 pub(super) fn schedule(ranks: usize, elements: usize, ranks_per_host: usize) -> Schedule {
     let parts = ranks_per_host.clamp(1, ranks);
     let hosts: Vec<Vec<usize>> = (0..ranks).collect::<Vec<_>>().chunks(parts).map(<[usize]>::to_vec).collect();
-    let inside = |ring: fn(&[usize], &[Range<usize>]) -> Vec<Vec<Message>>| {
+    let inside = |ring: Ring| {
         let of_host = |host: &Vec<usize>| ring(host, &pieces(host.len(), parts, elements));
         side_by_side(hosts.iter().map(of_host).collect())
     };

@@ -189,12 +189,13 @@ impl Curves {
         }
     }
 
+    /// Through the smallest and the largest message. In between, caches and what a network lets through at once make it faster, and
+    /// no line can say that.
     fn fit(&self) -> Fit {
-        let one_way: Vec<(f64, f64)> = self.rows.iter().map(|row| (row.bytes as f64, row.one_way_s)).collect();
-        let (alpha_s, beta_s) = line(&one_way);
+        let (Some(first), Some(last)) = (self.rows.first(), self.rows.last()) else { return Fit::default() };
+        let (alpha_s, beta_s) = line((first.bytes, first.one_way_s), (last.bytes, last.one_way_s));
         // Adding costs nothing to begin.
-        let rates = self.rows.iter().map(|row| row.sum_s / row.bytes as f64);
-        Fit { alpha_s, beta_s, gamma_s: median(rates.collect()) }
+        Fit { alpha_s, beta_s, gamma_s: last.sum_s / last.bytes as f64 }
     }
 }
 
@@ -202,32 +203,10 @@ fn bytes(numbers: usize) -> f64 {
     numbers as f64 * NUMBER_BYTES
 }
 
-/// The line `a + b x` whose relative errors have the least squares, with neither below 0.
-fn line(points: &[(f64, f64)]) -> (f64, f64) {
-    // Each point counts by what part of it the line is off: else the largest sizes alone would decide.
-    let usable = points.iter().filter(|(_, time)| *time > 0.0);
-    let [mut one, mut x, mut xx, mut y, mut xy] = [0.0; 5];
-    for (bytes, time) in usable {
-        let weight = 1.0 / (time * time);
-        one += weight;
-        x += weight * bytes;
-        xx += weight * bytes * bytes;
-        y += weight * time;
-        xy += weight * bytes * time;
-    }
-    let determinant = one * xx - x * x;
-    let (a, b) = ((y * xx - x * xy) / determinant, (one * xy - x * y) / determinant);
-    match (a, b) {
-        (a, b) if a >= 0.0 && b >= 0.0 => (a, b),
-        (a, _) if a < 0.0 && xx > 0.0 => (0.0, xy / xx),
-        _ if one > 0.0 => (y / one, 0.0),
-        _ => (0.0, 0.0),
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+/// Where the line `a + b x` through two points begins and how it rises, with neither below 0.
+fn line((x, y): (u64, f64), (other_x, other_y): (u64, f64)) -> (f64, f64) {
+    let slope = if other_x > x { ((other_y - y) / (other_x - x) as f64).max(0.0) } else { 0.0 };
+    ((y - slope * x as f64).max(0.0), slope)
 }
 
 /// The machine in three numbers, for the formulas: a line through what was measured.
@@ -328,11 +307,21 @@ mod tests {
 
     #[test]
     fn a_line_has_no_negative_part() {
-        assert_eq!(line(&[]), (0.0, 0.0));
-        assert_eq!(line(&[(8.0, 2.0)]), (2.0, 0.0));
-        let (a, b) = line(&[(1.0, 1.0), (2.0, 4.0)]);
-        assert!(a == 0.0 && b > 0.0, "{a} {b}");
-        let (a, b) = line(&[(1.0, 4.0), (2.0, 1.0)]);
-        assert!(a > 0.0 && b == 0.0, "{a} {b}");
+        assert_eq!(line((8, 2.0), (8, 2.0)), (2.0, 0.0));
+        assert_eq!(line((1, 4.0), (3, 1.0)), (4.0, 0.0));
+        assert_eq!(line((1, 3.0), (3, 7.0)), (1.0, 2.0));
+        assert_eq!(line((2, 1.0), (4, 5.0)), (0.0, 2.0));
+    }
+
+    /// What a network lets through at once says nothing of how fast it is.
+    #[test]
+    fn the_fit_follows_the_largest_messages() {
+        let row = |bytes: u64| {
+            let way = 1e-5 + bytes.saturating_sub(100_000) as f64 * 4e-8;
+            LinkRow { bytes, one_way_s: way, exchange_s: way, sum_s: bytes as f64 * 1e-10 }
+        };
+        let rows = (2..=24).map(|power| row(1 << power)).collect();
+        let fit = Machine { link: Some(LinkReport { rows }), ..machine() }.fit(2).unwrap();
+        assert!((fit.beta_s / 4e-8 - 1.0).abs() < 0.02 && (fit.alpha_s / 1e-5 - 1.0).abs() < 0.1, "{fit:?}");
     }
 }

@@ -56,7 +56,7 @@ pub fn write(report: &Report) -> String {
 
 /// A spreadsheet takes what begins like a formula for one, and would run it: an apostrophe makes it a text. Numbers stay
 /// numbers.
-fn as_text(cell: &str) -> Cow<'_, str> {
+pub(super) fn as_text(cell: &str) -> Cow<'_, str> {
     let is_number = || cell.parse::<f64>().is_ok_and(f64::is_finite);
     // Some leave out the blanks before it.
     match cell.trim_start().starts_with(['=', '+', '-', '@']) && !is_number() {
@@ -65,7 +65,7 @@ fn as_text(cell: &str) -> Cow<'_, str> {
     }
 }
 
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
 }
 

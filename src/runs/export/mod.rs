@@ -6,9 +6,10 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-use super::StoreError;
+use super::{Measurements, StoreError};
 use crate::host::files;
 
+mod collectives;
 mod csv;
 mod json;
 mod markdown;
@@ -25,14 +26,15 @@ pub struct Format {
     /// As the flag takes it, and the end of a file's name.
     pub name: &'static str,
     write: fn(&Report) -> String,
+    collectives: fn(&Measurements) -> String,
 }
 
 /// All there are.
 pub static FORMATS: [Format; 4] = [
-    Format { name: "md", write: markdown::write },
-    Format { name: "csv", write: csv::write },
-    Format { name: "json", write: json::write },
-    Format { name: "svg", write: svg::write },
+    Format { name: "md", write: markdown::write, collectives: collectives::markdown },
+    Format { name: "csv", write: csv::write, collectives: collectives::csv },
+    Format { name: "json", write: json::write, collectives: collectives::json },
+    Format { name: "svg", write: svg::write, collectives: collectives::svg },
 ];
 
 impl Format {
@@ -50,6 +52,11 @@ impl Format {
 
     pub fn text(self, report: &Report) -> String {
         (self.write)(report)
+    }
+
+    /// Runs of collectives, which have another report.
+    pub fn collectives(self, all: &Measurements) -> String {
+        (self.collectives)(all)
     }
 }
 

@@ -70,9 +70,8 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Palette => state.help.show_palette(),
         AppCommand::Collectives => return collectives::update::open(&mut state.collectives, shared),
         AppCommand::Projector => {
-            state.projector = !state.projector;
-            // The only one of the panes whose cursor shows there.
-            state.focus = if state.projector { Pane::Steps } else { state.focus };
+            let shows = !state.projector;
+            project(state, shows);
         }
         AppCommand::Tour => state.help.start_tour(),
         AppCommand::ResetBorders => {
@@ -100,9 +99,20 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
     Vec::new()
 }
 
+fn project(state: &mut State, shows: bool) {
+    state.projector = shows;
+    match shows {
+        // The only one of the panes whose cursor shows there.
+        true => state.focus = Pane::Steps,
+        // A small screen has another one in front.
+        false => keep_focus_on_the_screen(state),
+    }
+}
+
 /// Takes away what is in front: the projector, what the log marks or searches, the filter of the runs, the zoom.
 fn back(state: &mut State) -> Vec<Action> {
-    if std::mem::take(&mut state.projector) {
+    if state.projector {
+        project(state, false);
         return Vec::new();
     }
     if state.focus == Pane::Log

@@ -57,7 +57,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let lab = || [Span::styled(" hvd-lab ", theme.key()), Span::styled("│ ", theme.dim())];
     let (step, number) = (state.shared.step, format!("Step {}/10", state.shared.step.number()));
     let lefts = match &state.shared.replay {
-        Some(playing) => vec![crate::tui::replay::draw::bar(playing, theme)],
+        Some(playing) => [true, false].map(|whole| crate::tui::replay::draw::bar(playing, theme, whole)).into(),
         None => vec![
             Line::from_iter(lab().into_iter().chain([Span::styled(step.to_string(), theme.strong())])),
             Line::from_iter(lab().into_iter().chain([Span::styled(number.clone(), theme.strong())])),
@@ -67,7 +67,9 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let (run, facts) = run_facts(state, width).unwrap_or_default();
     let wide = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
     // With a space at the right end. The title of the step, which its pane shows too, makes room for the first facts.
-    let least = wide(&run) + facts.iter().take(FIRST_FACTS).map(|fact| wide(fact)).sum::<usize>() + 1;
+    // What a recording was made on makes room only for how the run stands.
+    let first = if state.shared.replay.is_some() { 0 } else { FIRST_FACTS };
+    let least = wide(&run) + facts.iter().take(first).map(|fact| wide(fact)).sum::<usize>() + 1;
     let fitting = lefts.iter().find(|left| left.width() + least <= width);
     let Some(left) = fitting.or(lefts.last()).cloned() else { return Default::default() };
     let mut room = width.saturating_sub(left.width() + 1);

@@ -29,7 +29,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     let area = Rect { height, ..area };
     let room = height.saturating_sub(WORDS + STEPS);
     let used = match gain(shared) {
-        Some(gain) => figures(frame, Rect { height: room, ..area }, shared, &gain) + WORDS,
+        Some(gain) => figures(frame, area, room, shared, &gain) + WORDS,
         None => {
             let lines = how_to_get_one(shared, area.width.into());
             let used = lines.len() as u16 + 1;
@@ -48,10 +48,10 @@ fn gain(shared: &Shared) -> Option<Gain> {
 }
 
 /// The speed-up as large as it gets, and below it what it is of. Returns the lines that the figure took.
-fn figures(frame: &mut Frame, area: Rect, shared: &Shared, gain: &Gain) -> u16 {
+fn figures(frame: &mut Frame, area: Rect, room: u16, shared: &Shared, gain: &Gain) -> u16 {
     let (theme, width) = (shared.theme, usize::from(area.width));
     let text = format!("{:.2}x", gain.speedup);
-    let pixel = Pixel::largest(text.len(), width, area.height.into(), theme.ascii);
+    let pixel = Pixel::largest(text.len(), width, room.into(), theme.ascii);
     let mut lines: Vec<Line> = big_lines(&text, pixel);
     lines.iter_mut().for_each(|line| *line = std::mem::take(line).style(theme.warn()));
     let used = lines.len() as u16;
@@ -65,13 +65,15 @@ fn figures(frame: &mut Frame, area: Rect, shared: &Shared, gain: &Gain) -> u16 {
     let efficiency = format!("{} against {ranks}: {efficiency}", units::counted(gain.np, "rank"));
     let of = format!(" {} of {}", gain.times(), gain.of());
     let (full, rest) = bar(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()));
+    // The last line of the smallest figures is an empty one.
+    let has_room = used + WORDS <= area.height;
+    lines.extend(has_room.then(Line::default));
     lines.extend([
-        Line::raw(""),
         Line::styled(cut(&against, width), theme.strong()),
         Line::raw(cut(&efficiency, width)),
         Line::from(vec![Span::styled(full, theme.accent()), Span::styled(rest, theme.dim()), Span::raw(of)]),
     ]);
-    frame.render_widget(Paragraph::new(lines), Rect { height: area.height + WORDS, ..area });
+    frame.render_widget(Paragraph::new(lines), area);
     used
 }
 
@@ -118,8 +120,10 @@ fn steps(frame: &mut Frame, area: Rect, shared: &Shared) {
     let (theme, step, steps) = (shared.theme, shared.step, shared.spec.workload.steps);
     let switched = if steps.contains(step) { "on" } else { "off" };
     let title = format!("step {} of 10, {switched}: {}", step.number(), step.title());
+    // Ten marks with a space on either side, or on one where there is no room.
+    let end = if usize::from(area.width) < 10 * 6 + 1 { "" } else { " " };
     let mark = |other: Step| {
-        let text = format!(" [{}]{} ", if steps.contains(other) { "x" } else { " " }, other.number());
+        let text = format!(" [{}]{}{end}", if steps.contains(other) { "x" } else { " " }, other.number());
         Span::styled(text, if other == step { theme.cursor(true) } else { theme.text() })
     };
     let way_back = Line::from(vec![Span::styled("P", theme.key()), Span::styled(" shows the panes again", theme.dim())]);

@@ -8,8 +8,8 @@ use crate::runs::recording::Position;
 use crate::tui::shared::state::Playing;
 use crate::tui::widgets::theme::Theme;
 
-/// ` REPLAY ▶ 0:23/1:05 10x on 2 CPU cores `
-pub fn bar(playing: &Playing, theme: Theme) -> Line<'static> {
+/// ` REPLAY ▶ 0:23/1:05 10x on 2 CPU cores `, or without what it was recorded on.
+pub fn bar(playing: &Playing, theme: Theme, whole: bool) -> Line<'static> {
     let Position { played_s, duration_s, speed, paused, .. } = playing.position;
     let sign = if paused { "‖" } else { "▶" };
     let at_end = played_s >= duration_s;
@@ -23,6 +23,6 @@ pub fn bar(playing: &Playing, theme: Theme) -> Line<'static> {
         Span::styled(" REPLAY", theme.warn().add_modifier(Modifier::BOLD)),
         Span::styled(time, theme.strong()),
         Span::styled(state, theme.text()),
-        Span::styled(format!(" on {} ", playing.hardware), theme.dim()),
+        Span::styled(if whole { format!(" on {} ", playing.hardware) } else { " ".into() }, theme.dim()),
     ])
 }

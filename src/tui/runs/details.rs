@@ -122,7 +122,10 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
     if let Some(record) = &run.record {
         settings(&mut page, record);
     }
-    results(&mut page, shared, run);
+    // Of a training.
+    if run.record.as_ref().is_none_or(|record| record.spec.collectives().is_none()) {
+        results(&mut page, shared, run);
+    }
     if let Some(damaged) = &run.damaged {
         page.text(&format!("! {damaged}"), theme.warn());
     }
@@ -149,6 +152,12 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
     match record.training() {
         Some(training) => training_settings(page, record, training),
         None => page.fact("workload", &format!("{}, np {}", record.spec.workload.title(), record.np())),
+    }
+    if let Some(collectives) = record.spec.collectives() {
+        page.fact("algorithms", &collectives.methods.join(", "));
+        let (least, most) = (units::bytes(collectives.min_bytes), units::bytes(collectives.max_bytes));
+        page.fact("sizes", &format!("{least} to {most}, {} iterations each", collectives.iterations));
+        collectives.link().iter().for_each(|link| page.fact("network", link));
     }
     page.fact("host", &record.host);
     if !record.versions.is_empty() {

@@ -205,7 +205,8 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
         return never(format!("the record of run {id} cannot be read, so it cannot go on"));
     };
     let Some(training) = record.training() else {
-        return never(format!("run {id} cannot go on: {}", record.spec.problem().unwrap_or_default()));
+        let why = record.spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", record.spec.workload.title()));
+        return never(format!("run {id} cannot go on: {why}"));
     };
     if let Some(why) = shared.out_of_reach(id) {
         return Err(Refused::NotYet(why));

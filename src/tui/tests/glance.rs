@@ -2,6 +2,8 @@
 
 use crossterm::event::KeyCode;
 
+use crate::domain::event::{Event, EventLine};
+use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
 use crate::tui::app::update::update;
@@ -41,7 +43,7 @@ fn the_longest_title_of_a_step_keeps_off_the_border() {
 #[test]
 fn why_there_is_no_speed_up_is_said_once() {
     let state = samples::compared();
-    let run = state.shared.summary(crate::runs::RunId(5)).unwrap();
+    let run = state.shared.summary(RunId(5)).unwrap();
     let reason = state.shared.gain(run).unwrap_err();
     for (width, height) in [(120, 40), (200, 60)] {
         let shown = text(&state, width, height);
@@ -125,6 +127,19 @@ fn the_loss_has_a_lower_bound_on_its_axis_on_the_smallest_screen() {
     assert!(axis.split('└').next().unwrap().contains(char::is_numeric), "{shown}");
 }
 
+/// A tick above it may take its row.
+#[test]
+fn the_lower_bound_is_there_where_ticks_lie_close() {
+    let mut state = sized(samples::running(), SMALLEST);
+    let step = |batch: usize| Event::Step { epoch: 1, batch, lr: 0.01, loss: 4.4 - 4.3 * batch as f64 / 90.0 };
+    let line = |batch| EventLine { time_s: samples::START + 13.0 + batch as f64 / 10.0, process: 0, event: step(batch) };
+    let updates: Vec<RunUpdate> = (0..90).map(|batch| RunUpdate::Event(line(batch))).collect();
+    samples::say(&mut state, Message::Updates(RunId(2), updates));
+    let shown = text(&state, 60, 16);
+    let axis = shown.lines().find(|line| line.contains('└')).unwrap();
+    assert!(axis.split('└').next().unwrap().contains('0'), "{shown}");
+}
+
 #[test]
 fn the_tour_speaks_of_what_is_there() {
     let tour = |mut state: State, pages: usize| {
@@ -181,6 +196,11 @@ fn the_title_of_a_lesson_has_its_parts_apart() {
     type_text(&mut state, "w");
     let shown = text(&state, 120, 40);
     assert!(shown.contains("Step 4/10, not done yet: A sample"), "{shown}");
+    // One that has no room says that it goes on.
+    let mut small = sized(samples::never_used(), SMALLEST);
+    small.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
+    type_text(&mut small, "w");
+    assert!(text(&small, 60, 16).contains("… ╮"), "{}", text(&small, 60, 16));
 }
 
 #[test]
@@ -210,5 +230,32 @@ fn a_notice_leaves_the_settings_in_sight() {
             assert!(shown.contains(row.trim_matches('"')), "{row} at {size:?}:\n{shown}");
         }
         assert!(shown.contains("no effect"), "{shown}");
+    }
+}
+
+/// The figure alone says nothing of what was gained over what.
+#[test]
+fn the_projector_has_its_words_on_the_smallest_screen() {
+    let mut state = sized(samples::running(), SMALLEST);
+    type_text(&mut state, "P");
+    let shown = text(&state, 60, 16);
+    for words in ["against run 1", "scaling efficiency", "of 2×"] {
+        assert!(shown.contains(words), "{words}:\n{shown}");
+    }
+    let mut empty = sized(samples::never_used(), SMALLEST);
+    type_text(&mut empty, "P");
+    assert!(text(&empty, 60, 16).contains("[x]10"), "{}", text(&empty, 60, 16));
+    press(&mut empty, KeyCode::Esc);
+    let places = crate::tui::app::places::of(&empty).unwrap().panes;
+    assert!(places.iter().any(|(pane, _)| *pane == empty.focus), "the keys go to a pane that is on the screen");
+}
+
+#[test]
+fn how_the_played_run_stands_comes_before_where_it_was_recorded() {
+    for paused in [false, true] {
+        let mut state = sized(crate::tui::replay::tests::replayed(), SMALLEST);
+        state.shared.replay.as_mut().unwrap().position.paused = paused;
+        let first = text(&state, 60, 16).lines().next().unwrap().to_owned();
+        assert!(first.contains("REPLAY") && first.contains("run 2 ▶ running"), "{first}");
     }
 }

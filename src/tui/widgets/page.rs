@@ -7,6 +7,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::frame;
 use super::theme::Theme;
+use crate::columns::cut;
 use crate::tui::actions::keys::Move;
 
 /// How far a window can be scrolled.
@@ -44,7 +45,7 @@ pub fn place(body: Rect, columns: u16, lines: usize) -> Rect {
 pub fn draw(frame: &mut Frame, place: Rect, theme: Theme, title: &str, lines: Vec<Line<'static>>, scroll: usize) {
     let (hidden, all) = (Reach::of(place, lines.len()).last, lines.len());
     let scroll = scroll.min(hidden);
-    let mut block = frame::window(theme, title);
+    let mut block = frame::window(theme, &cut(title, usize::from(place.width).saturating_sub(4)));
     if hidden > 0 {
         let position = format!(" {} to {} of {all} lines, ↑↓ ", scroll + 1, all - hidden + scroll);
         block = block.title_bottom(Line::styled(position, theme.dim()).right_aligned());

@@ -3,6 +3,7 @@
 //! Never hides that it leaves some out: what is cut stands in the heading.
 
 use super::scale::Scale;
+use super::trace::View;
 use crate::tui::chart::graph::Graph;
 
 /// The axis ends on a multiple of a round number that divides it into about so many parts.
@@ -13,6 +14,8 @@ const LOSS_PARTS: usize = 12;
 const OUTSIDE: f64 = 0.02;
 /// Values so little outside of the rest, as a part of its span, stay.
 const NEAR: f64 = 0.25;
+/// The lower end of an axis is as exact as such a part of it.
+const EXACT: f64 = 10.0;
 /// Of fewer values each counts.
 const MANY: usize = 50;
 
@@ -76,6 +79,15 @@ fn nearest(mut values: Vec<f64>, (lowest, highest): (f64, f64)) -> (f64, f64) {
 fn no_narrower(low: f64, high: f64, least: f64) -> (f64, f64) {
     let missing = (least - (high - low)).max(0.0);
     (low - missing / 2.0, high + missing / 2.0)
+}
+
+/// Where the axis begins, unless a tick says so that no other one covers.
+pub fn lower_bound(graph: Graph, ticks: &[(f64, String)], view: &View) -> Option<String> {
+    let (low, high) = view.scale.ends();
+    let places = || ticks.iter().filter_map(|(tick, _)| view.scale.place(*tick));
+    let is_low = |place: f64| place.abs() < 1e-6;
+    let is_covered = places().any(|place| !is_low(place) && view.row(place) == view.row(0.0));
+    (is_covered || !places().any(is_low)).then(|| graph.tick(low, (high - low) / EXACT))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::chart::draw::ending::Ending;
-use crate::tui::chart::draw::fit::{Fitted, fitted};
+use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
@@ -45,8 +45,6 @@ pub struct Common<'a> {
     pub runs: &'a [Shown<'a>],
 }
 
-/// The lower end of an axis is as exact as a part of it.
-const PARTS: f64 = 10.0;
 /// A narrower plot has the names of its runs in the title only.
 const NAMED_WIDTH: u16 = 30;
 /// Without colours a letter stands in each curve so often.
@@ -145,13 +143,6 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     if let Some(x) = common.cursor {
         cursor(buffer, plot, x, graph, &view, common);
     }
-}
-
-/// Where the axis begins, unless a tick says so.
-fn lower_bound(graph: Graph, ticks: &[(f64, String)], view: &View) -> Option<String> {
-    let (low, high) = view.scale.ends();
-    let is_said = ticks.iter().any(|(tick, _)| view.scale.place(*tick).is_some_and(|place| place.abs() < 1e-6));
-    (!is_said).then(|| graph.tick(low, (high - low) / PARTS))
 }
 
 /// A curve as it was measured, and where it goes.
