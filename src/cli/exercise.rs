@@ -120,4 +120,3 @@ fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     let has_passed = attempt::has_passed(&judged.verdicts, places::done(&source));
     Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
-

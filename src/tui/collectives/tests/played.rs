@@ -167,7 +167,7 @@ fn what_the_run_tells_is_read_once_at_a_time() {
     assert_eq!(update(&mut state, Message::Collectives(RunId(3), Box::new(measured.clone()))), []);
     assert_eq!(arrived(&state), before, "the same messages stay where they were");
     assert_eq!(state.collectives.measured.rows.len(), 3);
-    update(&mut state, Message::Collectives(RunId(9), Box::new(Measured::default())));
+    update(&mut state, Message::Collectives(RunId(9), Box::default()));
     assert_eq!(state.collectives.measured, measured, "another run's");
 }
 
