@@ -8,7 +8,7 @@ use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, MessageR
 use super::history::History;
 
 /// What a run of collectives has measured so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     pub ranks: usize,
     pub machine: Machine,
@@ -80,6 +80,31 @@ impl Measured {
             log.messages.sort_by_key(|message| (message.round, message.from, message.to, message.start));
         }
         Measured { ranks: np, machine, rows, logs }
+    }
+
+    /// The methods in the order of the table, then those that have messages only.
+    pub fn methods(&self) -> Vec<&str> {
+        let mut methods: Vec<&str> = Vec::new();
+        let all = self.rows.iter().map(|row| row.report.method.as_str());
+        for method in all.chain(self.logs.iter().map(|log| log.method.as_str())) {
+            if !methods.contains(&method) {
+                methods.push(method);
+            }
+        }
+        methods
+    }
+
+    /// The sizes of the table, smallest first.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.rows.iter().map(|row| row.report.bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// A method at a size.
+    pub fn row(&self, method: &str, bytes: u64) -> Option<&MeasuredRow> {
+        self.rows.iter().find(|row| row.report.method == method && row.report.bytes == bytes)
     }
 
     /// The mean bus bandwidth of each method over its sizes, in bytes a second, as nccl-tests ends with it.
@@ -157,6 +182,8 @@ mod tests {
         // Two rounds of a millisecond each were predicted; it took one.
         assert!((ring.error().unwrap() - 1.0).abs() < 1e-6, "{ring:?}");
         assert!(measured.rows[1].error().is_none() && measured.rows[1].predicted_s.is_err());
+        assert_eq!((measured.methods(), measured.sizes()), (vec!["ring", "mpi"], vec![ring.report.bytes]));
+        assert_eq!(measured.row("ring", ring.report.bytes), Some(ring));
         assert_eq!((measured.wrong(), measured.median_error().map(f64::round)), (2, Some(1.0)));
         let rounds: Vec<_> = measured.logs[0].messages.iter().map(|message| (message.round, message.from)).collect();
         assert_eq!((measured.logs.len(), rounds), (1, vec![(0, 0), (0, 1), (1, 0), (1, 1)]));

@@ -4,12 +4,12 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
+use crate::domain::measured::Measured;
 use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
 use crate::tui::actions::change::Changed;
 use crate::tui::actions::news::News;
 use crate::tui::shared::curves::Curves;
-use crate::tui::shared::measured::Measured;
 use crate::tui::shared::state::DataInfo;
 use crate::tui::widgets::looks::Background;
 

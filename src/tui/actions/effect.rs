@@ -4,7 +4,7 @@
 
 use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
-use crate::domain::job::TrainingJob;
+use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::step::Step;
 use crate::runs::recording::PlayerOrder;
 use crate::runs::{LogQuery, LogRequest, RunId};
@@ -16,6 +16,8 @@ pub enum Effect {
         spec: Box<TrainingJob>,
         preset: String,
     },
+    /// Start a run of collectives.
+    StartCollectives(Box<RunSpec>),
     /// Train until `epochs` in total.
     Continue {
         run: RunId,

@@ -160,6 +160,7 @@ impl Command {
                         | exercise::keys::Command::Mine
                         | exercise::keys::Command::Reset
                 )
+                | Command::Collectives(collectives::keys::Command::Measure | collectives::keys::Command::StartRun)
         )
     }
 }

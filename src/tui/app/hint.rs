@@ -13,6 +13,7 @@ use crate::course::Series;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::pane::Pane;
+use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
 use crate::tui::{next_run, runs};
 
@@ -59,6 +60,7 @@ pub fn hint(state: &State) -> Option<String> {
         () if !shared.runs.iter().any(is_before_and_after) => {
             format!("`g` in Steps: without and with step {}", shared.step.number())
         }
+        () if !shared.runs.iter().any(is_of_collectives) => "`C`: how does an allreduce work?".to_owned(),
         () => return None,
     })
 }
@@ -136,6 +138,8 @@ mod tests {
         state.shared.runs.push(other);
         assert_eq!(next(&state), "`g` in Steps: without and with step 4");
         state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().name = Some("step 4 after".into());
+        assert_eq!(next(&state), "`C`: how does an allreduce work?");
+        state.shared.runs.insert(0, crate::tui::collectives::tests::samples::summary(9, 2));
         assert_eq!(hint(&state), None, "all was seen");
         state.shared.runs.last_mut().unwrap().status.state = RunState::Failed;
         assert_eq!(next(&state), "run 3 failed: `i` shows why");

@@ -103,7 +103,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Started(run) => {
             shared.notice = None;
             shared.starting.run = false;
-            vec![Action::Watch(run), Effect::ListRuns.into()]
+            let reading = collectives::update::started(&mut state.collectives, run);
+            [Action::Watch(run), Effect::ListRuns.into()].into_iter().chain(reading).collect()
         }
         Message::Continued(run) => {
             shared.starting.run = false;
@@ -117,6 +118,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Failed(text) => {
             shared.starting = Default::default();
+            state.collectives.is_starting = false;
             shared.error(text);
             vec![Effect::ListRuns.into()]
         }
@@ -275,6 +277,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         effects.extend(act(state, vec![action]));
     }
     if over {
+        collectives::update::ended(&state.collectives, &mut state.shared, run);
         let actions = series::update::ended(&state.series, &mut state.shared, run);
         effects.extend(act(state, actions));
     }

@@ -23,6 +23,10 @@ pub enum Command {
     Slower,
     NextMethod,
     PreviousMethod,
+    /// Opens the form of the next run.
+    Measure,
+    /// Starts it.
+    StartRun,
     Back,
 }
 
@@ -49,6 +53,7 @@ pub static PLAYER: &[Binding<Command>] = &[
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(UP, C::Move(Move::Up), "", "", ""),
     row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(&[Char('r')], C::Measure, "r", "measure", "").ranked(2),
     row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -62,5 +67,19 @@ pub static CHART: &[Binding<Command>] = &[
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(UP, C::Move(Move::Up), "", "", ""),
     row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(&[Char('r')], C::Measure, "r", "measure", "").ranked(2),
     row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),
+];
+
+/// In the form of the next run.
+pub static FORM: &[Binding<Command>] = &[
+    row(&[Code(K::Enter), Char('r')], C::StartRun, "Enter", "start", "").ranked(0),
+    row(LEFT, C::Move(Move::Left), "←→", "change", "").ranked(1),
+    row(RIGHT, C::Move(Move::Right), "", "", ""),
+    row(SPACE, C::Play, "Space", "on/off", "").ranked(2),
+    row(UP, C::Move(Move::Up), "↑↓", "setting", "").ranked(1),
+    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+    row(&[Code(K::Esc), Char('q'), Ctrl('c')], C::Back, "Esc", "back", "").ranked(0),
 ];

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::who::{MOST_RANKS, Who};
 use crate::domain::collective::{MessageReport, Operation, Schedule};
-use crate::tui::shared::measured::Execution;
+use crate::domain::measured::MessageLog;
 
 /// More places than this have no picture: a stranger's log may cut its numbers anywhere.
 const MOST_PARTS: usize = 1024;
@@ -46,8 +46,8 @@ pub struct Contents {
 }
 
 impl Log {
-    pub fn of(execution: &Execution, ranks: usize) -> Log {
-        let Execution { method, elements, messages } = execution;
+    pub fn of(log: &MessageLog, ranks: usize) -> Log {
+        let MessageLog { method, elements, messages } = log;
         // What the log names is there, whatever the record says.
         let named = messages.iter().map(|message| message.from.max(message.to) + 1).max().unwrap_or(1);
         Log::new(method.clone(), ranks.max(named), *elements, messages.clone(), true)

@@ -2,9 +2,12 @@
 
 pub mod crossing;
 pub mod draw;
+pub mod form;
 pub mod keys;
 pub mod log;
 pub mod player;
+pub mod settings;
+pub mod show;
 pub mod stage;
 pub mod state;
 #[cfg(test)]

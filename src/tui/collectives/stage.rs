@@ -2,7 +2,8 @@
 
 use super::draw;
 use super::keys::{CHART, Command, PLAYER};
-use super::state::{Collectives, Show};
+use super::show::Show;
+use super::state::Collectives;
 use super::update::stage;
 use super::windows::Stage;
 use crate::runs::RunId;

@@ -4,33 +4,12 @@
 
 use super::log::Log;
 use super::player::Player;
+use super::settings::Settings;
 use super::windows::Window;
 use crate::domain::collective::{Algorithm, Shape};
+use crate::domain::measured::Measured;
 use crate::runs::RunId;
-use crate::tui::shared::measured::Measured;
 use crate::tui::window::opens;
-
-/// What is shown of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Show {
-    #[default]
-    Messages,
-    Time,
-    Bandwidth,
-}
-
-impl Show {
-    /// In the order of the arrow keys.
-    pub const ALL: [Show; 3] = [Show::Messages, Show::Time, Show::Bandwidth];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Show::Messages => "messages",
-            Show::Time => "time by size",
-            Show::Bandwidth => "bus bandwidth by size",
-        }
-    }
-}
 
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {
@@ -53,6 +32,12 @@ pub struct Collectives {
     pub scroll: usize,
     /// The size under the cursor of the chart; `None` for the largest.
     pub size: Option<u64>,
+    /// A run was asked for and is not there yet.
+    pub is_starting: bool,
+    /// What the form was asked for last.
+    pub asked: Option<Settings>,
+    /// What the links between its ranks are, where they were made for it.
+    pub link: Option<String>,
     pub window: Option<Window>,
 }
 
@@ -81,14 +66,14 @@ impl Collectives {
 
     fn chosen_log(&self) -> Option<Log> {
         let method = self.method();
-        let executed = self.measured.executions.iter().find(|execution| execution.method == method);
+        let executed = self.measured.logs.iter().find(|log| log.method == method);
         let schedule = || {
             let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method)?;
             let two_hosts = Shape { servers: 1, ranks_per_host: self.ranks.div_ceil(2).max(1) };
             let shape = self.shape.unwrap_or(two_hosts);
             Some(Log::of_schedule(method, &algorithm.schedule(self.ranks.max(1), ELEMENTS, shape)))
         };
-        executed.map(|execution| Log::of(execution, self.ranks)).or_else(schedule)
+        executed.map(|log| Log::of(log, self.ranks)).or_else(schedule)
     }
 
     /// Its clock goes.

@@ -1,13 +1,16 @@
 //! What opens the window of the collectives, what its keys do, and what a run tells while it is open.
 
 use super::keys::Command;
-use super::state::{Collectives, Show};
-use super::windows::Stage;
+use super::settings::Settings;
+use super::show::Show;
+use super::state::Collectives;
+use super::windows::{Form, Stage, Window};
+use crate::domain::measured::Measured;
 use crate::runs::RunId;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::Move;
-use crate::tui::shared::measured::{Measured, is_of_collectives};
+use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
 
 /// Opens on the run on the screen, else on the newest run of collectives, else on the schedules that need no run.
@@ -16,10 +19,11 @@ pub fn open(own: &mut Collectives, shared: &Shared) -> Vec<Action> {
     let mut all = shared.runs.iter().filter(|run| is_of_collectives(run)).map(|run| run.id);
     let run = all.clone().find(|run| Some(*run) == watched).or(all.next_back());
     if run != own.run {
-        *own = Collectives { run, ..Collectives::default() };
+        *own = Collectives { run, asked: own.asked.take(), ..Collectives::default() };
     }
     let record = run.and_then(|run| shared.summary(run)?.record.as_ref());
     own.ranks = record.map_or(shared.spec.resources.np.max(2), |record| record.np());
+    own.link = record.and_then(|record| record.spec.collectives()?.link());
     own.shape = record.and_then(|record| Some(record.spec.collectives()?.shape));
     own.window = Some(Stage { run, show: Show::Messages }.into());
     own.take_log();
@@ -72,12 +76,48 @@ pub fn stage(mut stage: Stage, own: &mut Collectives, shared: &mut Shared, comma
         Command::Move(Move::Left) => turn(&mut stage, own, Show::ALL.len() - 1),
         Command::Move(Move::Right) => turn(&mut stage, own, 1),
         Command::Move(by) => own.scroll = by.within(own.scroll, rows(own, stage.show)),
+        Command::Measure => return measure(stage, own, shared),
         Command::NextMethod => choose(own, 1),
         Command::PreviousMethod => choose(own, own.methods().len().saturating_sub(1)),
         command if stage.show == Show::Messages => play(own, shared, command),
         command => move_cursor(own, command),
     }
     own.window = Some(stage.into());
+}
+
+/// The form, as it was left.
+fn measure(stage: Stage, own: &mut Collectives, shared: &mut Shared) {
+    if shared.replay.is_some() {
+        shared.inform("this is a recording: nothing starts here. q leaves it, and `hvd-lab` runs your own");
+        own.window = Some(stage.into());
+        return;
+    }
+    own.player.pause();
+    let settings = own.asked.clone().unwrap_or_else(|| Settings::usual(shared.spec.resources.np.max(2)));
+    own.window = Some(Form { settings, chosen: 0 }.into());
+}
+
+/// The run that the form asked for is there: its rows come as they are measured.
+pub fn started(own: &mut Collectives, run: RunId) -> Option<Action> {
+    let was_asked = std::mem::take(&mut own.is_starting);
+    let Some(Window::Stage(Stage { show, .. })) = own.window.clone().filter(|_| was_asked) else { return None };
+    let asked = own.asked.clone()?;
+    let window = Some(Stage { run: Some(run), show }.into());
+    let (ranks, shape, link) = (asked.np, Some(asked.spec.shape), asked.spec.link());
+    *own = Collectives { run: Some(run), ranks, shape, link, asked: Some(asked), window, ..Collectives::default() };
+    own.take_log();
+    read(own, run)
+}
+
+/// The run that is shown has ended.
+pub fn ended(own: &Collectives, shared: &mut Shared, run: RunId) {
+    if own.window.is_some()
+        && own.run == Some(run)
+        && let Some(status) = shared.status(run)
+    {
+        let text = format!("run {run} {}: {}", status.state.name(), status.message);
+        shared.inform(text);
+    }
 }
 
 /// What there is to scroll through.

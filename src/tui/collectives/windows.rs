@@ -1,6 +1,7 @@
 //! The windows of the collectives.
 
-use super::state::Show;
+use super::settings::Settings;
+use super::show::Show;
 use crate::runs::RunId;
 use crate::tui::window::windows;
 
@@ -10,5 +11,11 @@ windows! {
         /// Whose measurements it shows; `None` for schedules alone.
         run: Option<RunId>,
         show: Show,
+    }
+    /// What the next run measures.
+    Form {
+        settings: Settings,
+        /// The row under the cursor.
+        chosen: usize,
     }
 }

@@ -18,10 +18,11 @@ pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
         }
         Command::Sort => devices.reorder(),
         Command::Beside => {
+            let load = devices.chosen().map_or("GPU-Util", |row| row.device.load_name());
             let (next, said) = match devices.beside {
-                None => (Some(Beside::Memory), "graphs show memory, beside GPU-Util where both have room"),
-                Some(Beside::Memory) => (Some(Beside::Power), "graphs show power, beside GPU-Util where both have room"),
-                Some(Beside::Power) => (None, "graphs show GPU-Util"),
+                None => (Some(Beside::Memory), format!("graphs show memory, beside {load} where both have room")),
+                Some(Beside::Memory) => (Some(Beside::Power), format!("graphs show power, beside {load} where both have room")),
+                Some(Beside::Power) => (None, format!("graphs show {load}")),
             };
             devices.beside = next;
             shared.inform(said);

@@ -2,7 +2,7 @@
 //!
 //! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
 
-use crate::tui::shared::measured::Measured;
+use crate::tui::shared::measured::measured;
 use crate::tui::shared::state::{DataInfo, Playing, Shared};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,7 +118,8 @@ impl ReplayRunner {
             Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
             Effect::ReadCurves(run) => self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(curves(folder)))),
             Effect::ReadCollectives(run) => {
-                self.find(run).map(|(_, folder)| Message::Collectives(run, Box::new(Measured::of(folder.events()))))
+                let measured = |(record, folder): &(RunRecord, RunFolder)| measured(record, folder.events());
+                self.find(run).map(|recorded| Message::Collectives(run, Box::new(measured(recorded))))
             }
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
             // What a learner predicts is judged here as ever, and kept nowhere.

@@ -21,7 +21,7 @@ use crate::tui::actions::news::News;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
-use crate::tui::shared::measured::Measured;
+use crate::tui::shared::measured::measured;
 use crate::tui::shared::state::DataInfo;
 
 /// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
@@ -144,6 +144,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
+        Effect::StartCollectives(spec) => Message::Started(launch::start(store, StartRequest::new(*spec, "collectives"))?),
         Effect::Continue { run, epochs } => {
             launch::continue_run(store, run, MoreWork::epochs(epochs))?;
             Message::Continued(run)
@@ -154,7 +155,11 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             return Ok(None);
         }
         Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
-        Effect::ReadCollectives(run) => Message::Collectives(run, Box::new(Measured::of(store.folder(run).events()))),
+        Effect::ReadCollectives(run) => {
+            // A run that is gone has measured nothing.
+            let measured = store.record(run).map(|record| measured(&record, store.folder(run).events())).unwrap_or_default();
+            Message::Collectives(run, Box::new(measured))
+        }
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {

@@ -26,6 +26,7 @@ pub enum Front {
     Diff(exercise::windows::Diff),
     ConfirmReset(exercise::windows::ConfirmReset),
     Stage(collectives::windows::Stage),
+    MeasureCollectives(collectives::windows::Form),
     Help(help::windows::Keys),
     Palette(help::windows::Palette),
 }
@@ -80,6 +81,7 @@ pub fn front(state: &State) -> Front {
     if let Some(window) = &state.collectives.window {
         return match window.clone() {
             collectives::windows::Window::Stage(window) => Front::Stage(window),
+            collectives::windows::Window::Form(window) => Front::MeasureCollectives(window),
         };
     }
     if let Some(window) = &state.help.window {
@@ -115,6 +117,7 @@ pub fn open(state: &mut State, front: Front) {
         Front::Diff(window) => state.exercise.window = Some(window.into()),
         Front::ConfirmReset(window) => state.exercise.window = Some(window.into()),
         Front::Stage(window) => state.collectives.window = Some(window.into()),
+        Front::MeasureCollectives(window) => state.collectives.window = Some(window.into()),
         Front::Help(window) => state.help.window = Some(window.into()),
         Front::Palette(window) => state.help.window = Some(window.into()),
     }

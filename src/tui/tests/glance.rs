@@ -98,6 +98,9 @@ fn a_graph_that_takes_the_place_of_another_says_so() {
     assert!(shown.contains("memory 41 GiB") && shown.contains("no room for GPU-Util)"), "{shown}");
     let state = sized(state, (120, 40));
     assert!(!text(&state, 120, 40).contains("no room"), "both are shown");
+    let mut cores = focused(samples::running(), Pane::Devices);
+    type_text(&mut cores, "M");
+    assert!(cores.shared.notice.unwrap().text.contains("beside CPU-Util"), "a host without GPUs has none of theirs");
 }
 
 #[test]

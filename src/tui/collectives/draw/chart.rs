@@ -1,24 +1,20 @@
 //! Time or bus bandwidth by size: the curves, where one method becomes faster than another, and the figures at one size.
 
-use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::super::crossing::{is_reference, sentence};
-use super::super::state::{Collectives, Show};
+use super::super::show::Show;
+use super::super::state::Collectives;
+use super::figures::Shown;
 use super::{curves, table};
 use crate::columns::wrap;
 use crate::tui::widgets::theme::Theme;
 
-/// A method as the chart shows it.
-pub struct Shown<'a> {
-    pub method: &'a str,
-    pub letter: char,
-    pub style: Style,
-    pub is_reference: bool,
-}
-
-/// Rows of a plot that can be read, with its axis.
+/// Rows of a plot that can be read, with its axis; of one that leaves room for explanations.
 const LEAST_PLOT: usize = 6;
+const GOOD_PLOT: usize = 13;
+
+const SIGNS: &str = "A letter is what was measured, × what was predicted. Dashes: the library's own allreduce, for reference.";
 
 pub fn shown<'a>(own: &'a Collectives, theme: Theme) -> Vec<Shown<'a>> {
     let methods = own.methods().into_iter().enumerate();
@@ -40,8 +36,20 @@ pub fn lines(own: &Collectives, theme: Theme, show: Show, width: usize, height: 
     let wanted = shown.len() + 1;
     let room = height.saturating_sub(said.len());
     let rows = wanted.min(room.saturating_sub(LEAST_PLOT)).min((room / 2).max(4));
-    let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows));
+    // Why there is no prediction, where there is room for it.
+    let why: Vec<Line> = own
+        .shown_size()
+        .map(|bytes| table::refusals(own, bytes))
+        .unwrap_or_default()
+        .iter()
+        .chain(&[SIGNS.to_owned()])
+        .flat_map(|text| wrap(text, width))
+        .map(|line| Line::styled(line, theme.dim()))
+        .collect();
+    let why = if rows == wanted && room >= rows + why.len() + GOOD_PLOT { why } else { Vec::new() };
+    let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows + why.len()));
     lines.extend(said);
     lines.extend(table::lines(own, &shown, theme, width, rows));
+    lines.extend(why);
     lines
 }

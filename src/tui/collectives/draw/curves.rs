@@ -8,9 +8,9 @@ use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line as CanvasLine};
 
 use super::super::crossing::crossings;
-use super::super::state::{Collectives, Show};
-use super::chart::Shown;
-use super::{bandwidth, time};
+use super::super::show::Show;
+use super::super::state::Collectives;
+use super::figures::{Shown, bandwidth, time};
 use crate::domain::units;
 use crate::tui::widgets::theme::Theme;
 
@@ -60,12 +60,14 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, show: Show, width
     let mut buffer = Buffer::empty(area);
     let points = |method: &str| -> Vec<(f64, f64)> {
         let rows = own.measured.sizes().into_iter().filter_map(|bytes| own.measured.row(method, bytes));
-        rows.map(|row| (row.bytes.max(1) as f64, if show == Show::Time { row.mean_s } else { row.busbw(own.ranks) }))
+        rows.map(|row| (row.report.bytes.max(1) as f64, shown_as(show, own.ranks, row.report.bytes, row.report.mean_s)))
             .filter(|(_, value)| *value > 0.0 && value.is_finite())
             .collect()
     };
     let all: Vec<Vec<(f64, f64)>> = shown.iter().map(|method| points(method.method)).collect();
-    let scales = Scale::of(all.iter().flatten().map(|point| point.0)).zip(Scale::of(all.iter().flatten().map(|point| point.1)));
+    let predicted = predicted(own, show);
+    let scales = Scale::of(all.iter().flatten().map(|point| point.0))
+        .zip(Scale::of(all.iter().flatten().chain(&predicted).map(|point| point.1)));
     let Some((x, y)) = scales else { return vec![Line::styled("nothing to draw: one rank alone has no bandwidth", theme.dim())] };
     axes(&mut buffer, plot, own, x, y, theme, show);
     crossing_lines(&mut buffer, plot, own, x, theme);
@@ -79,6 +81,10 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, show: Show, width
     for (method, points) in shown.iter().zip(&all).rev() {
         line(&mut buffer, plot, method, points, x, y, theme);
     }
+    for point in &predicted {
+        let place = cell(plot, x.place(point.0), y.place(point.1));
+        put(&mut buffer, place, "×", theme.strong(), false);
+    }
     for (method, points) in shown.iter().zip(&all).rev() {
         for point in points {
             let place = cell(plot, x.place(point.0), y.place(point.1));
@@ -86,6 +92,19 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, show: Show, width
         }
     }
     to_lines(&buffer)
+}
+
+/// A time at a size, or the bus bandwidth that it means.
+fn shown_as(show: Show, ranks: usize, bytes: u64, seconds: f64) -> f64 {
+    let ranks = ranks as f64;
+    if show == Show::Time { seconds } else { bytes as f64 / seconds * 2.0 * (ranks - 1.0) / ranks }
+}
+
+/// Where predictions are.
+fn predicted(own: &Collectives, show: Show) -> Vec<(f64, f64)> {
+    let rows = own.measured.rows.iter().filter_map(|row| Some((row.report.bytes, row.predicted_s.ok()?)));
+    let points = rows.map(|(bytes, seconds)| (bytes.max(1) as f64, shown_as(show, own.ranks, bytes, seconds)));
+    points.filter(|(_, value)| *value > 0.0 && value.is_finite()).collect()
 }
 
 /// The cell of a place from 0 to 1 both ways.

@@ -2,15 +2,18 @@
 
 pub mod chart;
 pub mod curves;
+pub mod figures;
 pub mod picture;
 pub mod round;
 pub mod table;
+pub mod whole;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::crossing::is_reference;
-use super::state::{Collectives, Show};
+use super::show::Show;
+use super::state::Collectives;
 use crate::columns::{cut, wrap};
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::theme::Theme;
@@ -24,7 +27,10 @@ pub fn title(own: &Collectives, show: Show) -> String {
         }
         (Show::Messages, Some(log)) => format!("{run}: {} on {} ranks, messages of one allreduce", log.method, log.ranks),
         (Show::Messages, None) => format!("{run}: {}", own.method()),
-        (show, _) => format!("{run}: {} on {} ranks", show.name(), own.ranks),
+        (show, _) => {
+            let link = own.link.as_ref().map_or(String::new(), |link| format!(", {link}"));
+            format!("{run}: {} on {} ranks{link}", show.name(), own.ranks)
+        }
     }
 }
 
@@ -64,8 +70,9 @@ fn no_messages(own: &Collectives) -> String {
 
 fn nothing_yet(own: &Collectives) -> &'static str {
     match own.run {
+        _ if own.is_starting => "The run is starting. Its rows come here as they are measured.",
         Some(_) => "The rows of the table come here as they are measured.",
-        None => "No run has measured collectives yet, so there is no chart. ← shows the schedules.",
+        None => "No run has measured collectives yet, so there is no chart: r starts one. ← shows the schedules.",
     }
 }
 
@@ -94,24 +101,4 @@ fn tabs(own: &Collectives, show: Show, theme: Theme, width: usize) -> Line<'stat
         }
     }
     Line::from(spans)
-}
-
-/// `12.3 µs`, `4.50 ms`, `1.20 s`.
-pub fn time(seconds: f64) -> String {
-    match seconds {
-        _ if !seconds.is_finite() => "–".to_owned(),
-        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
-        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
-        s => format!("{s:.2} s"),
-    }
-}
-
-/// `1.25 GB/s` as nccl-tests counts them, in powers of ten.
-pub fn bandwidth(bytes_a_second: f64) -> String {
-    match bytes_a_second {
-        _ if !bytes_a_second.is_finite() => "–".to_owned(),
-        b if b < 1e6 => format!("{:.1} kB/s", b / 1e3),
-        b if b < 1e9 => format!("{:.1} MB/s", b / 1e6),
-        b => format!("{:.2} GB/s", b / 1e9),
-    }
 }

@@ -8,7 +8,8 @@ use ratatui::text::{Line, Span};
 use super::super::log::{Contents, Log};
 use super::super::state::Collectives;
 use super::super::who::Who;
-use super::{round, time};
+use super::figures::time;
+use super::{round, whole};
 use crate::columns::{cut, left, right, wrap};
 use crate::domain::collective::Operation;
 use crate::domain::units;
@@ -51,6 +52,11 @@ pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: u
     let has_legend = left > listed + legend.len() + 1;
     let below = if has_legend { left - legend.len() - 1 } else { left };
     lines.extend(round::lines(log, &own.player, theme, width, below));
+    let spare = below.saturating_sub(listed + 1);
+    if log.is_measured && log.end_s > 0.0 && spare > ranks + 1 {
+        lines.push(Line::raw(""));
+        lines.extend(whole::lines(log, &own.player, first..first + ranks, theme, width));
+    }
     if has_legend {
         lines.resize(height - legend.len(), Line::raw(""));
         lines.extend(legend);

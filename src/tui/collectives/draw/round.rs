@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::log::{Log, bytes};
 use super::super::player::Player;
-use super::time;
+use super::figures::time;
 use crate::columns::{cut, left, right};
 use crate::domain::collective::{MessageReport, Operation};
 use crate::domain::units;
@@ -115,7 +115,8 @@ fn row(
     if log.is_measured && room >= LEAST_LINE {
         let column = |moment_s| span.column(moment_s, room);
         let (ready, began, ended) = (column(log.ready_s(message)), column(message.began_s), column(message.ended_s));
-        // Whatever it took, it shows.
+        // Whatever it took and however late it was, it shows.
+        let began = began.min(room - 1);
         let ended = ended.max(began + 1);
         spans.push(Span::raw(" ".repeat(BEFORE - text.chars().count().min(BEFORE) + ready.min(began))));
         spans.push(Span::styled("·".repeat(began.saturating_sub(ready)), theme.warn()));

@@ -3,8 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::super::state::Collectives;
-use super::chart::Shown;
-use super::{bandwidth, time};
+use super::figures::{Shown, bandwidth, time};
 use crate::columns::{cut, left, right};
 use crate::domain::units;
 use crate::tui::widgets::table::fitting;
@@ -13,8 +12,15 @@ use crate::tui::widgets::theme::Theme;
 /// Columns of letter and method.
 const METHOD: usize = 26;
 /// Title, width, and how early it has to give way to the others.
-const COLUMNS: [(&str, usize, u8); 5] =
-    [("time", 10, 0), ("busbw", 11, 1), ("algbw", 11, 3), ("fastest", 10, 4), ("#wrong", 7, 2)];
+const COLUMNS: [(&str, usize, u8); 7] = [
+    ("time", 9, 0),
+    ("busbw", 10, 1),
+    ("algbw", 10, 5),
+    ("to fastest", 10, 6),
+    ("#wrong", 6, 4),
+    ("predicted", 9, 2),
+    ("error", 6, 3),
+];
 
 pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, width: usize, height: usize) -> Vec<Line<'static>> {
     let Some(bytes) = own.shown_size().filter(|_| height > 1) else { return Vec::new() };
@@ -38,15 +44,33 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, width: usize, hei
 }
 
 fn figure(own: &Collectives, method: &str, bytes: u64, column: usize) -> String {
-    let Some(row) = own.measured.row(method, bytes) else { return "–".to_owned() };
-    let fastest =
-        || own.measured.rows.iter().filter(|row| row.bytes == bytes).map(|row| row.mean_s).fold(f64::INFINITY, f64::min);
+    let none = || "–".to_owned();
+    let Some(row) = own.measured.row(method, bytes) else { return none() };
+    let report = &row.report;
+    let others = || own.measured.rows.iter().map(|row| &row.report).filter(|other| other.bytes == bytes);
+    let fastest = || others().map(|other| other.mean_s).fold(f64::INFINITY, f64::min);
     match column {
-        0 => time(row.mean_s),
-        1 => bandwidth(row.busbw(own.ranks)),
-        2 => bandwidth(row.algbw()),
-        3 if row.mean_s <= fastest() => "fastest".to_owned(),
-        3 => format!("{:.2}×", row.mean_s / fastest()),
-        _ => row.wrong.map_or("not seen".to_owned(), |wrong| wrong.to_string()),
+        0 => time(report.mean_s),
+        1 => bandwidth(report.busbw(own.ranks)),
+        2 => bandwidth(report.algbw()),
+        3 if report.mean_s <= fastest() => "fastest".to_owned(),
+        3 => format!("{:.2}×", report.mean_s / fastest()),
+        4 => report.wrong.map_or_else(none, |wrong| wrong.to_string()),
+        5 => row.predicted_s.map_or_else(|_| none(), time),
+        _ => row.error().map_or_else(none, |error| format!("{:+.0} %", 100.0 * error)),
     }
+}
+
+/// Why methods have no prediction at a size, each reason once.
+pub fn refusals(own: &Collectives, bytes: u64) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for row in own.measured.rows.iter().filter(|row| row.report.bytes == bytes) {
+        let Err(reason) = row.predicted_s else { continue };
+        let reason = reason.to_string();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, methods)) => methods.push(&row.report.method),
+            None => reasons.push((reason, vec![&row.report.method])),
+        }
+    }
+    reasons.into_iter().map(|(reason, methods)| format!("No prediction for {}: {reason}.", methods.join(", "))).collect()
 }

@@ -2,10 +2,14 @@
 
 use crossterm::event::KeyCode;
 
-use super::samples::opened;
+use super::samples::{events, execution, opened, predictable, told};
+use crate::domain::collective::Algorithm;
+use crate::domain::measured::Measured;
+use crate::runs::RunId;
 use crate::tui::app::features::State;
+use crate::tui::app::update::update;
 use crate::tui::collectives::crossing::{crossings, sentence};
-use crate::tui::shared::measured::Measured;
+use crate::tui::message::Message;
 use crate::tui::tests::{press, text, type_text, window};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 16)];
@@ -66,6 +70,19 @@ fn more_ranks_than_rows_are_scrolled_to() {
 }
 
 #[test]
+fn a_message_that_came_last_after_a_long_wait_still_shows() {
+    let mut late = execution(Algorithm::Ring, 4, 4096, 9e-6);
+    let last = late.messages.iter_mut().rfind(|message| message.round == 5).unwrap();
+    (last.began_s, last.ended_s) = (0.5, 0.500_001);
+    let mut state = opened(4, (80, 24));
+    update(&mut state, Message::Collectives(RunId(3), Box::new(told(4, &events(&late, &[])))));
+    type_text(&mut state, "}");
+    let screen = window(&state, 80, 24);
+    let bars = screen.lines().filter(|line| line.contains("→") && line.contains('█')).count();
+    assert_eq!(bars, 4, "{screen}");
+}
+
+#[test]
 fn a_crossover_is_found_between_the_sizes_and_named() {
     let state = opened(4, (80, 24));
     let measured = &state.collectives.measured;
@@ -75,8 +92,21 @@ fn a_crossover_is_found_between_the_sizes_and_named() {
     let said = sentence(measured).unwrap();
     assert!(said.starts_with("Below 2") && said.ends_with("KiB recursive-doubling is the fastest, above it ring."), "{said}");
     let only = |method: &str| Measured {
-        rows: measured.rows.iter().filter(|row| row.method == method || row.method == "mpi").cloned().collect(),
+        rows: measured.rows.iter().filter(|row| [method, "mpi"].contains(&row.report.method.as_str())).cloned().collect(),
         ..Measured::default()
     };
     assert_eq!(sentence(&only("ring")), None, "nothing to compare it with but MPI's own");
+}
+
+#[test]
+fn predictions_are_points_with_their_error_and_refusals_have_a_reason() {
+    let mut state = opened(4, (120, 40));
+    press(&mut state, KeyCode::Right);
+    assert!(text(&state, 120, 40).contains("nothing was measured of the way between two ranks"), "{}", text(&state, 120, 40));
+    assert!(!text(&state, 120, 40).contains('×') || text(&state, 120, 40).contains("fastest"));
+    update(&mut state, Message::Collectives(RunId(3), Box::new(told(4, &predictable(4)))));
+    insta::assert_snapshot!("predicted_120x40", window(&state, 120, 40));
+    let screen = text(&state, 120, 40);
+    assert!(screen.contains("predicted") && screen.contains(" %"), "{screen}");
+    assert!(screen.contains("No prediction for mpi: MPI picks its algorithm"), "{screen}");
 }

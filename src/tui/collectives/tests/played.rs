@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::samples::{events, execution, opened, rows, summary};
+use super::samples::{events, execution, opened, rows, summary, told};
 use crate::domain::collective::{Algorithm, Operation, Shape};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
@@ -12,7 +12,6 @@ use crate::tui::app::update::update;
 use crate::tui::collectives::log::Log;
 use crate::tui::collectives::windows::Stage;
 use crate::tui::message::Message;
-use crate::tui::shared::measured::Measured;
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
@@ -161,7 +160,7 @@ fn what_the_run_tells_is_read_once_at_a_time() {
         effects.into_iter().filter(|effect| matches!(effect, Effect::ReadCollectives(_))).count()
     };
     assert_eq!((tell(&mut state), tell(&mut state)), (1, 0));
-    let measured = Measured::of(lines.clone());
+    let measured = told(4, &lines);
     let effects = update(&mut state, Message::Collectives(RunId(3), Box::new(measured.clone())));
     assert_eq!(effects, [Effect::ReadCollectives(RunId(3))], "more was told meanwhile");
     assert_eq!(update(&mut state, Message::Collectives(RunId(3), Box::new(measured.clone()))), []);

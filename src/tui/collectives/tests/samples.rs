@@ -1,21 +1,24 @@
 //! A run of collectives as it would have been: a schedule executed in memory, with the times of a made-up network.
 
-use crate::domain::collective::{Algorithm, AllreduceReport, CollectivesSpec, MessageReport, MessagesReport, Shape};
+use crate::domain::collective::{
+    Algorithm, AllreduceReport, CollectivesSpec, LinkReport, LinkRow, MessageReport, MessagesReport, Shape,
+};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::job::Workload;
+use crate::domain::measured::{Measured, MessageLog};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
 use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::shared::measured::{Execution, Measured};
+use crate::tui::shared::measured::measured;
 use crate::tui::testing::samples;
 
 const LATENCY_S: f64 = 4e-6;
 const BYTES_A_SECOND: f64 = 2e9;
 
 /// What each rank would have logged. Rank 1 is late by `late_s`.
-pub fn execution(algorithm: Algorithm, ranks: usize, elements: usize, late_s: f64) -> Execution {
+pub fn execution(algorithm: Algorithm, ranks: usize, elements: usize, late_s: f64) -> MessageLog {
     let schedule = algorithm.schedule(ranks, elements, Shape { servers: 1, ranks_per_host: 2 });
     let mut ready: Vec<f64> = (0..ranks).map(|rank| if rank == 1 { late_s } else { 0.0 }).collect();
     let mut messages = Vec::new();
@@ -39,7 +42,7 @@ pub fn execution(algorithm: Algorithm, ranks: usize, elements: usize, late_s: f6
             });
         }
     }
-    Execution { method: algorithm.name().into(), elements, messages }
+    MessageLog { method: algorithm.name().into(), elements, messages }
 }
 
 /// Two methods and MPI's own at five sizes: the second is faster for small buffers.
@@ -64,12 +67,12 @@ pub fn rows() -> Vec<AllreduceReport> {
 }
 
 /// As the ranks tell it: the messages that each received, and the table by rank 0.
-pub fn events(execution: &Execution, rows: &[AllreduceReport]) -> Vec<EventLine> {
+pub fn events(execution: &MessageLog, rows: &[AllreduceReport]) -> Vec<EventLine> {
     let ranks = execution.messages.iter().map(|message| message.to + 1).max().unwrap_or(1);
     let line = |process, event| EventLine { time_s: 1_700_000_000.0, process, event };
     let of = |rank: usize| {
         let messages = execution.messages.iter().filter(|message| message.to == rank).cloned().collect();
-        let Execution { method, elements, .. } = execution;
+        let MessageLog { method, elements, .. } = execution;
         line(rank, Event::Messages(MessagesReport { method: method.clone(), elements: *elements, messages, part: 0 }))
     };
     (0..ranks).map(of).chain(rows.iter().map(|row| line(0, Event::Allreduce(row.clone())))).collect()
@@ -90,7 +93,25 @@ pub fn opened(np: usize, size: (u16, u16)) -> State {
     update(&mut state, Message::Resize(size.0, size.1));
     update(&mut state, Message::Runs(vec![samples::finished(1, 1, 1023.0), summary(3, np)]));
     crate::tui::tests::type_text(&mut state, "C");
-    let measured = Measured::of(events(&execution(Algorithm::Ring, np, 4096, 9e-6), &rows()));
-    update(&mut state, Message::Collectives(RunId(3), Box::new(measured)));
+    let told = told(np, &events(&execution(Algorithm::Ring, np, 4096, 9e-6), &rows()));
+    update(&mut state, Message::Collectives(RunId(3), Box::new(told)));
     state
+}
+
+/// What these events of run 3 add up to.
+pub fn told(np: usize, events: &[EventLine]) -> Measured {
+    measured(&summary(3, np).record.unwrap(), events.iter().cloned())
+}
+
+/// Rank 0 has a core for each rank, and what was measured between two ranks predicts the times.
+pub fn predictable(np: usize) -> Vec<EventLine> {
+    let row = |bytes: u64| {
+        let one_way_s = LATENCY_S + bytes as f64 / BYTES_A_SECOND;
+        LinkRow { bytes, one_way_s, exchange_s: 1.3 * one_way_s, sum_s: bytes as f64 / 8e9 }
+    };
+    let link = Event::Link(LinkReport { rows: [4, 1 << 12, 1 << 18, 1 << 24].map(row).to_vec() });
+    let line = |process, event| EventLine { time_s: 1_700_000_000.0, process, event };
+    let places = (0..np).map(|rank| line(rank, samples::topology(rank, np)));
+    let rest = events(&execution(Algorithm::Ring, np, 4096, 9e-6), &rows());
+    places.chain([line(0, link)]).chain(rest).collect()
 }

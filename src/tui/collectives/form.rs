@@ -1,0 +1,160 @@
+//! The form of the next run of collectives: what to measure, and how long that should take.
+
+use ratatui::text::{Line, Span};
+
+use super::keys::{Command, FORM};
+use super::settings::{Field, Settings};
+use super::show::Show;
+use super::state::Collectives;
+use super::windows::{Form, Stage};
+use crate::columns::{left, wrap};
+use crate::domain::units;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::{Binding, Move};
+use crate::tui::shared::state::Shared;
+use crate::tui::window::{Page, View, Window};
+
+/// Rows of the screen's header and footer, and of the frame.
+const AROUND: usize = 3 + 2;
+/// Columns of the names of the settings.
+const NAME: usize = 26;
+
+impl Window for Form {
+    type Feature = Collectives;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![FORM]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        FORM
+    }
+
+    fn view(&self, own: &Collectives, shared: &Shared, columns: u16) -> Option<View> {
+        let rows = usize::from(shared.size.1).saturating_sub(AROUND);
+        Some(Page::view("Measure collectives", columns, 84, |width| lines(self, own, shared, width, rows)))
+    }
+
+    fn update(mut self, own: &mut Collectives, shared: &mut Shared, command: Command) -> Vec<Action> {
+        let fields = Settings::fields(gpus(shared));
+        let field = fields.get(self.chosen).copied().unwrap_or(Field::Ranks);
+        match command {
+            Command::Back => {
+                own.window = Some(Stage { run: own.run, show: Show::Messages }.into());
+                return Vec::new();
+            }
+            Command::StartRun => return start(self, own, shared),
+            Command::Move(by @ (Move::Left | Move::Right)) => self.settings.step(field, by == Move::Right),
+            Command::Move(by) => self.chosen = by.within(self.chosen, fields.len()),
+            Command::Play => self.settings.step(field, true),
+            _ => {}
+        }
+        own.window = Some(self.into());
+        Vec::new()
+    }
+}
+
+/// As the verb starts it. The window waits for its rows.
+fn start(form: Form, own: &mut Collectives, shared: &mut Shared) -> Vec<Action> {
+    let spec = form.settings.job();
+    let going = shared.going();
+    let refused = match (spec.problem(), going) {
+        (Some(problem), _) => Some(format!("cannot start: {problem}")),
+        _ if shared.is_starting() => Some("a run is starting already: wait until it shows".to_owned()),
+        (None, Some(run)) => {
+            Some(format!("run {run} is still going: what is measured beside it means nothing. Wait, or stop it"))
+        }
+        (None, None) => None,
+    };
+    own.asked = Some(form.settings.clone());
+    if let Some(refused) = refused {
+        shared.error(refused);
+        own.window = Some(form.into());
+        return Vec::new();
+    }
+    (shared.starting.run, own.is_starting) = (true, true);
+    own.window = Some(Stage { run: own.run, show: Show::Time }.into());
+    vec![Effect::StartCollectives(Box::new(spec)).into()]
+}
+
+fn gpus(shared: &Shared) -> usize {
+    shared.hardware.as_ref().map_or(0, |hardware| hardware.gpus)
+}
+
+fn name(field: Field) -> String {
+    match field {
+        Field::Ranks => "ranks".to_owned(),
+        Field::Smallest => "smallest buffer".to_owned(),
+        Field::Largest => "largest buffer".to_owned(),
+        Field::Factor => "from size to size".to_owned(),
+        Field::Iterations => "allreduces timed".to_owned(),
+        Field::Servers => "parameter servers".to_owned(),
+        Field::RanksPerHost => "ranks per host".to_owned(),
+        Field::Link => "network between ranks".to_owned(),
+        Field::Method(method) => format!("  {method}"),
+    }
+}
+
+fn lines(form: &Form, own: &Collectives, shared: &Shared, width: usize, rows: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
+    let fields = Settings::fields(gpus(shared));
+    let said: Vec<Line> = said(form, own, shared)
+        .into_iter()
+        .flat_map(|(text, style)| wrap(&text, width).into_iter().map(move |line| Line::styled(line, style)))
+        .collect();
+    let room = rows.saturating_sub(said.len() + 1).clamp(1, fields.len());
+    let first = (form.chosen + 1).saturating_sub(room).min(fields.len() - room);
+    let row = |(place, field): (usize, &Field)| {
+        let text = match field {
+            Field::Method(_) => format!(" {} {} ", form.settings.value(*field), name(*field).trim_start()),
+            _ => format!(" {}{} ", left(&name(*field), NAME), form.settings.value(*field)),
+        };
+        match place == form.chosen {
+            true => Line::styled(left(&text, width), theme.cursor(true)),
+            false => Line::from(Span::raw(text)),
+        }
+    };
+    let mut lines: Vec<Line> = fields.iter().enumerate().skip(first).take(room).map(row).collect();
+    lines.push(Line::styled(more(first, room, fields.len()), theme.dim()));
+    lines.extend(said);
+    lines
+}
+
+fn more(first: usize, room: usize, all: usize) -> String {
+    if room < all { format!(" {} to {} of {all}, ↑↓ shows the others", first + 1, first + room) } else { String::new() }
+}
+
+/// What is wrong with it, else how long it takes and what to know of it.
+fn said(form: &Form, own: &Collectives, shared: &Shared) -> Vec<(String, ratatui::style::Style)> {
+    let theme = shared.theme;
+    let settings = &form.settings;
+    if let Some(problem) = settings.job().problem() {
+        return vec![(format!("Cannot start: {problem}"), theme.warn())];
+    }
+    let (seconds, is_measured) = settings.takes_s(&own.measured);
+    let source = match own.run.filter(|_| is_measured) {
+        Some(run) => format!("at the times of run {run}"),
+        None => "a guess before anything was measured on so many ranks".to_owned(),
+    };
+    let takes = if seconds < 60.0 { format!("{} s", seconds.ceil()) } else { units::clock(seconds) };
+    let mut said = vec![(format!("It takes about {takes} ({source})."), theme.text())];
+    if settings.spec.link_bits.is_some() {
+        let text = "Each rank gets a network of that speed, made on this machine where the system allows it.";
+        said.push((text.to_owned(), theme.text()));
+    }
+    let cores = shared.hardware.as_ref().map_or(0, |hardware| hardware.cores);
+    if cores > 0 && settings.np > cores {
+        let text = format!(
+            "{} ranks share {}: they wait for a core and not only for messages, so there will be no predictions.",
+            settings.np,
+            units::counted(cores, "core")
+        );
+        said.push((text, theme.warn()));
+    }
+    if let Some(going) = shared.going() {
+        said.push((format!("Run {going} is still going: what is measured beside it means nothing."), theme.warn()));
+    }
+    said
+}
