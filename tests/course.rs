@@ -28,6 +28,8 @@ mod progress;
 mod real;
 #[path = "course/report.rs"]
 mod report;
+#[path = "course/ring.rs"]
+mod ring;
 #[path = "course/seen.rs"]
 mod seen;
 #[path = "course/series.rs"]

@@ -4,14 +4,13 @@
 
 use std::process::ExitCode;
 
-use super::output::{Usage, print, print_json};
+use super::output::{print, print_json};
 use super::table::render;
 use crate::course::{Claim, Outcome, check_collectives};
-use crate::domain::collective::{Method, Shape};
-use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
 
 mod advise;
+mod asked;
 mod json;
 mod replay;
 mod run;
@@ -53,56 +52,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What some algorithms need to know beside ranks and numbers.
-#[derive(Debug, clap::Args)]
-struct ShapeFlags {
-    /// Servers of the parameter server: the first so many ranks.
-    #[arg(long, value_name = "S", default_value_t = 1, value_parser = from_one)]
-    servers: usize,
-    /// Ranks that the hierarchical algorithm takes for one host [default: half of them].
-    #[arg(long, value_name = "L", value_parser = from_one)]
-    ranks_per_host: Option<usize>,
-}
-
-impl ShapeFlags {
-    fn shape(&self, np: usize) -> Result<Shape, Usage> {
-        if self.servers > np.max(1) {
-            return Err(Usage(format!("--servers: {} servers are more than the {np} ranks", self.servers)));
-        }
-        // Two hosts are the fewest that have something between them.
-        Ok(Shape { servers: self.servers, ranks_per_host: self.ranks_per_host.unwrap_or(np.div_ceil(2)).max(1) })
-    }
-}
-
-fn from_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| format!("`{text}` is not a number from 1"))
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    units::parse_bytes(text)
-}
-
-/// Known by this version, in their order and each once.
-fn methods(text: &str) -> Result<Vec<Method>, String> {
-    Method::parse_list(text).map_err(|error| error.to_string())
-}
-
-/// The run of this number, or the newest that measures collectives.
-fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Measurement> {
-    let id = match id {
-        Some(id) => id,
-        None => newest(store, |_| true).ok_or_else(|| Usage(NO_RUN.into()))?,
-    };
-    // Says so where there is no such run, or its supervisor is gone.
-    store.status(id)?;
-    let measurement = Measurement::of(&store.folder(id), store.record(id)?)?;
-    measurement.damaged.iter().for_each(|damaged| super::output::say(&format!("run {id}: {damaged}")));
-    Ok(measurement)
-}
-
 /// `hvd-lab check` of such a run: what the lesson says, and what the run shows of it.
 pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
-    let Measurement { record, spec, measured, .. } = open(store, Some(id))?;
+    let Measurement { record, spec, measured, .. } = asked::open(store, Some(id))?;
     let claims = check_collectives(&spec, &measured);
     if as_json {
         print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
@@ -112,12 +64,4 @@ pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Resul
     }
     let all_passed = claims.iter().all(|claim| claim.outcome == Outcome::Passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives run` starts one";
-
-/// The newest run of collectives that fits.
-fn newest(store: &RunStore, fits: impl Fn(RunId) -> bool) -> Option<RunId> {
-    let is_one = |id: RunId| store.record(id).is_ok_and(|record| record.spec.collectives().is_some());
-    store.ids().into_iter().rev().find(|id| is_one(*id) && fits(*id))
 }

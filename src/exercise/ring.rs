@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::domain::collective::{Algorithm, Message, Operation, Schedule, Shape, judge};
+use crate::domain::collective::{Algorithm, Schedule, Shape, judge};
 use crate::domain::event::MARKER;
-use crate::launch::ask;
+use crate::launch::{ask, execute_once};
 
 /// A ring is worked out in milliseconds; a loop without an end is told apart from it soon.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -68,7 +68,7 @@ fn judge_all(plans: &[&str]) -> Result<Schedule, String> {
     let mut shown = None;
     for ((ranks, elements), plan) in CASES.into_iter().zip(plans) {
         let of = |fault: String| format!("with {ranks} ranks and {elements} numbers, {fault}");
-        let schedule = read(ranks, elements, plan.trim_start_matches(MARKER)).map_err(of)?;
+        let schedule = Schedule::read_plan(ranks, elements, plan.trim_start_matches(MARKER)).map_err(of)?;
         let shape = Shape { servers: 1, ranks_per_host: 1 };
         judge(&schedule, &Algorithm::Ring.schedule(ranks, elements, shape)).map_err(|fault| of(fault.to_string()))?;
         if ranks == 4 && shown.is_none() {
@@ -78,31 +78,31 @@ fn judge_all(plans: &[&str]) -> Result<Schedule, String> {
     shown.ok_or_else(|| "there is no case with four ranks".into())
 }
 
-/// One schedule as the program prints it: rounds of [sender, receiver, start, end, operation].
-fn read(ranks: usize, elements: usize, plan: &str) -> Result<Schedule, String> {
-    let rounds: Vec<Vec<(i64, i64, i64, i64, String)>> = serde_json::from_str(plan).map_err(|_| {
-        "what `ring` returns is not a list of rounds with messages (sender, receiver, start, end, operation)".to_owned()
-    })?;
-    let mut schedule = Vec::new();
-    for (round, messages) in rounds.into_iter().enumerate() {
-        let mut sent = Vec::new();
-        for (from, to, start, end, operation) in messages {
-            let count = |what: &str, value: i64| {
-                usize::try_from(value).map_err(|_| format!("round {}: the {what} of a message is {value}", round + 1))
-            };
-            let operation = match operation.as_str() {
-                "reduce" => Operation::Reduce,
-                "copy" => Operation::Copy,
-                other => {
-                    return Err(format!("round {}: `{other}` is not an operation: use \"reduce\" or \"copy\"", round + 1));
-                }
-            };
-            let (start, end) = (count("start", start)?, count("end", end)?);
-            sent.push(Message { from: count("sender", from)?, to: count("receiver", to)?, range: start..end, operation });
+/// Execute the schedule over MPI; what to say of it.
+///
+/// # Errors
+/// Why it could not be executed, or what MPI counted that was not planned.
+pub fn execute(schedule: &Schedule) -> Result<String, String> {
+    let executed = execute_once(schedule).map_err(|error| error.to_string())?;
+    let Some(counted) = executed.counted else {
+        return Ok("every sum is right; this MPI library does not count its messages".into());
+    };
+    for (from, counted) in counted.iter().enumerate() {
+        for (to, (messages, bytes)) in counted.iter().enumerate() {
+            let planned = schedule.messages().filter(|(_, sent)| (sent.from, sent.to) == (from, to) && !sent.range.is_empty());
+            let due = planned.fold((0, 0), |(all, sum), (_, sent)| (all + 1, sum + 4 * sent.range.len() as u64));
+            if due != (*messages, *bytes) {
+                let counted = format!("{messages} messages with {bytes} bytes");
+                return Err(format!(
+                    "MPI counted {counted} from rank {from} to rank {to}, and {} with {} were planned",
+                    due.0, due.1
+                ));
+            }
         }
-        schedule.push(sent);
     }
-    Ok(Schedule { ranks, elements, rounds: schedule })
+    let all: usize = counted.iter().flatten().map(|(messages, _)| messages).sum();
+    let bytes: u64 = counted.iter().flatten().map(|(_, bytes)| bytes).sum();
+    Ok(format!("every sum is right, and MPI counted {all} messages with {bytes} bytes: as you planned"))
 }
 
 /// The last line of Python's traceback, with the learner's line.
@@ -171,7 +171,7 @@ mod tests {
             ("range(ranks - 1)", "range(ranks)", "with 2 ranks"),
             ("receiver = (rank + 1) % ranks", "receiver = rank + 1", "rank 2"),
             ("receiver = (rank + 1) % ranks", "receiver = rank - 1", "receiver of a message is -1"),
-            ("    return rounds", "    return 7", "not a list of rounds"),
+            ("    return rounds", "    return 7", "8 numbers, this is not a list of rounds"),
             ("    return rounds", "    return round", "ring.py:50: TypeError"),
             ("    rounds = []", "    rounds = [", "ring.py:"),
             ("    rounds = []", "    while True: pass", "did not finish"),

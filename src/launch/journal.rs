@@ -68,14 +68,12 @@ impl Evidence {
         self.history.process(process).is_some_and(|process| process.has_finished)
     }
 
-    /// The last epoch that process 0 has ended, in this attempt or before it; 0 before the first.
-    pub fn epoch(&self) -> usize {
-        self.history.epochs_done(0)
-    }
-
-    /// Rows of the table of collectives, in this attempt.
-    pub fn rows(&self) -> usize {
-        self.history.process(0).map_or(0, |root| root.allreduces.len())
+    /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or the rows of its table.
+    pub fn done(&self) -> usize {
+        match self.work {
+            Work::Training => self.history.epochs_done(0),
+            Work::Collectives => self.history.process(0).map_or(0, |root| root.allreduces.len()),
+        }
     }
 
     /// The last step that a process reported.

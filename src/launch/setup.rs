@@ -136,21 +136,21 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
 }
 
 /// A program of the ranks that belongs to the lab.
-struct RankProgram {
+pub(super) struct RankProgram {
     name: &'static str,
     /// Where its path may be given.
     variable: &'static str,
 }
 
 const TRAINER: RankProgram = RankProgram { name: "hvd-train", variable: "HVD_TRAIN" };
-const COLLECTIVES: RankProgram = RankProgram { name: "hvd-collectives", variable: "HVD_COLLECTIVES" };
+pub(super) const COLLECTIVES: RankProgram = RankProgram { name: "hvd-collectives", variable: "HVD_COLLECTIVES" };
 
 impl RankProgram {
     /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.
     ///
     /// # Errors
     /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`].
-    fn find(&self) -> Result<PathBuf, LaunchError> {
+    pub(super) fn find(&self) -> Result<PathBuf, LaunchError> {
         let RankProgram { name, variable } = *self;
         if let Some(path) = given(variable) {
             return resolve(Path::new(&path)).ok_or(LaunchError::VariableIsNoProgram { name, variable, path: path.into() });

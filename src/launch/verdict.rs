@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::journal::Evidence;
+use super::work::Work;
 use crate::domain::history::Fatal;
 use crate::domain::run::RunState;
 
@@ -34,10 +35,10 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     let has_begun = evidence.introduced().next().is_some();
     let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
     if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
-        return plain(RunState::Finished, evidence.work.finished(evidence));
+        return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
     if asked_to_stop {
-        return plain(RunState::Stopped, evidence.work.stopped(evidence));
+        return plain(RunState::Stopped, evidence.work.stopped(evidence.done()));
     }
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {
@@ -97,8 +98,13 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     }
 }
 
+/// Where a process was last seen, as the end of a sentence; nothing where nobody knows.
 fn place(process: usize, evidence: &Evidence) -> String {
-    evidence.work.place(process, evidence)
+    match (evidence.work, evidence.step(process)) {
+        (Work::Training, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
+        (Work::Collectives, _) if evidence.done() > 0 => format!(" after {}", evidence.work.counted(evidence.done())),
+        _ => String::new(),
+    }
 }
 
 fn code_words(exit: Option<ExitStatus>) -> String {

@@ -1,6 +1,5 @@
 //! Verdicts over what launchers and ranks really say.
 
-use super::super::work::Work;
 use super::*;
 use crate::domain::event::{EpochReport, Event, EventLine, TopologyReport};
 

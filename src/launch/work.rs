@@ -1,6 +1,5 @@
 //! What the ranks of a run do, in the words of its status: a training counts epochs, collectives count rows of their table.
 
-use super::journal::Evidence;
 use crate::domain::job::Workload;
 use crate::domain::units;
 
@@ -42,30 +41,22 @@ impl Work {
         }
     }
 
-    pub fn finished(self, evidence: &Evidence) -> String {
-        match self {
-            Work::Training => format!("trained {}", self.done(evidence)),
-            Work::Collectives => format!("measured {}", self.done(evidence)),
-        }
+    /// `trained 3 epochs`.
+    pub fn finished(self, done: usize) -> String {
+        let did = match self {
+            Work::Training => "trained",
+            Work::Collectives => "measured",
+        };
+        format!("{did} {}", self.counted(done))
     }
 
-    pub fn stopped(self, evidence: &Evidence) -> String {
-        format!("stopped after {}", self.done(evidence))
+    /// `stopped after 3 epochs`.
+    pub fn stopped(self, done: usize) -> String {
+        format!("stopped after {}", self.counted(done))
     }
 
-    fn done(self, evidence: &Evidence) -> String {
-        match self {
-            Work::Training => units::counted(evidence.epoch(), "epoch"),
-            Work::Collectives => units::counted(evidence.rows(), "row"),
-        }
-    }
-
-    /// Where a process was last seen, as the end of a sentence; nothing where nobody knows.
-    pub fn place(self, process: usize, evidence: &Evidence) -> String {
-        match (self, evidence.step(process)) {
-            (Work::Training, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
-            (Work::Collectives, _) if evidence.rows() > 0 => format!(" after {}", self.done(evidence)),
-            _ => String::new(),
-        }
+    /// `3 epochs`, `3 rows`.
+    pub fn counted(self, done: usize) -> String {
+        units::counted(done, if self == Work::Training { "epoch" } else { "row" })
     }
 }

@@ -1,6 +1,7 @@
 //! The flags of `hvd-collectives`: those of nccl-tests, and what the lab adds.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -58,6 +59,10 @@ pub struct Args {
     /// Bits a second of the network that each rank was given: said in the header
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     link_bits: Option<u64>,
+    /// Do one allreduce by the schedule in a file and nothing else: `RANKS NUMBERS`, then the rounds in JSON, each a list of
+    /// [sender, receiver, start, end, "reduce" or "copy"]
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<PathBuf>,
     /// Print event lines for the lab between the human lines
     #[arg(long)]
     pub events: bool,
@@ -105,6 +110,10 @@ impl Args {
 }
 
 impl Request {
+    pub fn schedule(&self) -> Option<&Path> {
+        self.args.schedule.as_deref()
+    }
+
     /// With what only the ranks together know.
     pub fn spec(&self, methods: &[Method], local_size: usize) -> CollectivesSpec {
         let Args { min_bytes, max_bytes, factor, iterations, warmup, log_bytes, link_bits, .. } = self.args;

@@ -5,6 +5,7 @@
 mod args;
 mod link;
 mod measure;
+mod once;
 mod table;
 
 use std::process::ExitCode;
@@ -34,6 +35,10 @@ fn main() -> ExitCode {
         Ok(request) => request,
         Err(stop) => return explain(&stop),
     };
+    let schedule = match request.schedule().map(once::read_schedule).transpose() {
+        Ok(schedule) => schedule,
+        Err(stop) => return explain(&stop),
+    };
     if build_info {
         let (mpi, standard) = (comm::library_version(), comm::standard_version());
         return startup::explain(&Stop {
@@ -50,6 +55,12 @@ fn main() -> ExitCode {
         }
     };
     report.set_verbose(comm.topology().is_root());
+    if let Some(schedule) = schedule {
+        return match once::run(&schedule, &comm) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(stop) => startup::explain(&stop),
+        };
+    }
     match run(&request, &comm, &report, launched) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(wrong) => {

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::{ShapeFlags, bytes, json, newest, table};
+use super::asked::{ShapeFlags, bytes, from_one, newest, open};
+use super::{json, table};
 use crate::domain::collective::{Advice, AdviceRow, Refused};
 use crate::domain::event::Event;
 use crate::domain::units;
@@ -27,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     size: u64,
     /// Ranks [default: as many as the run had].
-    #[arg(long, value_name = "N", value_parser = super::from_one)]
+    #[arg(long, value_name = "N", value_parser = from_one)]
     np: Option<usize>,
     /// The run whose measurements count [default: the newest that measured messages between two ranks].
     #[arg(long, value_name = "ID")]
@@ -49,7 +50,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Usage(advice.into())
         })?,
     };
-    let told = super::open(&store, Some(id))?;
+    let told = open(&store, Some(id))?;
     if told.measured.machine.link.is_none() {
         let advice = "measured no messages between two ranks: `hvd-lab collectives run --np 2` does";
         return Err(Usage(format!("run {id} {advice}")).into());

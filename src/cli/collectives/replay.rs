@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::show::{List, list};
+use super::asked::{List, list, open};
 use super::{json, schedule};
 use crate::domain::collective::{Method, Operation, Shape};
 use crate::domain::measured::MessageLog;
@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let told = super::open(&RunStore::open_default()?, args.run)?;
+    let told = open(&RunStore::open_default()?, args.run)?;
     let wanted = |log: &&MessageLog| {
         args.algorithm.as_ref().is_none_or(|List(methods)| methods.iter().any(|method| method.name() == log.method))
     };

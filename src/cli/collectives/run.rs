@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use super::super::follow::{self, Lines};
 use super::super::output::{Usage, print, print_json_text, say};
 use super::super::settings::Place;
-use super::{ShapeFlags, bytes, json, table};
+use super::asked::{self, ShapeFlags, bytes};
+use super::{json, table};
 use crate::domain::collective::{CollectivesSpec, Method};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::history::{History, Keep};
@@ -90,7 +91,7 @@ fn bits(text: &str) -> Result<u64, String> {
 }
 
 fn wanted(text: &str) -> Result<Wanted, String> {
-    Ok(Wanted { methods: super::methods(text)?, all: text.split(',').any(|name| name.trim() == "all") })
+    Ok(Wanted { methods: asked::methods(text)?, all: text.split(',').any(|name| name.trim() == "all") })
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
-use super::{ShapeFlags, bytes, json, methods, schedule, table};
+use super::asked::{List, ShapeFlags, bytes, from_one, list, open};
+use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
 use crate::runs::{Measurement, RunId, RunStore, disturbed};
 
@@ -28,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_parser = list)]
     algorithm: Option<List>,
     /// Ranks of the schedule [default: 4].
-    #[arg(long, value_name = "N", conflicts_with = "run", requires = "algorithm", value_parser = super::from_one)]
+    #[arg(long, value_name = "N", conflicts_with = "run", requires = "algorithm", value_parser = from_one)]
     np: Option<usize>,
     /// The buffer of each rank [default: 1K].
     #[arg(long, value_name = "SIZE", conflicts_with = "run", requires = "algorithm", value_parser = bytes)]
@@ -40,19 +41,11 @@ pub struct Args {
     json: bool,
 }
 
-/// Names of methods.
-#[derive(Clone, Debug)]
-pub(super) struct List(pub Vec<Method>);
-
-pub(super) fn list(text: &str) -> Result<List, String> {
-    methods(text).map(List)
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match (&args.algorithm, args.run) {
         (Some(List(methods)), None) => show_schedules(methods, &args)?,
         (chosen, run) => {
-            let mut told = super::open(&RunStore::open_default()?, run)?;
+            let mut told = open(&RunStore::open_default()?, run)?;
             if let Some(List(methods)) = chosen {
                 told.measured.rows.retain(|row| methods.iter().any(|method| method.name() == row.report.method));
             }

@@ -11,6 +11,7 @@ mod hierarchical;
 mod judge;
 mod method;
 mod parameter_server;
+mod plan;
 mod predict;
 mod proof;
 mod rabenseifner;
