@@ -18,6 +18,7 @@ use crate::tui::actions::keys::{Command as _, On};
 use crate::tui::help::tour;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
+use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::{Hardware, Shared};
 use crate::tui::shared::watched::Watched;
 use crate::tui::{collectives, exercise, log, replay, runs, series};
@@ -262,7 +263,12 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
             effects.push(Effect::Announce(format!("run {run} {}", state.name())));
         }
         if now.is_some_and(RunState::is_over) {
-            effects.extend([Effect::WatchRanks(Vec::new()), Effect::Judge(run)]);
+            effects.push(Effect::WatchRanks(Vec::new()));
+            // A run that trains nothing shows nothing of the steps.
+            let row = state.shared.runs.iter().find(|row| row.id == run);
+            if row.is_none_or(|row| !is_of_collectives(row)) {
+                effects.push(Effect::Judge(run));
+            }
             over = true;
         }
         let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);

@@ -160,6 +160,8 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             let measured = store.record(run).map(|record| measured(&record, store.folder(run).events())).unwrap_or_default();
             Message::Collectives(run, Box::new(measured))
         }
+        // Ended before it was in the list: it has no steps.
+        Effect::Judge(run) if store.record(run)?.spec.collectives().is_some() => return Ok(None),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {

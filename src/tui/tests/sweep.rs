@@ -18,7 +18,7 @@ fn states() -> Vec<State> {
     let mut gpus = samples::running();
     samples::say(&mut gpus, Message::Telemetry(samples::gpu_sample()));
     states.push(gpus);
-    for keys in ["?", "i", "d", "E", "q", "x", "r", ":", ":zz", "?/run", "P"] {
+    for keys in ["?", "i", "d", "E", "q", "x", "r", ":", ":zz", "?/run", "P", "C", "Cr", "C>. "] {
         let mut state = samples::running();
         type_text(&mut state, keys);
         states.push(state);

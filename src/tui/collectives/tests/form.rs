@@ -64,7 +64,8 @@ fn one_key_opens_it_and_one_starts_what_it_says() {
     update(&mut state, Message::Runs(vec![going]));
     let status = |now: RunState, said: &str| vec![RunUpdate::Status(samples::status(now, said))];
     update(&mut state, Message::Updates(RunId(4), status(RunState::Running, "measuring")));
-    update(&mut state, Message::Updates(RunId(4), status(RunState::Finished, "measured 3 rows")));
+    let effects = update(&mut state, Message::Updates(RunId(4), status(RunState::Finished, "measured 3 rows")));
+    assert!(!effects.contains(&Effect::Judge(RunId(4))), "it has no steps to judge: {effects:?}");
     assert!(state.shared.notice.unwrap().text.contains("run 4 finished: measured 3 rows"));
 }
 
