@@ -72,7 +72,11 @@ fn as_planned(log: &MessageLog, reference: &Schedule) -> Finding {
     }
     let logged = Schedule::new(reference.ranks, reference.elements, rounds);
     match judge(&logged, reference) {
-        Ok(()) => Ok(format!("{} messages in {} rounds, each as planned", log.messages.len(), reference.rounds.len())),
+        Ok(()) => {
+            let (messages, rounds) =
+                (units::counted(log.messages.len(), "message"), units::counted(reference.rounds.len(), "round"));
+            Ok(format!("{messages} in {rounds}, each as planned"))
+        }
         Err(fault) => failed(fault.to_string()),
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
 use crate::runs::disturbed;
 use crate::tui::shared::gain::{Gain, shortened};
+use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::widgets::theme::{Theme, bar};
 
 /// Columns of the bar of what was gained against what is ideal.
@@ -44,6 +45,14 @@ pub fn said(state: &State) -> Said {
         let why = failed.map_or("its record has not been read yet".to_owned(), cause);
         return Said::one(Line::from(vec![name(false), Span::raw(why)]), true);
     };
+    if is_of_collectives(run) {
+        let key = Span::styled("C", theme.key());
+        let words = |what: &'static str, shows: &'static str| {
+            Line::from(vec![name(false), Span::raw(what), key.clone(), Span::raw(shows)])
+        };
+        let texts = vec![words("collectives; ", " shows their times and messages"), words("collectives; ", " shows them")];
+        return Said { texts, reason: false };
+    }
     match (shared.gain(run), shared.baseline()) {
         (Ok(gain), _) => gained(theme, &name(gain.so_far), &gain),
         (Err(_), Some(baseline)) if baseline.id == id => {

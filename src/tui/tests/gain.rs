@@ -157,3 +157,11 @@ fn a_run_that_has_trained_and_is_being_tested_says_so() {
         assert!(!header(&state, 140)[0].contains("testing"), "it is over");
     }
 }
+
+#[test]
+fn a_run_of_collectives_has_no_speed_up_and_a_key_that_shows_it() {
+    let run = crate::tui::collectives::tests::samples::summary(3, 2);
+    let [first, second] = header(&watching(vec![samples::finished(1, 1, 1000.0), run], 3), 120);
+    assert!(second.starts_with(" run 3: collectives; C shows their times and messages"), "{second}");
+    assert!(first.contains("finished  measured 15 rows") && !first.contains("epoch"), "{first}");
+}
