@@ -153,6 +153,15 @@ mod tests {
     }
 
     #[test]
+    fn the_two_differ_in_their_open_places_only() {
+        let is_open =
+            |line: &&str| ["receiver = ", "index = ", "# ", "\"\"\"The ring"].iter().any(|of| line.trim_start().starts_with(of));
+        let rest = |text: &'static str| text.lines().filter(|line| !is_open(line)).collect::<Vec<_>>();
+        assert_eq!(rest(RING), rest(RING_SOLUTION));
+        assert_eq!((RING.matches("TODO ").count(), RING_SOLUTION.matches("TODO").count()), (2, 0));
+    }
+
+    #[test]
     fn mistakes_are_named_by_round_and_rank() {
         let change = |old: &str, new: &str| {
             assert!(RING_SOLUTION.contains(old), "{old}");
