@@ -40,17 +40,18 @@ pub struct Args {
 enum What {
     /// One lesson as plain text, 80 columns wide.
     Show {
-        /// 0 is the introduction, 1 to 10 are the steps.
+        /// 0 is the introduction, 1 to 10 are the steps; `hvd-lab lessons` lists all.
         number: usize,
         /// Show so many of its hints.
         #[arg(long, value_name = "N", default_value_t = 0)]
         hints: usize,
     },
-    /// Answer the question of a lesson, before you run anything: its number if you choose, else a number.
+    /// Answer the question of a lesson before you run anything. Several questions are asked one after the other.
     #[command(allow_negative_numbers = true)]
     Answer {
         /// Number of the lesson.
         number: usize,
+        /// What the question asks for: a number, or the place of an answer in its list, from 1.
         value: String,
     },
     /// Proofread all lessons of a folder, or those of the program, and the TODOs of the exercise.
@@ -134,7 +135,11 @@ fn answer(lesson: &Lesson, value: &str) -> anyhow::Result<ExitCode> {
     let Some((asked, question)) = lesson.asked(|id| known.tries(id).last().map(|answered| answered.prediction)) else {
         return Err(Usage(format!("lesson {number} asks no question: see `hvd-lab lessons show {number}`")).into());
     };
-    let prediction = prediction(&question.answer, value).map_err(Usage)?;
+    let which = match lesson.questions.len() {
+        1 => String::new(),
+        all => format!("question {} of {all} (`{}`): ", asked.question + 1, question.text),
+    };
+    let prediction = prediction(&question.answer, value).map_err(|why| Usage(format!("{which}{why}")))?;
     let Some(judged) = question.judge(prediction) else {
         return Err(Usage(format!("`{value}` is no answer to this question")).into());
     };

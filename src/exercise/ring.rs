@@ -43,7 +43,13 @@ pub fn attempt(program: &Path) -> Result<Ring, String> {
         Err(why) if why.starts_with("it cannot be started") => {
             return Err(format!("{}: {why}: install Python 3.8 or newer, or set HVD_LAB_PYTHON", python.display()));
         }
-        Err(why) => return Ok(Ring::Wrong { why: format!("your program did not finish: {why}"), printed: Vec::new() }),
+        Err(why) => {
+            let why = match why.contains("did not answer") {
+                true => format!("your program did not finish within {} s: is there a loop without an end?", PATIENCE.as_secs()),
+                false => "your program printed more than 64 KiB, or was lost: print less".to_owned(),
+            };
+            return Ok(Ring::Wrong { why, printed: Vec::new() });
+        }
     };
     let (plans, printed): (Vec<&str>, Vec<&str>) = answer.stdout.lines().partition(|line| line.starts_with(MARKER));
     let printed: Vec<String> = printed.iter().skip(printed.len().saturating_sub(SHOWN)).map(|line| (*line).to_owned()).collect();
@@ -60,8 +66,8 @@ pub fn attempt(program: &Path) -> Result<Ring, String> {
 fn judge_all(plans: &[&str]) -> Result<Schedule, String> {
     if plans.len() != CASES.len() {
         return Err(format!(
-            "your program gave {} schedules for {} cases: leave its last lines as they are, and print nothing that begins with {MARKER}",
-            plans.len(),
+            "your program gave {} for {} cases: leave its last lines as they are, and end your own lines with a new line",
+            crate::domain::units::counted(plans.len(), "schedule"),
             CASES.len()
         ));
     }

@@ -63,7 +63,9 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
             found.push(Difference { setting: setting.into(), baseline, run });
         }
     };
-    also("images", baseline.data_label.clone(), run.data_label.clone());
+    if baseline.training().is_some() && run.training().is_some() {
+        also("images", baseline.data_label.clone(), run.data_label.clone());
+    }
     // Which code was run: a learner's own program, and below, the versions of what it is built on.
     let program = |of: &RunRecord| of.program.as_ref().map_or("hvd-train".to_owned(), |path| path.display().to_string());
     also("program", program(baseline), program(run));

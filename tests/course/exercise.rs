@@ -138,7 +138,9 @@ fn what_hangs_is_ended_and_explained() {
         let status = lab.status(id.0);
         let last_step = lab.folder(id.0).events().filter(|line| matches!(line.event, Event::Step { .. }));
         let last_step = last_step.map(|line| line.time_s).fold(0.0, f64::max);
-        assert!(status.ended_s.unwrap() - last_step < 25.0, "from the last batch to the end: {status:?}");
+        // Time in which other programs had the cores is added, and said.
+        let limit = if status.message.contains("other programs had the cores") { 120.0 } else { 25.0 };
+        assert!(status.ended_s.unwrap() - last_step < limit, "from the last batch to the end: {status:?}");
         // One that nobody has asked for its exit code yet has ended all the same.
         let has_ended = |pid: &u32| process::look_up(*pid).is_none_or(|found| found.zombie);
         assert!(lab.pids(id.0).iter().all(has_ended), "a rank outlived its run");

@@ -28,7 +28,7 @@ pub use judge::judge;
 pub use method::{Method, MpiAlgorithm, UnknownMethod};
 pub use predict::{Fit, Machine, Refused};
 pub use proof::{Fault, prove};
-pub use report::{AllreduceReport, LinkReport, LinkRow, MessageReport, MessagesReport};
+pub use report::{AllreduceReport, LinkReport, LinkRow, MessageReport, MessagesReport, bus_bandwidth};
 pub use schedule::{Message, Operation, Schedule, chunk};
 pub use settings::CollectivesSpec;
 pub use terms::Terms;

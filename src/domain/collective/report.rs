@@ -33,9 +33,14 @@ impl AllreduceReport {
 
     /// Bus bandwidth as nccl-tests has it, in bytes a second: what each link carried, if the method were a ring.
     pub fn busbw(&self, ranks: usize) -> f64 {
-        let ranks = ranks as f64;
-        self.algbw() * 2.0 * (ranks - 1.0) / ranks
+        bus_bandwidth(self.bytes, self.mean_s, ranks)
     }
+}
+
+/// Bus bandwidth in bytes a second, of an allreduce of so many bytes that took so long.
+pub fn bus_bandwidth(bytes: u64, seconds: f64, ranks: usize) -> f64 {
+    let ranks = ranks as f64;
+    bytes as f64 / seconds * 2.0 * (ranks - 1.0) / ranks
 }
 
 /// What one rank received in one execution of a method, on the clock that all ranks share.

@@ -76,6 +76,10 @@ impl CollectivesSpec {
             (self.iterations == 0, "0 iterations measure nothing: use 1 or more".to_owned()),
             (self.shape.servers == 0, "0 servers add up nothing: use 1 or more".to_owned()),
             (self.shape.servers > np.max(1), format!("{} servers are more than the {np} ranks", self.shape.servers)),
+            (
+                self.log_bytes.is_some_and(|bytes| bytes < NUMBER_BYTES),
+                format!("the logged size is below {NUMBER_BYTES} B, which is one number"),
+            ),
             (self.shape.ranks_per_host == 0, "0 ranks per host leave no rank: use 1 or more".to_owned()),
             (
                 self.link_bits.is_some_and(|bits| !LINK_BITS.contains(&bits)),

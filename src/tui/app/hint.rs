@@ -48,6 +48,7 @@ pub fn hint(state: &State) -> Option<String> {
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
         () if shared.run_state(last) == RunState::Failed => format!("run {} failed: `i` shows why", last.id),
+        () if measured().next().is_none() && is_of_collectives(last) => "`C`: what the ranks sent; `r` trains".to_owned(),
         () if measured().next().is_none() => format!("`c` lets run {} go on, `r` starts another", last.id),
         () if !with(|np| np > 1) && np == 1 => "`+` and `r`: how much faster on 2 ranks?".to_owned(),
         () if !with(|np| np > 1) => format!("`r`: how much faster on {np} ranks?"),

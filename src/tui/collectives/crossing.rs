@@ -16,11 +16,11 @@ pub fn is_reference(method: &str) -> bool {
     method == "mpi" || method.starts_with("mpi-") || method == "nccl"
 }
 
-/// The fastest of the lab's own methods from size to size: where it changes, the curves cross in between.
+/// The fastest of the lab's own methods from size to size, by the median, which one interruption does not change: where it changes, the curves cross in between.
 pub fn crossings(measured: &Measured) -> Vec<Crossing> {
     let own: Vec<&str> = measured.methods().into_iter().filter(|method| !is_reference(method)).collect();
     let fastest = |bytes: u64| {
-        let times = own.iter().filter_map(|method| Some((*method, measured.row(method, bytes)?.report.mean_s)));
+        let times = own.iter().filter_map(|method| Some((*method, measured.row(method, bytes)?.report.median_s)));
         times.filter(|(_, time)| *time > 0.0).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(method, _)| method)
     };
     let sizes: Vec<(u64, &str)> = measured.sizes().into_iter().filter_map(|bytes| Some((bytes, fastest(bytes)?))).collect();
@@ -32,7 +32,7 @@ pub fn crossings(measured: &Measured) -> Vec<Crossing> {
 fn crossing(measured: &Measured, (low, high): (u64, u64), before: &str, after: &str) -> Crossing {
     // How much longer the second takes, as a logarithm: it falls through 0.
     let lead = |bytes: u64| {
-        let time = |method: &str| measured.row(method, bytes).map(|row| row.report.mean_s.ln());
+        let time = |method: &str| measured.row(method, bytes).map(|row| row.report.median_s.ln());
         Some(time(after)? - time(before)?)
     };
     let part = lead(low).zip(lead(high)).map(|(first, last)| first / (first - last)).filter(|part| part.is_finite());
@@ -50,7 +50,7 @@ pub fn sentence(measured: &Measured) -> Option<String> {
         _ if own.len() < 2 || measured.sizes().is_empty() => None,
         ([], _) => {
             let bytes = *measured.sizes().last()?;
-            let time = |method: &&&str| measured.row(method, bytes).map_or(f64::INFINITY, |row| row.report.mean_s);
+            let time = |method: &&&str| measured.row(method, bytes).map_or(f64::INFINITY, |row| row.report.median_s);
             let fastest = own.iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
             Some(format!("{fastest} is the fastest at every size."))
         }

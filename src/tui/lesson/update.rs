@@ -38,6 +38,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
             Some(step) => return vec![Action::Diff(step)],
             None => shared.inform("this lesson changes nothing in the program"),
         },
+        Command::Guided if read.step.is_none() => shared.inform("this lesson has no step to run without and with"),
         Command::Guided => actions.push(Action::Guided),
         Command::Results => actions.push(Action::ShowSeries),
         Command::Hint => {

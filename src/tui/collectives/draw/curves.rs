@@ -60,7 +60,7 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, show: Show, width
     let mut buffer = Buffer::empty(area);
     let points = |method: &str| -> Vec<(f64, f64)> {
         let rows = own.measured.sizes().into_iter().filter_map(|bytes| own.measured.row(method, bytes));
-        rows.map(|row| (row.report.bytes.max(1) as f64, shown_as(show, own.ranks, row.report.bytes, row.report.mean_s)))
+        rows.map(|row| (row.report.bytes.max(1) as f64, shown_as(show, own.ranks, row.report.bytes, row.report.median_s)))
             .filter(|(_, value)| *value > 0.0 && value.is_finite())
             .collect()
     };
@@ -68,7 +68,12 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, show: Show, width
     let predicted = predicted(own, show);
     let scales = Scale::of(all.iter().flatten().map(|point| point.0))
         .zip(Scale::of(all.iter().flatten().chain(&predicted).map(|point| point.1)));
-    let Some((x, y)) = scales else { return vec![Line::styled("nothing to draw: one rank alone has no bandwidth", theme.dim())] };
+    let Some((x, y)) = scales else {
+        return vec![Line::styled(
+            if own.ranks < 2 { "nothing to draw: one rank alone has no bandwidth" } else { "nothing to draw: no row has a time" },
+            theme.dim(),
+        )];
+    };
     axes(&mut buffer, plot, own, x, y, theme, show);
     crossing_lines(&mut buffer, plot, own, x, theme);
     if let Some(bytes) = own.shown_size() {

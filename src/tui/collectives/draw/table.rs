@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use super::super::state::Collectives;
 use super::figures::{Shown, bandwidth, time};
 use crate::columns::{cut, left, right};
+use crate::domain::collective::bus_bandwidth;
 use crate::domain::units;
 use crate::tui::widgets::table::fitting;
 use crate::tui::widgets::theme::Theme;
@@ -48,13 +49,13 @@ fn figure(own: &Collectives, method: &str, bytes: u64, column: usize) -> String 
     let Some(row) = own.measured.row(method, bytes) else { return none() };
     let report = &row.report;
     let others = || own.measured.rows.iter().map(|row| &row.report).filter(|other| other.bytes == bytes);
-    let fastest = || others().map(|other| other.mean_s).fold(f64::INFINITY, f64::min);
+    let fastest = || others().map(|other| other.median_s).fold(f64::INFINITY, f64::min);
     match column {
-        0 => time(report.mean_s),
-        1 => bandwidth(report.busbw(own.ranks)),
-        2 => bandwidth(report.algbw()),
-        3 if report.mean_s <= fastest() => "fastest".to_owned(),
-        3 => format!("{:.2}×", report.mean_s / fastest()),
+        0 => time(report.median_s),
+        1 => bandwidth(bus_bandwidth(report.bytes, report.median_s, own.ranks)),
+        2 => bandwidth(report.bytes as f64 / report.median_s),
+        3 if report.median_s <= fastest() => "fastest".to_owned(),
+        3 => format!("{:.2}×", report.median_s / fastest()),
         4 => report.wrong.map_or_else(none, |wrong| wrong.to_string()),
         5 => row.predicted_s.map_or_else(|_| none(), time),
         _ => row.error().map_or_else(none, |error| format!("{:+.0} %", 100.0 * error)),
