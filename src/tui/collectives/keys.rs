@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{self, Binding, DOWN, LEFT, Move, RIGHT, SPACE, UP, row};
+use crate::tui::actions::keys::{self, Binding, DOWN, ENTER, LEFT, Move, RIGHT, SPACE, UP, row};
 
 use Command as C;
 
@@ -27,6 +27,8 @@ pub enum Command {
     Measure,
     /// Starts it.
     StartRun,
+    /// Stops the run that is going (asks first).
+    Stop,
     Back,
 }
 
@@ -53,7 +55,8 @@ pub static PLAYER: &[Binding<Command>] = &[
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(UP, C::Move(Move::Up), "", "", ""),
     row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(&[Char('r')], C::Measure, "r", "measure", "").ranked(2),
+    row(ENTER, C::Measure, "Enter", "measure", "").ranked(2),
+    row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
     row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -67,13 +70,15 @@ pub static CHART: &[Binding<Command>] = &[
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(UP, C::Move(Move::Up), "", "", ""),
     row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(&[Char('r')], C::Measure, "r", "measure", "").ranked(2),
+    row(ENTER, C::Measure, "Enter", "measure", "").ranked(2),
+    row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
     row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),
 ];
 
 /// In the form of the next run.
 pub static FORM: &[Binding<Command>] = &[
-    row(&[Code(K::Enter), Char('r')], C::StartRun, "Enter", "start", "").ranked(0),
+    row(ENTER, C::StartRun, "Enter", "start", "").ranked(0),
+    row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
     row(LEFT, C::Move(Move::Left), "←→", "change", "").ranked(1),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(SPACE, C::Play, "Space", "on/off", "").ranked(2),

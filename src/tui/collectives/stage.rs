@@ -34,8 +34,9 @@ impl Window for Stage {
     }
 
     fn update(self, own: &mut Collectives, shared: &mut Shared, command: Command) -> Vec<Action> {
+        let stops = command == Command::Stop;
         stage(self, own, shared, command);
-        Vec::new()
+        stops.then_some(Action::Stop).into_iter().collect()
     }
 
     fn run(&self) -> Option<RunId> {

@@ -85,8 +85,8 @@ pub struct Page {
     pub keys: &'static str,
 }
 
-/// The tour: five pages of a title and a few lines.
-pub static TOUR: [Page; 5] = [
+/// The tour: six pages of a title and a few lines.
+pub static TOUR: [Page; 6] = [
     Page {
         title: "Ten steps",
         text: "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
@@ -129,6 +129,15 @@ pub static TOUR: [Page; 5] = [
         ),
         pane: Some(Pane::Runs),
         keys: "b1234567890r",
+    },
+    Page {
+        title: "Allreduce",
+        text: "How do the ranks add up their gradients? C plays an allreduce message by message, and measures which algorithm is \
+               fastest. Lessons 15 and 16 are about it.",
+        small: None,
+        replay: None,
+        pane: None,
+        keys: "C",
     },
     Page {
         title: "Find your way",

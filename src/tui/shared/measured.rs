@@ -1,17 +1,6 @@
-//! Runs of collectives, and what one has measured.
+//! Which runs measure collectives.
 
-use crate::domain::event::EventLine;
-use crate::domain::history::{History, Keep};
-use crate::domain::measured::Measured;
-use crate::runs::{RunRecord, RunSummary};
-
-/// What the events of a run add up to; nothing, where it measures something else.
-pub fn measured(record: &RunRecord, events: impl IntoIterator<Item = EventLine>) -> Measured {
-    let Some(spec) = record.spec.collectives() else { return Measured::default() };
-    let mut history = History::new(Keep::Everything);
-    events.into_iter().for_each(|line| history.take(&line));
-    Measured::new(record.np(), spec, &history)
-}
+use crate::runs::RunSummary;
 
 /// Whether a run measures collectives.
 pub fn is_of_collectives(run: &RunSummary) -> bool {

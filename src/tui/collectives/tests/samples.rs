@@ -4,6 +4,7 @@ use crate::domain::collective::{
     Algorithm, AllreduceReport, CollectivesSpec, LinkReport, LinkRow, MessageReport, MessagesReport, Shape,
 };
 use crate::domain::event::{Event, EventLine};
+use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MessageLog};
 use crate::domain::run::RunState;
@@ -11,7 +12,6 @@ use crate::runs::{RunId, RunSummary};
 use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::shared::measured::measured;
 use crate::tui::testing::samples;
 
 const LATENCY_S: f64 = 4e-6;
@@ -100,7 +100,9 @@ pub fn opened(np: usize, size: (u16, u16)) -> State {
 
 /// What these events of run 3 add up to.
 pub fn told(np: usize, events: &[EventLine]) -> Measured {
-    measured(&summary(3, np).record.unwrap(), events.iter().cloned())
+    let mut history = History::new(Keep::Everything);
+    events.iter().for_each(|line| history.take(line));
+    Measured::new(np, &CollectivesSpec::sample(), &history)
 }
 
 /// Rank 0 has a core for each rank, and what was measured between two ranks predicts the times.
