@@ -6,6 +6,8 @@
 
 #[path = "launch/busy.rs"]
 mod busy;
+#[path = "launch/collected.rs"]
+mod collected;
 #[path = "launch/collectives.rs"]
 mod collectives;
 #[path = "launch/files.rs"]

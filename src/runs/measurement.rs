@@ -14,8 +14,15 @@ pub struct Measurement {
     pub record: RunRecord,
     pub spec: CollectivesSpec,
     pub measured: Measured,
-    /// Events that no run can have sent, in one sentence.
-    pub damaged: Option<String>,
+}
+
+/// What the events of a run of collectives add up to, and whether some are damaged; `None` of any other run.
+pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
+    let spec = record.spec.collectives()?;
+    let mut history = History::new(Keep::Everything);
+    let mut events = folder.events();
+    events.by_ref().for_each(|event| history.take(&event));
+    Some(Measured { damaged: events.damaged().in_words(), ..Measured::new(record.np(), spec, &history) })
 }
 
 impl Measurement {
@@ -25,13 +32,9 @@ impl Measurement {
     /// [`StoreError::NoCollectives`] of any other run.
     pub fn of(folder: &RunFolder, record: RunRecord) -> Result<Measurement, StoreError> {
         let workload = &record.spec.workload;
-        let spec = workload.collectives().cloned();
-        let spec = spec.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
-        let mut history = History::new(Keep::Everything);
-        let mut events = folder.events();
-        events.by_ref().for_each(|event| history.take(&event));
-        let measured = Measured::new(record.np(), &spec, &history);
-        Ok(Measurement { id: record.id, record, spec, measured, damaged: events.damaged().in_words() })
+        let found = workload.collectives().cloned().zip(measured(folder, &record));
+        let (spec, measured) = found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
+        Ok(Measurement { id: record.id, record, spec, measured })
     }
 
     fn row(&self, method: &str, bytes: u64) -> Option<&MeasuredRow> {

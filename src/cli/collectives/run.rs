@@ -137,9 +137,10 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
             methods.iter().copied().filter(|method| *method != Method::Nccl || has_gpus).collect()
         }
     };
+    let algorithms: Vec<_> = methods.iter().filter_map(|method| method.algorithm()).collect();
     let spec = CollectivesSpec {
         methods: methods.iter().map(Method::to_string).collect(),
-        shape: args.shape.shape(resources.np)?,
+        shape: args.shape.shape(resources.np, &algorithms)?,
         min_bytes: args.min_bytes,
         max_bytes: args.max_bytes,
         factor: args.factor,
@@ -170,8 +171,8 @@ impl Live {
 impl Lines for Live {
     fn take(&mut self, line: &EventLine) -> Option<String> {
         self.history.take(line);
-        let Event::Allreduce(_) = line.event else { return None };
-        let row = table::row(self.measured().rows.last()?, self.np);
+        let Event::Allreduce(report) = &line.event else { return None };
+        let row = table::row(self.measured().rows.last().filter(|row| row.report == *report)?, self.np);
         let heading = if self.has_begun { String::new() } else { table::heading(self.np, &self.spec) };
         self.has_begun = true;
         Some(heading + &row)
