@@ -1,6 +1,9 @@
-//! `hvd-lab data`: show, fetch or import the data set.
+//! `hvd-lab data`: show, fetch or import the data set, and draw or pack photos.
 //!
 //! Never draws a screen, and never downloads unless asked to.
+
+mod make_images;
+mod tfrecord;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -13,6 +16,7 @@ use super::output::{Usage, print, print_json, say, say_bare};
 use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
 use crate::domain::training::DataSource;
 use crate::domain::{safe, units};
+use crate::host::files;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,6 +24,9 @@ Examples:
   hvd-lab data --json | jq .run.images  the same for programs
   hvd-lab data fetch                    download the four official files (30 MB)
   hvd-lab data import ~/fashion-mnist   take them from a folder, without a network
+  hvd-lab data make-images --out photos draw photo-like JPEGs, by class
+  hvd-lab data tfrecord photos --out records --shards 8
+                                        pack them as ImageNet is packed
   HVD_LAB_DATA_URL=http://teacher:8000 hvd-lab data fetch
                                         take them from a mirror first
 
@@ -50,6 +57,8 @@ enum Verb {
     Status,
     /// Download what is missing of the official files; goes on where it stopped.
     Fetch,
+    MakeImages(make_images::Args),
+    Tfrecord(tfrecord::Args),
     /// Copy the four official files from a folder.
     Import {
         /// The folder that holds them, as .gz or unpacked.
@@ -58,12 +67,15 @@ enum Verb {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let cache = dataset::cache_dir()?;
+    let cache = dataset::cache_dir;
     match args.verb.unwrap_or(Verb::Status) {
-        Verb::Status => status(&cache, args.offline, args.json),
+        Verb::Status => status(&cache()?, args.offline, args.json),
         _ if args.json => Err(Usage("--json is for what is here: use `hvd-lab data --json`".into()).into()),
-        Verb::Fetch => fetch(&cache, args.offline),
+        Verb::Fetch => fetch(&cache()?, args.offline),
+        Verb::MakeImages(args) => make_images::run(args),
+        Verb::Tfrecord(args) => tfrecord::run(args),
         Verb::Import { dir } => {
+            let cache = cache()?;
             dataset::import(&dir, &cache)?;
             print(&format!("imported Fashion-MNIST into {}\n", cache.display()))?;
             Ok(ExitCode::SUCCESS)
@@ -141,6 +153,41 @@ fn fetch(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
     }
     print(&format!("Fashion-MNIST is in {}\n", cache.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is wrong with a folder that the user named is the user's to put right; a full disk is not.
+fn unwritten(out: &Path, error: &io::Error) -> anyhow::Error {
+    let name = out.display();
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Usage(format!("{name} is there already: give another --out, or remove it first")).into(),
+        _ if files::is_full(error) => {
+            anyhow::anyhow!(
+                "cannot write {name}: {error}. Free some space, or give --out on another disk. Nothing of it was kept"
+            )
+        }
+        _ => Usage(format!("cannot write {name}: {error}. Give another --out")).into(),
+    }
+}
+
+/// A bar on a terminal, nothing in a pipe.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new(total: usize) -> Bar {
+        Bar(if io::stderr().is_terminal() { ProgressBar::new(total as u64) } else { ProgressBar::hidden() })
+    }
+
+    fn of(&self, total: usize) {
+        self.0.set_length(total as u64);
+    }
+
+    fn set(&self, done: usize) {
+        self.0.set_position(done as u64);
+    }
+
+    fn clear(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Tells on standard error how a download goes: a bar on a terminal, lines in a pipe.
