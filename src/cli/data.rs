@@ -3,6 +3,7 @@
 //! Never draws a screen, and never downloads unless asked to.
 
 mod make_images;
+mod shared;
 mod tfrecord;
 
 use std::io::{self, IsTerminal};
@@ -16,7 +17,6 @@ use super::output::{Usage, print, print_json, say, say_bare};
 use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
 use crate::domain::training::DataSource;
 use crate::domain::{safe, units};
-use crate::host::files;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -153,41 +153,6 @@ fn fetch(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
     }
     print(&format!("Fashion-MNIST is in {}\n", cache.display()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// What is wrong with a folder that the user named is the user's to put right; a full disk is not.
-fn unwritten(out: &Path, error: &io::Error) -> anyhow::Error {
-    let name = out.display();
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => Usage(format!("{name} is there already: give another --out, or remove it first")).into(),
-        _ if files::is_full(error) => {
-            anyhow::anyhow!(
-                "cannot write {name}: {error}. Free some space, or give --out on another disk. Nothing of it was kept"
-            )
-        }
-        _ => Usage(format!("cannot write {name}: {error}. Give another --out")).into(),
-    }
-}
-
-/// A bar on a terminal, nothing in a pipe.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(total: usize) -> Bar {
-        Bar(if io::stderr().is_terminal() { ProgressBar::new(total as u64) } else { ProgressBar::hidden() })
-    }
-
-    fn of(&self, total: usize) {
-        self.0.set_length(total as u64);
-    }
-
-    fn set(&self, done: usize) {
-        self.0.set_position(done as u64);
-    }
-
-    fn clear(&self) {
-        self.0.finish_and_clear();
-    }
 }
 
 /// Tells on standard error how a download goes: a bar on a terminal, lines in a pipe.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::example::BoundingBox;
-use super::images::{BadImage, ImageSource, Images, ImagesError, Part, Photo, names};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo, names};
 use super::tfrecord::LARGEST_RECORD_BYTES;
 use crate::host::read;
 

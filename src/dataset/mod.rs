@@ -27,6 +27,7 @@ mod location;
 mod official;
 #[cfg(feature = "lab")]
 pub mod pack;
+pub mod photo;
 #[cfg(feature = "lab")]
 pub mod photos;
 #[cfg(feature = "lab")]

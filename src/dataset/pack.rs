@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::example::Example;
 use super::folder::Folder;
-use super::images::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
+use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
 use super::synthetic::Dice;
 use super::{jpeg, tfrecord};
 use crate::host::folders::NewFolder;

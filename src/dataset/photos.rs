@@ -10,7 +10,7 @@ use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 
 use super::example::BoundingBox;
 use super::folder::BOXES;
-use super::images::generated_note;
+use super::photo::generated_note;
 use super::synthetic::Dice;
 use crate::host::folders::NewFolder;
 

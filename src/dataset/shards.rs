@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::example;
-use super::images::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::tfrecord::{self, Span};
 
 struct Shard {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print};
-use super::{Bar, unwritten};
+use super::shared::{Bar, unwritten};
 use crate::dataset::jpeg::LARGEST_PIXELS;
 use crate::dataset::photos::Photos;
 use crate::domain::units;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, say};
-use super::{Bar, unwritten};
+use super::shared::{Bar, unwritten};
 use crate::dataset::images::BadRecords;
 use crate::dataset::pack::{PackError, Packing};
 use crate::domain::units;

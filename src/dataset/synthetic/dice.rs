@@ -4,29 +4,29 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Depends on a seed and the number of the image alone.
-pub(in crate::dataset) struct Dice(ChaCha8Rng);
+pub struct Dice(ChaCha8Rng);
 
 impl Dice {
-    pub(in crate::dataset) fn of_image(seed: u64, index: u64) -> Dice {
+    pub fn of_image(seed: u64, index: u64) -> Dice {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(index);
         Dice(generator)
     }
 
     /// Uniform in 0 to 1, 1 excluded.
-    pub(in crate::dataset) fn fraction(&mut self) -> f32 {
+    pub fn fraction(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
     }
 
-    pub(in crate::dataset) fn between(&mut self, low: f32, high: f32) -> f32 {
+    pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.fraction()
     }
 
-    pub(in crate::dataset) fn chance(&mut self, probability: f32) -> bool {
+    pub fn chance(&mut self, probability: f32) -> bool {
         self.fraction() < probability
     }
 
-    pub(in crate::dataset) fn below(&mut self, count: usize) -> usize {
+    pub fn below(&mut self, count: usize) -> usize {
         (self.0.next_u32() as usize * count) >> 32
     }
 }
