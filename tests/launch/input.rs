@@ -18,7 +18,7 @@ fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {
 #[test]
 fn bad_flags_get_one_line_and_code_2() {
     let lab = Lab::with_fake_mpirun("4");
-    let cases: [(&[&str], &[&str]); 27] = [
+    let cases: [(&[&str], &[&str]); 28] = [
         (&["run", "--np", "0"], &["np is 0", "at least 1"]),
         (&["run", "--np", "-1"], &["-1"]),
         (&["run", "--np", "two"], &["two", "--np", "a whole number, such as 2"]),
