@@ -4,7 +4,6 @@
 
 use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::collective::CollectivesSpec;
-use crate::domain::history::{History, Keep};
 use crate::domain::measured::{Measured, MeasuredRow};
 
 /// A run of collectives, and what its events add up to.
@@ -27,15 +26,9 @@ impl Measurement {
         let workload = &record.spec.workload;
         let spec = workload.collectives().cloned();
         let spec = spec.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
-        let mut history = History::new(Keep::Everything);
         let mut events = folder.events();
-        events.by_ref().for_each(|event| history.take(&event));
-        let measured = Measured::new(record.np(), &spec, &history);
+        let measured = Measured::of(record.np(), &spec, events.by_ref());
         Ok(Measurement { id: record.id, record, spec, measured, damaged: events.damaged().in_words() })
-    }
-
-    fn row(&self, method: &str, bytes: u64) -> Option<&MeasuredRow> {
-        self.measured.rows.iter().find(|row| row.report.method == method && row.report.bytes == bytes)
     }
 }
 
@@ -90,8 +83,8 @@ impl Measurements {
 
     /// What a run has measured there.
     pub fn cell<'a>(&'a self, run: &'a Measurement, method: &str, bytes: u64) -> Option<Cell<'a>> {
-        let row = run.row(method, bytes)?;
-        let before = || self.baseline().row(method, bytes).filter(|_| self.not_comparable(run).is_none());
+        let row = run.measured.row(method, bytes)?;
+        let before = || self.baseline().measured.row(method, bytes).filter(|_| self.not_comparable(run).is_none());
         let times_as_fast = before().map(|before| before.report.median_s / row.report.median_s);
         Some(Cell { run, row, times_as_fast: times_as_fast.filter(|ratio| ratio.is_finite()) })
     }

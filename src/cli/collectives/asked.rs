@@ -21,8 +21,8 @@ impl ShapeFlags {
         if self.servers > np.max(1) {
             return Err(Usage(format!("--servers: {} servers are more than the {np} ranks", self.servers)));
         }
-        // Two hosts are the fewest that have something between them.
-        Ok(Shape { servers: self.servers, ranks_per_host: self.ranks_per_host.unwrap_or(np.div_ceil(2)).max(1) })
+        let ranks_per_host = self.ranks_per_host.unwrap_or(Shape::usual(np).ranks_per_host);
+        Ok(Shape { servers: self.servers, ranks_per_host })
     }
 }
 

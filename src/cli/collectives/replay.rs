@@ -111,26 +111,9 @@ fn against_schedule(log: &MessageLog, ranks: usize, shape: Shape) -> String {
         return "too many ranks to compare with the schedule".to_owned();
     }
     let schedule = algorithm.schedule(ranks, log.elements, shape);
-    let mut planned: Vec<_> = schedule
-        .messages()
-        .filter(|(_, message)| !message.range.is_empty())
-        .map(|(round, message)| (round, message.from, message.to, message.range.clone(), message.operation == Operation::Reduce))
-        .collect();
-    let mut sent: Vec<_> = log
-        .messages
-        .iter()
-        .map(|message| {
-            let is_added = message.operation == Operation::Reduce;
-            (message.round, message.from, message.to, message.start..message.end, is_added)
-        })
-        .collect();
-    let key = |message: &(usize, usize, usize, std::ops::Range<usize>, bool)| {
-        (message.0, message.1, message.2, message.3.start, message.3.end, message.4)
-    };
-    planned.sort_by_key(key);
-    sent.sort_by_key(key);
-    match sent == planned {
-        true => format!("the log equals the schedule: {}", units::counted(sent.len(), "message")),
-        false => format!("the log has {}, the schedule {}: they differ", units::counted(sent.len(), "message"), planned.len()),
+    let sent = units::counted(log.messages.len(), "message");
+    match log.follows(&schedule) {
+        Ok(()) => format!("the log equals the schedule: {sent}"),
+        Err(_) => format!("the log has {sent}, the schedule {}: they differ", schedule.messages().count()),
     }
 }

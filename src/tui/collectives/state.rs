@@ -69,8 +69,7 @@ impl Collectives {
         let executed = self.measured.logs.iter().find(|log| log.method == method);
         let schedule = || {
             let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method)?;
-            let two_hosts = Shape { servers: 1, ranks_per_host: self.ranks.div_ceil(2).max(1) };
-            let shape = self.shape.unwrap_or(two_hosts);
+            let shape = self.shape.unwrap_or(Shape::usual(self.ranks));
             Some(Log::of_schedule(method, &algorithm.schedule(self.ranks.max(1), ELEMENTS, shape)))
         };
         executed.map(|log| Log::of(log, self.ranks)).or_else(schedule)
