@@ -1,9 +1,8 @@
 //! Images with their labels, in memory, and what those of Fashion-MNIST are like.
 
+pub use crate::domain::images::FASHION_MNIST;
 use crate::domain::images::InputShape;
 
-/// Shape of an image of Fashion-MNIST, and of all images in its file format that are read here.
-pub const FASHION_MNIST: InputShape = InputShape { channels: 1, height: 28, width: 28 };
 /// Name of each label of Fashion-MNIST, in label order.
 pub const CLASS_NAMES: [&str; 10] =
     ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"];

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Shape of an image of Fashion-MNIST, and of all images in its file format that are read here.
+pub const FASHION_MNIST: InputShape = InputShape { channels: 1, height: 28, width: 28 };
+
 /// Shape of one image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputShape {

@@ -351,9 +351,12 @@ mod tests {
     #[test]
     fn an_unknown_model_is_a_training_run_all_the_same() {
         let mut value = stored(&TrainingJob::sample().into());
-        value["model"] = "resnet50".into();
+        value["model"] = "efficientnet-b0".into();
         let spec = read(&value);
-        assert_eq!((spec.workload.kind(), spec.workload.title().as_str(), spec.training()), ("training", "resnet50", None));
+        assert_eq!(
+            (spec.workload.kind(), spec.workload.title().as_str(), spec.training()),
+            ("training", "efficientnet-b0", None)
+        );
         assert_eq!(stored(&spec), value);
     }
 

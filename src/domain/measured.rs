@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, Refused};
-use super::history::History;
+use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, Refused, Shape};
+use super::event::EventLine;
+use super::history::{History, Keep};
 use super::units;
 
 mod log;
@@ -35,6 +36,12 @@ pub struct MeasuredRow {
 }
 
 impl MeasuredRow {
+    /// What was measured on so many ranks, beside what this machine should need.
+    pub fn new(report: &AllreduceReport, machine: &Machine, ranks: usize, shape: Shape) -> MeasuredRow {
+        let predicted_s = machine.predict(&report.method, ranks, report.elements, shape);
+        MeasuredRow { report: report.clone(), predicted_s }
+    }
+
     /// How far the prediction is off, as a part of what was measured: 0.1 where it is 10 % too long. By the median, which one
     /// interruption does not change.
     pub fn error(&self) -> Option<f64> {
@@ -43,25 +50,49 @@ impl MeasuredRow {
     }
 }
 
+/// Why rows have no prediction: each reason once, with the methods that it is for.
+pub fn refusals<'a>(rows: impl IntoIterator<Item = &'a MeasuredRow>) -> Vec<(String, Vec<&'a str>)> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (method, refused) in rows.into_iter().filter_map(|row| Some((row.report.method.as_str(), row.predicted_s.err()?))) {
+        let reason = refused.to_string();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, methods)) if methods.contains(&method) => {}
+            Some((_, methods)) => methods.push(method),
+            None => reasons.push((reason, vec![method])),
+        }
+    }
+    reasons
+}
+
 impl Measured {
-    /// Of a run with these settings. The messages are there where the history keeps everything.
-    pub fn new(np: usize, spec: &CollectivesSpec, history: &History) -> Measured {
+    /// What the events of a run with these settings add up to.
+    pub fn of(np: usize, spec: &CollectivesSpec, events: impl IntoIterator<Item = EventLine>) -> Measured {
+        let mut history = History::new(Keep::Everything);
+        events.into_iter().for_each(|line| history.take(&line));
+        Measured::new(np, spec, &history)
+    }
+
+    /// What predictions are made from, as far as the ranks have told it.
+    pub fn machine(spec: &CollectivesSpec, history: &History) -> Machine {
         let processes = || history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
         // Host to the cores that its ranks may use.
         let mut hosts: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for topology in processes().filter_map(|(_, process)| process.topology.as_ref()) {
             hosts.entry(&topology.host).or_default().extend(&topology.cores);
         }
-        let machine = Machine {
+        Machine {
             link: processes().find_map(|(_, process)| process.link.clone()),
             hosts: hosts.len(),
             cores: hosts.values().map(BTreeSet::len).min().unwrap_or_default(),
             has_made_links: spec.link_bits.is_some(),
-        };
-        let row = |report: &AllreduceReport| MeasuredRow {
-            predicted_s: machine.predict(&report.method, np, report.elements, spec.shape),
-            report: report.clone(),
-        };
+        }
+    }
+
+    /// Of a run with these settings. The messages are there where the history keeps everything.
+    pub fn new(np: usize, spec: &CollectivesSpec, history: &History) -> Measured {
+        let processes = || history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
+        let machine = Measured::machine(spec, history);
+        let row = |report: &AllreduceReport| MeasuredRow::new(report, &machine, np, spec.shape);
         let reports = || processes().flat_map(|(_, process)| &process.allreduces);
         let rows: Vec<MeasuredRow> = reports().filter(|report| report.is_measured()).map(row).collect();
         let empty_rows = reports().count() - rows.len();
@@ -118,7 +149,12 @@ impl Measured {
 
     /// A method at a size.
     pub fn row(&self, method: &str, bytes: u64) -> Option<&MeasuredRow> {
-        self.rows.iter().find(|row| row.report.method == method && row.report.bytes == bytes)
+        self.at(bytes).find(|row| row.report.method == method)
+    }
+
+    /// All methods at a size.
+    pub fn at(&self, bytes: u64) -> impl Iterator<Item = &MeasuredRow> {
+        self.rows.iter().filter(move |row| row.report.bytes == bytes)
     }
 
     /// The mean bus bandwidth of each method over its sizes, in bytes a second, as nccl-tests ends with it.
@@ -159,8 +195,7 @@ impl Measured {
 mod tests {
     use super::*;
     use crate::domain::collective::{LinkReport, LinkRow, MessageReport, MessagesReport, Operation};
-    use crate::domain::event::{Event, EventLine, TopologyReport};
-    use crate::domain::history::Keep;
+    use crate::domain::event::{Event, TopologyReport};
 
     fn history(events: Vec<(usize, Event)>) -> History {
         let mut history = History::new(Keep::Everything);

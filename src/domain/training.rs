@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::bounds::{Bounded, MAX_BATCH_SIZE, MAX_EPOCHS, at_least_one, figure, first};
+use super::images::FASHION_MNIST;
 use super::model::ModelSpec;
 use super::step::StepSet;
 
@@ -54,7 +55,22 @@ pub enum DataSource {
     Generated,
 }
 
+/// The flag of `hvd-train` that puts one fixed batch of noise in place of all images.
+pub const SYNTHETIC: &str = "--synthetic";
+
 impl TrainingSpec {
+    /// What is wrong if the model takes other images than there are.
+    pub fn misfit(&self) -> Option<String> {
+        let (model, takes) = (self.model, self.model.input());
+        let fits = takes == FASHION_MNIST || self.trainer_flags.iter().any(|flag| flag == SYNTHETIC);
+        (!fits).then(|| {
+            format!(
+                "{model} takes images of {takes} (channels, height, width), and those of Fashion-MNIST are {FASHION_MNIST}: choose \
+                 another model, such as wrn-10-1 or mnist-cnn, or measure its speed with hvd-train {SYNTHETIC} --model {model}"
+            )
+        })
+    }
+
     /// Whether a stored table has all that every version wrote: then what cannot be read in it is new, not damaged.
     pub(super) fn has_all_fields(stored: &Map<String, Value>) -> bool {
         const ALWAYS: [&str; 13] = [

@@ -97,6 +97,20 @@ pub fn command_line(
     Ok(CommandLine { argv, env, notes })
 }
 
+/// Ranks that wait would otherwise spin on the core that the others need.
+pub(super) const YIELD: [&str; 3] = ["--mca", "mpi_yield_when_idle", "1"];
+
+/// What Open MPI is told first: who starts it, and that ranks may share cores and are bound to none.
+pub(super) fn first_words(is_4: bool, is_root: bool, oversubscribe: bool) -> Vec<&'static str> {
+    let root: &[&str] = if is_root { &["--allow-run-as-root"] } else { &[] };
+    let share: &[&str] = match (oversubscribe, is_4) {
+        (false, _) => &[],
+        (true, true) => &["--oversubscribe"],
+        (true, false) => &["--map-by", ":OVERSUBSCRIBE"],
+    };
+    [root, share, &["--bind-to", "none"]].concat()
+}
+
 /// The words of Open MPI 4 and 5 before the number of ranks.
 fn open_mpi(
     resources: &Resources,
@@ -110,16 +124,9 @@ fn open_mpi(
     let mut argv = Vec::new();
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
     // Inside of a namespace of one's own everybody is root.
-    if setup.machine.is_root || has_made_links {
-        add(&["--allow-run-as-root"]);
-    }
-    if oversubscribe {
-        add(if is_4 { &["--oversubscribe"] } else { &["--map-by", ":OVERSUBSCRIBE"] });
-    }
-    add(&["--bind-to", "none"]);
+    add(&first_words(is_4, setup.machine.is_root || has_made_links, oversubscribe));
     add(if is_4 { &["--tag-output"] } else { &["--output", "tag"] });
-    // Ranks that wait would otherwise spin on the core that the others need.
-    add(&["--mca", "mpi_yield_when_idle", "1"]);
+    add(&YIELD);
     if has_made_links {
         // Past memory, which all ranks still share.
         add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", links::NETWORK]);

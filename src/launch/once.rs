@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::mpirun::{YIELD, first_words};
 use super::setup::COLLECTIVES;
 use super::{Flavour, LaunchError, Launcher, ask};
 use crate::domain::collective::Schedule;
@@ -35,12 +36,10 @@ pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
     let counted = folder.path().join("counted");
     let mut command = Command::new(&mpirun);
     if matches!(flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5) {
-        command.args(["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]);
+        let is_root = nix::unistd::geteuid().is_root();
+        command.args(first_words(flavour == Flavour::OpenMpi4, is_root, true)).args(YIELD);
         command.args(["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3"]);
         command.args(["--mca", "pml_monitoring_filename"]).arg(&counted);
-        if nix::unistd::geteuid().is_root() {
-            command.arg("--allow-run-as-root");
-        }
     }
     command.args(["-np", &schedule.ranks.to_string()]).arg(&program).arg("--schedule").arg(&plan);
     // Open MPI keeps its session there.

@@ -4,7 +4,6 @@
 
 use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::collective::CollectivesSpec;
-use crate::domain::history::{History, Keep};
 use crate::domain::measured::{Measured, MeasuredRow};
 
 /// A run of collectives, and what its events add up to.
@@ -19,10 +18,9 @@ pub struct Measurement {
 /// What the events of a run of collectives add up to, and whether some are damaged; `None` of any other run.
 pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
     let spec = record.spec.collectives()?;
-    let mut history = History::new(Keep::Everything);
     let mut events = folder.events();
-    events.by_ref().for_each(|event| history.take(&event));
-    Some(Measured { damaged: events.damaged().in_words(), ..Measured::new(record.np(), spec, &history) })
+    let measured = Measured::of(record.np(), spec, events.by_ref());
+    Some(Measured { damaged: events.damaged().in_words(), ..measured })
 }
 
 impl Measurement {
@@ -35,10 +33,6 @@ impl Measurement {
         let found = workload.collectives().cloned().zip(measured(folder, &record));
         let (spec, measured) = found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
         Ok(Measurement { id: record.id, record, spec, measured })
-    }
-
-    fn row(&self, method: &str, bytes: u64) -> Option<&MeasuredRow> {
-        self.measured.rows.iter().find(|row| row.report.method == method && row.report.bytes == bytes)
     }
 }
 
@@ -93,8 +87,8 @@ impl Measurements {
 
     /// What a run has measured there.
     pub fn cell<'a>(&'a self, run: &'a Measurement, method: &str, bytes: u64) -> Option<Cell<'a>> {
-        let row = run.row(method, bytes)?;
-        let before = || self.baseline().row(method, bytes).filter(|_| self.not_comparable(run).is_none());
+        let row = run.measured.row(method, bytes)?;
+        let before = || self.baseline().measured.row(method, bytes).filter(|_| self.not_comparable(run).is_none());
         let times_as_fast = before().map(|before| before.report.median_s / row.report.median_s);
         Some(Cell { run, row, times_as_fast: times_as_fast.filter(|ratio| ratio.is_finite()) })
     }

@@ -52,7 +52,19 @@ impl Images {
     /// One batch of noise with random labels, as the model takes them. It stays on the device and stands for `len` images: a
     /// step then takes the time of training alone. No result on it means anything apart from time and memory.
     pub fn synthetic(model: ModelSpec, len: usize, batch_size: usize, rng: &mut ChaCha8Rng, device: Device) -> Images {
-        let (shape, classes) = (model.input(), model.classes() as u32);
+        Images::synthetic_at(model, model.input(), len, batch_size, rng, device)
+    }
+
+    /// The same with images of another size.
+    pub fn synthetic_at(
+        model: ModelSpec,
+        shape: InputShape,
+        len: usize,
+        batch_size: usize,
+        rng: &mut ChaCha8Rng,
+        device: Device,
+    ) -> Images {
+        let classes = model.classes() as u32;
         let pixels: Vec<f32> = (0..batch_size * shape.numbers()).map(|_| normal(rng)).collect();
         let labels: Vec<i64> = (0..batch_size).map(|_| i64::from(rng.next_u32() % classes)).collect();
         let batch = Batch::on(device, shape, &pixels, &labels);

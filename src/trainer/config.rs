@@ -20,7 +20,7 @@ use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::model::ModelSpec;
 use crate::domain::settings::in_plain_words;
 use crate::domain::step::{Step, StepSet};
-use crate::domain::training::{DataSource, TrainingSpec};
+use crate::domain::training::{DataSource, SYNTHETIC, TrainingSpec};
 use crate::host::{access, starved};
 
 const EXAMPLES: &str = "\
@@ -94,8 +94,8 @@ pub struct Config {
     /// Train on one fixed batch of noise, without a data pipeline: for measuring only
     #[arg(long, conflicts_with = "data_dir")]
     pub synthetic: bool,
-    /// Wide ResNet of a depth 6n+4 and a width
-    #[arg(long, value_name = "wrn-DEPTH-WIDTH", default_value = "wrn-16-10")]
+    /// wrn-DEPTH-WIDTH (a Wide ResNet of depth 6n+4), mnist-cnn or lenet; with --synthetic also resnet50, alexnet and more
+    #[arg(long, value_name = "NAME", default_value = "wrn-16-10")]
     pub model: ModelSpec,
     /// Train on the first N images only
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -238,7 +238,7 @@ impl Config {
             validation_images: self.validation_images,
             checkpointing: self.use_checkpointing,
             seed: self.seed,
-            trainer_flags: Vec::new(),
+            trainer_flags: self.synthetic.then(|| SYNTHETIC.to_owned()).into_iter().collect(),
             newer: Default::default(),
         };
         TrainingJob { resources: Resources::ranks(1), workload }

@@ -72,7 +72,7 @@ fn cpu(cores: Vec<usize>, found: usize) -> Placement {
 
 fn gpu(index: usize, found: usize, cores: Vec<usize>) -> Placement {
     let threads = tch::get_num_threads() as usize;
-    Placement { device: Device::Cuda(index), uuid: gpu_uuid(index), cores, found, threads }
+    Placement { device: Device::Cuda(index), uuid: Gpu::uuid_of(index), cores, found, threads }
 }
 
 /// The cores this process may use, siblings of one physical core side by side, so that slices share no core.
@@ -125,14 +125,6 @@ pub fn open_cuda() -> Result<(), String> {
         }
     };
     OPENED.get_or_init(open).clone()
-}
-
-/// `GPU-8-4-4-4-12` hexadecimal digits, as NVML and nvidia-smi print it: CUDA's order of devices may differ from theirs.
-fn gpu_uuid(index: usize) -> Option<String> {
-    let bytes = cudarc::driver::CudaContext::new(index).ok()?.uuid().ok()?.bytes;
-    let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
-    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
-    Some(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
 }
 
 /// In what numbers a model computes. Weights, gradients, batch norm and the loss are float32 in all of them.

@@ -95,22 +95,24 @@ pub struct FlatTensors {
 }
 
 impl FlatTensors {
-    /// Lay the tensors out and fill them with numbers from `rng`: the same on every machine and device.
+    /// Lay the tensors out and fill them with numbers from `rng`: the same on every machine and device, with any number of
+    /// threads.
     ///
     /// With `trainable`, every view is a leaf of the autograd graph, starts on a whole block, and has a view of the flat
     /// gradients for its gradient.
     pub fn build(specs: Vec<TensorSpec>, rng: &mut ChaCha8Rng, trainable: bool, device: Device) -> FlatTensors {
         let mut segments = Vec::with_capacity(specs.len());
+        let mut inits = Vec::with_capacity(specs.len());
         let mut start = 0;
-        let mut numbers = Vec::new();
         for spec in specs {
             let len = spec.shape.iter().product();
-            numbers.extend((0..len).map(|_| draw(spec.init, rng)));
+            inits.push((start as usize, len as usize, spec.init));
             let segment = Segment { name: spec.name, shape: spec.shape, start, len, is_kernel: spec.is_kernel };
             start += if trainable { segment.blocks() * BLOCK } else { len };
-            numbers.resize(start as usize, 0.0);
             segments.push(segment);
         }
+        let mut numbers = vec![0.0; start as usize];
+        draw(&mut numbers, &inits, rng, tch::get_num_threads().max(1) as usize);
         let flat = Tensor::from_slice(&numbers).to_device(device);
         let gradients = if trainable { flat.zeros_like() } else { Tensor::zeros([0], (Kind::Float, device)) };
         let view = |segment: &Segment| {
@@ -183,12 +185,92 @@ pub fn set(tensor: &mut Tensor, values: &[f32]) {
     tch::no_grad(|| tensor.copy_(&Tensor::from_slice(values).view_as(tensor)));
 }
 
-/// One number. Kernels are drawn in memory order, which changes nothing: all their numbers have one distribution.
-fn draw(init: Init, rng: &mut ChaCha8Rng) -> f32 {
-    match init {
-        Init::Zeros => 0.0,
-        Init::Ones => 1.0,
-        Init::HeNormal { fan_in } => normal(rng) * (2.0 / fan_in as f32).sqrt(),
-        Init::GlorotUniform { fan_in, fan_out } => (unit(rng) * 2.0 - 1.0) * (6.0 / (fan_in + fan_out) as f32).sqrt(),
+/// Fills tensors, each given by start, length and kind, with numbers from `rng`, one tensor after the other.
+///
+/// A stream can be entered anywhere, and it is known how much of it a number takes. So threads draw pieces of it at the same
+/// time, and the numbers are those that one thread would have drawn. Kernels are drawn in memory order, which changes nothing:
+/// all their numbers have one distribution.
+fn draw(numbers: &mut [f32], tensors: &[(usize, usize, Init)], rng: &mut ChaCha8Rng, threads: usize) {
+    /// Numbers of a piece: many pieces for each thread, however large the largest tensor.
+    const PIECE: usize = 1 << 16;
+    let mut word = rng.get_word_pos();
+    let mut shares: Vec<Vec<(&mut [f32], Init, u128)>> = (0..threads).map(|_| Vec::new()).collect();
+    let (mut rest, mut at, mut pieces) = (numbers, 0, 0);
+    for &(start, len, init) in tensors {
+        let (tensor, after) = std::mem::take(&mut rest).split_at_mut(start - at).1.split_at_mut(len);
+        (rest, at) = (after, start + len);
+        for piece in tensor.chunks_mut(PIECE) {
+            let words = piece.len() as u128 * init.words();
+            shares[pieces % threads].push((piece, init, word));
+            (word, pieces) = (word + words, pieces + 1);
+        }
+    }
+    let stream = rng.clone();
+    let fill = |share: Vec<(&mut [f32], Init, u128)>| {
+        let mut rng = stream.clone();
+        for (piece, init, word) in share {
+            rng.set_word_pos(word);
+            init.fill(piece, &mut rng);
+        }
+    };
+    std::thread::scope(|scope| {
+        let own = shares.pop();
+        for share in shares {
+            scope.spawn(|| fill(share));
+        }
+        own.map(fill);
+    });
+    rng.set_word_pos(word);
+}
+
+impl Init {
+    /// Words of 32 random bits that a number takes.
+    fn words(self) -> u128 {
+        match self {
+            Init::Zeros | Init::Ones => 0,
+            Init::GlorotUniform { .. } => 1,
+            Init::HeNormal { .. } => 2,
+        }
+    }
+
+    fn fill(self, numbers: &mut [f32], rng: &mut ChaCha8Rng) {
+        match self {
+            Init::Zeros => numbers.fill(0.0),
+            Init::Ones => numbers.fill(1.0),
+            Init::HeNormal { fan_in } => {
+                let deviation = (2.0 / fan_in as f32).sqrt();
+                numbers.fill_with(|| normal(rng) * deviation);
+            }
+            Init::GlorotUniform { fan_in, fan_out } => {
+                let limit = (6.0 / (fan_in + fan_out) as f32).sqrt();
+                numbers.fill_with(|| (unit(rng) * 2.0 - 1.0) * limit);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trainer::random::{Purpose, stream};
+
+    #[test]
+    fn any_number_of_threads_draws_what_one_draws_one_number_after_the_other() {
+        let (he, glorot) = (Init::HeNormal { fan_in: 9 }, Init::GlorotUniform { fan_in: 9, fan_out: 4 });
+        let tensors =
+            [(0, 70_001, he), (70_016, 5, Init::Ones), (70_080, 200_003, glorot), (270_100, 9, Init::Zeros), (270_110, 3, he)];
+        let mut one_by_one = stream(5, 1, 0, Purpose::Weights);
+        let _ = unit(&mut one_by_one);
+        let begun = one_by_one.clone();
+        let mut expected = vec![7.0; 270_120];
+        for (start, len, init) in tensors {
+            expected[start..start + len].iter_mut().for_each(|number| init.fill(std::slice::from_mut(number), &mut one_by_one));
+        }
+        for threads in [1, 2, 3, 16] {
+            let (mut numbers, mut rng) = (vec![7.0; 270_120], begun.clone());
+            draw(&mut numbers, &tensors, &mut rng, threads);
+            assert!(numbers == expected, "{threads} threads");
+            assert_eq!(unit(&mut rng), unit(&mut one_by_one.clone()), "the stream goes on behind them");
+        }
     }
 }

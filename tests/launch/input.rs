@@ -18,7 +18,7 @@ fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {
 #[test]
 fn bad_flags_get_one_line_and_code_2() {
     let lab = Lab::with_fake_mpirun("4");
-    let cases: [(&[&str], &[&str]); 27] = [
+    let cases: [(&[&str], &[&str]); 28] = [
         (&["run", "--np", "0"], &["np is 0", "at least 1"]),
         (&["run", "--np", "-1"], &["-1"]),
         (&["run", "--np", "two"], &["two", "--np", "a whole number, such as 2"]),
@@ -40,6 +40,7 @@ fn bad_flags_get_one_line_and_code_2() {
         (&["run", "--base-lr", "nan"], &["base LR"]),
         (&["run", "--train-images", "some"], &["some", "or all"]),
         (&["run", "--model", "resnet-50"], &["resnet-50", "wrn-10-1"]),
+        (&["run", "--model", "resnet50"], &["3x224x224", "1x28x28", "mnist-cnn", "--synthetic"]),
         (&["run", "--data", "mnist"], &["mnist", "fashion-mnist"]),
         (&["run", "--preset", "tpu"], &["tpu", "cpu, gpu"]),
         (&["run", "--data-dir", "/nowhere"], &["/nowhere"]),

@@ -134,11 +134,11 @@ fn a_run_of_a_newer_version_is_listed_as_what_it_is() {
 fn a_model_of_a_newer_version_is_no_damage() {
     let lab = old_home();
     rewrite(&lab, 1, |record| {
-        record["spec"]["model"] = "resnet50".into();
+        record["spec"]["model"] = "efficientnet-b0".into();
         record["spec"]["loss_scale"] = 128.into();
     });
-    let row = stdout(&lab.run(&["runs", "--filter", "model:resnet50"]));
-    assert!(row.contains("finished") && row.contains("resnet50"), "{row}");
+    let row = stdout(&lab.run(&["runs", "--filter", "model:efficientnet-b0"]));
+    assert!(row.contains("finished") && row.contains("efficientnet-b0"), "{row}");
     assert_eq!(stdout(&lab.run(&["runs", "--filter", "np:2"])).lines().count(), 3, "the other fields count as before");
 }
 

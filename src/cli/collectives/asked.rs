@@ -30,9 +30,8 @@ impl ShapeFlags {
         let no_servers = "--servers is ignored: only parameter-server has servers";
         let servers = used(self.servers, Algorithm::needs_servers, no_servers).unwrap_or(1);
         let no_hosts = "--ranks-per-host is ignored: only hierarchical takes ranks for hosts";
-        // Two hosts are the fewest that have something between them.
-        let half = np.div_ceil(2).max(1);
-        let ranks_per_host = used(self.ranks_per_host, Algorithm::needs_ranks_per_host, no_hosts).unwrap_or(half);
+        let ranks_per_host =
+            used(self.ranks_per_host, Algorithm::needs_ranks_per_host, no_hosts).unwrap_or(Shape::usual(np).ranks_per_host);
         let shape = Shape { servers, ranks_per_host };
         match np.max(1) {
             most if servers > most => Err(Usage(format!("--servers: {}: use 1 to {most}", shape.too_many_servers(np)))),

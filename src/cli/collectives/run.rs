@@ -11,7 +11,7 @@ use crate::domain::collective::{CollectivesSpec, Method};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::{Job, RunSpec, Workload};
-use crate::domain::measured::Measured;
+use crate::domain::measured::{Measured, MeasuredRow};
 use crate::domain::units;
 use crate::launch::{self, Machine, StartRequest};
 use crate::runs::{Follower, RunStore, disturbed};
@@ -128,9 +128,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn request(args: &Args) -> Result<StartRequest, Usage> {
     let resources = args.place.resources()?;
-    let own = || Method::ALL.into_iter().filter(|method| method.algorithm().is_some());
     let methods = match &args.algorithm {
-        None => own().chain([Method::Mpi]).collect(),
+        None => Method::usual().collect(),
         Some(Wanted { methods, all: false }) => methods.clone(),
         Some(Wanted { methods, all: true }) => {
             let has_gpus = Machine::detect().gpus >= resources.np;
@@ -172,7 +171,11 @@ impl Lines for Live {
     fn take(&mut self, line: &EventLine) -> Option<String> {
         self.history.take(line);
         let Event::Allreduce(report) = &line.event else { return None };
-        let row = table::row(self.measured().rows.last().filter(|row| row.report == *report)?, self.np);
+        if !report.is_measured() {
+            return None;
+        }
+        let machine = Measured::machine(&self.spec, &self.history);
+        let row = table::row(&MeasuredRow::new(report, &machine, self.np, self.spec.shape), self.np);
         let heading = if self.has_begun { String::new() } else { table::heading(self.np, &self.spec) };
         self.has_begun = true;
         Some(heading + &row)

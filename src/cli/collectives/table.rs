@@ -1,7 +1,7 @@
 //! The table of collectives in the columns of nccl-tests, with the algorithm before them and the prediction behind them.
 
 use crate::domain::collective::{Algorithm, CollectivesSpec};
-use crate::domain::measured::{Measured, MeasuredRow};
+use crate::domain::measured::{Measured, MeasuredRow, refusals};
 use crate::domain::units;
 
 /// Where and how it was measured, and the heading of the columns.
@@ -70,22 +70,7 @@ pub fn row(row: &MeasuredRow, np: usize) -> String {
 /// Why some rows have no prediction, how far the others are off, and the mean bus bandwidth of each algorithm.
 pub fn ending(measured: &Measured) -> String {
     let mut text = String::new();
-    let mut said = Vec::new();
-    for (method, reason) in measured.rows.iter().filter_map(|row| Some((&row.report.method, row.predicted_s.err()?))) {
-        if !said.contains(&(method, reason)) {
-            said.push((method, reason));
-        }
-    }
-    // Most reasons are the same for all.
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for (method, reason) in said {
-        let reason = reason.to_string();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, methods)) => methods.push(method),
-            None => reasons.push((reason, vec![method])),
-        }
-    }
-    for (reason, methods) in reasons {
+    for (reason, methods) in refusals(&measured.rows) {
         text += &format!("# no prediction for {}: {reason}\n", methods.join(", "));
     }
     if let Ok(fit) = measured.fit() {

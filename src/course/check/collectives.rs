@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::verdict::{Finding, Objection, Outcome, failed, unclear};
-use crate::domain::collective::{Algorithm, CollectivesSpec, Message, Method, Schedule, judge};
+use crate::domain::collective::{Algorithm, CollectivesSpec, Method, Schedule};
 use crate::domain::measured::{Measured, MeasuredRow, MessageLog};
 use crate::domain::units;
 
@@ -68,26 +68,9 @@ fn sums(measured: &Measured) -> Finding {
 
 /// What the ranks received is what the algorithm sends, message by message.
 fn as_planned(log: &MessageLog, reference: &Schedule) -> Finding {
-    let mut rounds = vec![Vec::new(); reference.rounds.len()];
-    for sent in &log.messages {
-        let Some(round) = rounds.get_mut(sent.round) else {
-            return failed(format!(
-                "a message of round {} was logged, and there are only {}",
-                sent.round + 1,
-                reference.rounds.len()
-            ));
-        };
-        round.push(Message { from: sent.from, to: sent.to, range: sent.start..sent.end, operation: sent.operation });
-    }
-    let logged = Schedule::new(reference.ranks, reference.elements, rounds);
-    match judge(&logged, reference) {
-        Ok(()) => {
-            let (messages, rounds) =
-                (units::counted(log.messages.len(), "message"), units::counted(reference.rounds.len(), "round"));
-            Ok(format!("{messages} in {rounds}, each as planned"))
-        }
-        Err(fault) => failed(fault.to_string()),
-    }
+    log.follows(reference).or_else(failed)?;
+    let (messages, rounds) = (units::counted(log.messages.len(), "message"), units::counted(reference.rounds.len(), "round"));
+    Ok(format!("{messages} in {rounds}, each as planned"))
 }
 
 /// Messages and bytes of every rank, in figures that can be compared with the formula.
@@ -120,32 +103,28 @@ fn traffic(log: &MessageLog, reference: &Schedule) -> Finding {
     Ok(said.collect::<Vec<_>>().join("; "))
 }
 
-/// The fastest at a size.
-fn fastest(measured: &Measured, bytes: u64) -> Option<&MeasuredRow> {
-    let rows = measured.rows.iter().filter(|row| row.report.bytes == bytes);
+/// The fastest of these.
+fn fastest<'a>(rows: impl Iterator<Item = &'a MeasuredRow>) -> Option<&'a MeasuredRow> {
     rows.min_by(|a, b| a.report.median_s.total_cmp(&b.report.median_s))
 }
 
 fn crossover(measured: &Measured) -> Finding {
     let sizes = || measured.rows.iter().map(|row| row.report.bytes).filter(|bytes| *bytes > 0);
     let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return unclear("no row has a size above 0") };
-    let methods = measured.rows.iter().filter(|row| row.report.bytes == smallest).count();
+    let methods = measured.at(smallest).count();
     if measured.ranks < 2 {
         return unclear("one rank sends nothing: measure with two or more");
     }
     if smallest == largest || methods < 2 {
         return unclear("compare at least two methods at two sizes");
     }
-    let (Some(small), Some(large)) = (fastest(measured, smallest), fastest(measured, largest)) else {
+    let (Some(small), Some(large)) = (fastest(measured.at(smallest)), fastest(measured.at(largest))) else {
         return unclear("no row was measured");
     };
     let said = |row: &MeasuredRow| {
-        let same = measured
-            .rows
-            .iter()
-            .filter(|other| other.report.bytes == row.report.bytes && other.report.method != row.report.method);
-        let next = same.min_by(|a, b| a.report.median_s.total_cmp(&b.report.median_s));
-        let next = next.map(|next| format!(", {} next with {}", next.report.method, units::short_time(next.report.median_s)));
+        let others = measured.at(row.report.bytes).filter(|other| other.report.method != row.report.method);
+        let next =
+            fastest(others).map(|next| format!(", {} next with {}", next.report.method, units::short_time(next.report.median_s)));
         let (bytes, time) = (units::bytes(row.report.bytes), units::short_time(row.report.median_s));
         format!("at {bytes} {} is fastest ({time}{})", row.report.method, next.unwrap_or_default())
     };
@@ -180,7 +159,7 @@ fn servers(spec: &CollectivesSpec, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{AllreduceReport, MessageReport, Shape};
+    use crate::domain::collective::{AllreduceReport, Message, MessageReport, Shape};
     use crate::domain::history::{History, Keep};
 
     fn spec() -> CollectivesSpec {

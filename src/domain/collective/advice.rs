@@ -54,7 +54,7 @@ impl Advice {
         let row = |algorithm: Algorithm| {
             let formula = algorithm.formula(ranks, elements, shape);
             // Beyond any sensible number of ranks no schedule is made, and none is needed.
-            let by_schedule = || match machine.predict_own(algorithm, ranks, 0, shape) {
+            let by_schedule = || match fit {
                 Err(Refused::TooMany) => Terms::default(),
                 _ => algorithm.schedule(ranks, elements, shape).terms(None),
             };
@@ -118,15 +118,9 @@ impl Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{LinkReport, LinkRow};
 
     fn machine() -> Machine {
-        let row = |bytes: u64| {
-            let way = 1e-5 + bytes as f64 * 1e-9;
-            LinkRow { bytes, one_way_s: way, exchange_s: way, sum_s: bytes as f64 * 1e-10 }
-        };
-        let rows = (2..=26).map(|power| row(1 << power)).collect();
-        Machine { link: Some(LinkReport { rows }), hosts: 1, cores: 16, has_made_links: false }
+        Machine::regular(16, 1e-5)
     }
 
     #[test]

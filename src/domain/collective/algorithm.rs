@@ -93,3 +93,10 @@ impl Algorithm {
         }
     }
 }
+
+impl Shape {
+    /// One server, and two hosts: the fewest that have something between them.
+    pub fn usual(ranks: usize) -> Shape {
+        Shape { servers: 1, ranks_per_host: ranks.div_ceil(2).max(1) }
+    }
+}

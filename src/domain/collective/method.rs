@@ -98,6 +98,11 @@ impl Method {
         if let Method::Own(algorithm) = self { Some(algorithm) } else { None }
     }
 
+    /// What is measured where nobody says what: the lab's own algorithms, and what MPI picks.
+    pub fn usual() -> impl Iterator<Item = Method> {
+        Method::ALL.into_iter().filter(|method| method.algorithm().is_some() || *method == Method::Mpi)
+    }
+
     /// Methods by their names, separated by commas, in this order and each once; `all` stands for every method.
     ///
     /// # Errors

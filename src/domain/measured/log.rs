@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::collective::{Algorithm, MessageReport, Method, Operation, Shape};
+use crate::domain::collective::{Algorithm, Message, MessageReport, Method, Operation, Schedule, Shape, judge};
 use crate::domain::units;
 
 /// All messages of one allreduce, round by round.
@@ -34,6 +34,23 @@ pub enum Comparison {
 }
 
 impl MessageLog {
+    /// Whether the ranks sent what a schedule says, message by message.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn follows(&self, reference: &Schedule) -> Result<(), String> {
+        let mut rounds = vec![Vec::new(); reference.rounds.len()];
+        for sent in &self.messages {
+            let Some(round) = rounds.get_mut(sent.round) else {
+                let (round, all) = (sent.round + 1, reference.rounds.len());
+                return Err(format!("a message of round {round} was logged, and there are only {all}"));
+            };
+            round.push(Message { from: sent.from, to: sent.to, range: sent.start..sent.end, operation: sent.operation });
+        }
+        let logged = Schedule::new(reference.ranks, reference.elements, rounds);
+        judge(&logged, reference).map_err(|fault| fault.to_string())
+    }
+
     /// Whether the ranks sent what their schedule says.
     pub fn compared(&self, ranks: usize, shape: Shape) -> Comparison {
         let Some(algorithm) = self.method.parse::<Method>().ok().and_then(Method::algorithm) else {
@@ -84,7 +101,7 @@ pub const MOST_COMPARED: usize = 1024;
 
 impl Algorithm {
     /// The schedule that a log is compared with; `None` for too many ranks.
-    pub fn schedule_to_compare(self, ranks: usize, elements: usize, shape: Shape) -> Option<crate::domain::collective::Schedule> {
+    pub fn schedule_to_compare(self, ranks: usize, elements: usize, shape: Shape) -> Option<Schedule> {
         (ranks <= MOST_COMPARED).then(|| self.schedule(ranks, elements, shape))
     }
 }
@@ -97,7 +114,7 @@ mod tests {
     fn a_log_is_the_schedule_a_part_of_it_or_another() {
         let shape = Shape { servers: 1, ranks_per_host: 2 };
         let schedule = Algorithm::Ring.schedule(4, 16, shape);
-        let report = |(round, sent): (usize, &crate::domain::collective::Message)| MessageReport {
+        let report = |(round, sent): (usize, &Message)| MessageReport {
             round,
             from: sent.from,
             to: sent.to,

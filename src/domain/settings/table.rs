@@ -12,7 +12,7 @@ const RATES: &[f64] = &[0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.
 const TARGETS: &[f64] = &[0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 const TRAIN_IMAGES: &[f64] = &[1_000.0, 3_000.0, 6_000.0, 12_000.0, 24_000.0, 48_000.0, 60_000.0];
 const VALIDATION_IMAGES: &[f64] = &[500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0];
-const MODELS: &[&str] = &["wrn-10-1", "wrn-16-1", "wrn-16-4", "wrn-16-10", "wrn-28-10"];
+const MODELS: &[&str] = &["wrn-10-1", "wrn-16-1", "wrn-16-4", "wrn-16-10", "wrn-28-10", "mnist-cnn", "lenet"];
 const SOURCES: &[&str] = &["auto", "fashion-mnist", "generated"];
 
 /// Beyond it the weights, which have 32 bits, could not hold one step.
@@ -190,14 +190,14 @@ pub static SETTINGS: [Setting; 19] = [
     Setting {
         key: Key::Model,
         flag: "model",
-        value_name: "wrn-D-W",
-        help: "A Wide ResNet, such as wrn-10-1 or wrn-16-10",
+        value_name: "NAME",
+        help: "wrn-DEPTH-WIDTH such as wrn-10-1, mnist-cnn or lenet",
         label: "model",
-        hint: "wrn-DEPTH-WIDTH",
+        hint: "wrn-DEPTH-WIDTH, mnist-cnn, lenet",
         values: Values::Names(MODELS),
         get: |job| job.workload.model.to_string(),
         set: |job, text| put_word(&mut job.workload.model, text),
-        problem: fine,
+        problem: |job| job.workload.misfit(),
         trainer: TrainerFlag::Value,
     },
     Setting {

@@ -5,20 +5,28 @@
 use tch::{Kind, Tensor};
 
 use super::interface::{Mode, ModelState};
+use crate::domain::model::network::Window;
 
 /// Weight of the newest batch in the running statistics: Keras writes it as momentum 0.9.
 const BATCH_NORM_MOMENTUM: f64 = 0.1;
 const BATCH_NORM_EPS: f64 = 1e-5;
 
-/// A convolution with stride 1 that keeps height and width.
+/// A convolution.
 pub struct Conv {
     kernel: Tensor,
-    bias: Tensor,
+    bias: Option<Tensor>,
+    stride: i64,
+    padding: [i64; 2],
 }
 
-/// A convolution and the batch norm behind it.
+/// A convolution with stride 1 that keeps height and width, and the batch norm behind it.
 pub struct ConvNorm {
     conv: Conv,
+    norm: BatchNorm,
+}
+
+/// Each channel with mean 0 and variance 1, then scaled and shifted.
+pub struct BatchNorm {
     scale: Tensor,
     shift: Tensor,
     mean: Tensor,
@@ -41,33 +49,37 @@ pub struct Dense {
 impl Conv {
     /// The layer that [`Layout::conv`](super::layout::Layout::conv) declared under this name.
     pub fn of(state: &ModelState, name: &str) -> Conv {
-        let tensor = |part: &str| state.params.get(&format!("{name}.{part}"));
-        Conv { kernel: tensor("kernel"), bias: tensor("bias") }
+        let kernel = state.params.get(&format!("{name}.kernel"));
+        let padding = (kernel.size()[2] - 1) / 2;
+        Conv { kernel, bias: Some(state.params.get(&format!("{name}.bias"))), stride: 1, padding: [padding, padding] }
+    }
+
+    /// The convolution of a network under this name.
+    pub fn windowed(state: &ModelState, name: &str, window: Window, bias: bool) -> Conv {
+        Conv {
+            kernel: state.params.get(&format!("{name}.kernel")),
+            bias: bias.then(|| state.params.get(&format!("{name}.bias"))),
+            stride: window.stride as i64,
+            padding: window.padding().map(|zeros| zeros as i64),
+        }
     }
 
     /// # Shapes
-    /// `x`: [n, from, height, width]. Returns [n, to, height, width], of the same kind.
+    /// `x`: [n, from, height, width]. Returns [n, to, height, width] of the windows, of the same kind.
     pub fn forward(&self, x: &Tensor) -> Tensor {
-        self.with_bias(x, &self.bias)
+        self.with_bias(x, self.bias.as_ref())
     }
 
-    fn with_bias(&self, x: &Tensor, bias: &Tensor) -> Tensor {
-        let padding = (self.kernel.size()[2] - 1) / 2;
-        let (kernel, bias) = (self.kernel.to_kind(x.kind()), bias.to_kind(x.kind()));
-        x.conv2d(&kernel, Some(&bias), [1, 1], [padding, padding], [1, 1], 1)
+    fn with_bias(&self, x: &Tensor, bias: Option<&Tensor>) -> Tensor {
+        let (kernel, bias) = (self.kernel.to_kind(x.kind()), bias.map(|bias| bias.to_kind(x.kind())));
+        x.conv2d(&kernel, bias.as_ref(), [self.stride, self.stride], self.padding, [1, 1], 1)
     }
 }
 
 impl ConvNorm {
     /// The layer that [`Layout::conv_norm`](super::layout::Layout::conv_norm) declared under this name.
     pub fn of(state: &ModelState, name: &str) -> ConvNorm {
-        ConvNorm {
-            conv: Conv::of(state, &format!("{name}.conv")),
-            scale: state.params.get(&format!("{name}.norm.scale")),
-            shift: state.params.get(&format!("{name}.norm.shift")),
-            mean: state.buffers.get(&format!("{name}.norm.mean")),
-            var: state.buffers.get(&format!("{name}.norm.var")),
-        }
+        ConvNorm { conv: Conv::of(state, &format!("{name}.conv")), norm: BatchNorm::of(state, &format!("{name}.norm")) }
     }
 
     /// `gain` multiplies the result: dropout's factor, folded in here because ReLU(gain * x) = gain * ReLU(x).
@@ -79,11 +91,31 @@ impl ConvNorm {
     /// # Shapes
     /// As [`Conv::forward`].
     pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
-        let y = self.conv.with_bias(x, &self.conv.bias.detach());
+        let bias = self.conv.bias.as_ref().map(Tensor::detach);
+        self.norm.forward(&self.conv.with_bias(x, bias.as_ref()), mode, gain)
+    }
+}
+
+impl BatchNorm {
+    /// The layer of this name: `scale` and `shift` are trained, `mean` and `var` are the statistics of the past.
+    pub fn of(state: &ModelState, name: &str) -> BatchNorm {
+        BatchNorm {
+            scale: state.params.get(&format!("{name}.scale")),
+            shift: state.params.get(&format!("{name}.shift")),
+            mean: state.buffers.get(&format!("{name}.mean")),
+            var: state.buffers.get(&format!("{name}.var")),
+        }
+    }
+
+    /// `gain` multiplies the result.
+    ///
+    /// # Shapes
+    /// `x`: [n, channels, height, width]. Returns the same.
+    pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
         let training = matches!(mode, Mode::Training(_));
         let norm = |scale: &Tensor, shift: &Tensor| {
             let (mean, var) = (Some(&self.mean), Some(&self.var));
-            y.batch_norm(Some(scale), Some(shift), mean, var, training, BATCH_NORM_MOMENTUM, BATCH_NORM_EPS, true)
+            x.batch_norm(Some(scale), Some(shift), mean, var, training, BATCH_NORM_MOMENTUM, BATCH_NORM_EPS, true)
         };
         if gain == 1.0 { norm(&self.scale, &self.shift) } else { norm(&(&self.scale * gain), &(&self.shift * gain)) }
     }
@@ -124,9 +156,9 @@ impl Dense {
     }
 
     /// # Shapes
-    /// `x`: [n, from], float32. Returns [n, to].
+    /// `x`: [n, from]. Returns [n, to], of the same kind.
     pub fn forward(&self, x: &Tensor) -> Tensor {
-        x.linear(&self.kernel, Some(&self.bias))
+        x.linear(&self.kernel.to_kind(x.kind()), Some(&self.bias.to_kind(x.kind())))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Never makes a tensor. A model declares its layers in the order of its forward pass: backward then completes the flat
 //! gradients from their end.
 
+use crate::domain::model::network::{Layer, Network};
 use crate::trainer::params::{Init, TensorSpec};
 
 /// Specs of all trained tensors, and of all buffers.
@@ -13,20 +14,48 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// The tensors of all layers of a network, under the layers' names.
+    pub fn of(network: &Network) -> Layout {
+        let mut layout = Layout::default();
+        for node in &network.nodes {
+            let to = node.shape.channels as i64;
+            match &node.layer {
+                Layer::Conv { name, from, window, bias } => {
+                    layout.kernel(name, [window.height as i64, window.width as i64], *from as i64, to);
+                    if *bias {
+                        layout.trained.push(spec(format!("{name}.bias"), &[to], Init::Zeros, false));
+                    }
+                }
+                Layer::BatchNorm { name } => layout.norm(name, to),
+                Layer::FullyConnected { name, from } => layout.dense(name, *from as i64, to),
+                _ => {}
+            }
+        }
+        layout
+    }
+
     /// A convolution: `NAME.kernel` [to, from, side, side] and `NAME.bias` [to].
     pub fn conv(&mut self, name: &str, side: i64, from: i64, to: i64) {
-        let init = Init::HeNormal { fan_in: (from * side * side) as usize };
-        self.trained.push(spec(format!("{name}.kernel"), &[to, from, side, side], init, true));
+        self.kernel(name, [side, side], from, to);
         self.trained.push(spec(format!("{name}.bias"), &[to], Init::Zeros, false));
+    }
+
+    fn kernel(&mut self, name: &str, [height, width]: [i64; 2], from: i64, to: i64) {
+        let init = Init::HeNormal { fan_in: (from * height * width) as usize };
+        self.trained.push(spec(format!("{name}.kernel"), &[to, from, height, width], init, true));
     }
 
     /// A convolution `NAME.conv`, and the batch norm behind it: `NAME.norm` with `scale`, `shift`, `mean` and `var` [to].
     pub fn conv_norm(&mut self, name: &str, side: i64, from: i64, to: i64) {
         self.conv(&format!("{name}.conv"), side, from, to);
-        self.trained.push(spec(format!("{name}.norm.scale"), &[to], Init::Ones, false));
-        self.trained.push(spec(format!("{name}.norm.shift"), &[to], Init::Zeros, false));
-        self.kept.push(spec(format!("{name}.norm.mean"), &[to], Init::Zeros, false));
-        self.kept.push(spec(format!("{name}.norm.var"), &[to], Init::Ones, false));
+        self.norm(&format!("{name}.norm"), to);
+    }
+
+    fn norm(&mut self, name: &str, channels: i64) {
+        self.trained.push(spec(format!("{name}.scale"), &[channels], Init::Ones, false));
+        self.trained.push(spec(format!("{name}.shift"), &[channels], Init::Zeros, false));
+        self.kept.push(spec(format!("{name}.mean"), &[channels], Init::Zeros, false));
+        self.kept.push(spec(format!("{name}.var"), &[channels], Init::Ones, false));
     }
 
     /// Two convolutions with batch norm, and a 1x1 convolution beside them where the number of channels changes:

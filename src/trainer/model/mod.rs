@@ -1,9 +1,11 @@
-//! Models by name. Adding one is a file here with its layers, and a line in `build`.
+//! Models by name. Most are networks written down in `domain::model`, which `network` runs; a model that is more than its
+//! layers is a file here, and a line in `build_at`.
 
 mod dropout;
 mod interface;
 mod layers;
 mod layout;
+mod network;
 mod wide_resnet;
 
 use rand_chacha::ChaCha8Rng;
@@ -11,13 +13,27 @@ use tch::Device;
 
 pub use self::dropout::Dropout;
 pub use self::interface::{Mode, Model, ModelState};
+use self::network::NetworkModel;
 use self::wide_resnet::WideResNet;
+use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 
 /// The model of that name with fresh weights; the same stream gives the same weights.
 pub fn build(spec: ModelSpec, rng: &mut ChaCha8Rng, device: Device) -> Box<dyn Model> {
+    build_at(spec, spec.input(), rng, device)
+}
+
+/// The same for images of another size.
+///
+/// # Panics
+/// If they are too small for the model: [`ModelSpec::input_at`] refuses such a size.
+pub fn build_at(spec: ModelSpec, input: InputShape, rng: &mut ChaCha8Rng, device: Device) -> Box<dyn Model> {
     match spec {
         ModelSpec::WideResNet(spec) => Box::new(WideResNet::new(spec, rng, device)),
+        ModelSpec::Named(spec) => match spec.network(input) {
+            Some(network) => Box::new(NetworkModel::new(spec, &network, rng, device)),
+            None => panic!("{spec} does not take images of {input}"),
+        },
     }
 }
 
@@ -25,7 +41,9 @@ pub fn build(spec: ModelSpec, rng: &mut ChaCha8Rng, device: Device) -> Box<dyn M
 mod tests {
     use tch::{Kind, Tensor};
 
+    use super::layout::Layout;
     use super::*;
+    use crate::trainer::batches::Images;
     use crate::trainer::params::to_vec;
     use crate::trainer::random::{Purpose, stream};
 
@@ -33,16 +51,20 @@ mod tests {
         build(spec, &mut stream(seed, 0, 0, Purpose::Weights), Device::Cpu)
     }
 
-    fn images(spec: ModelSpec, count: i64) -> Tensor {
-        let shape = spec.input();
-        let [channels, height, width] = [shape.channels, shape.height, shape.width].map(|side| side as i64);
-        let images = Tensor::rand([count, height, width, channels], (Kind::Float, Device::Cpu));
-        images.permute([0, 3, 1, 2])
+    fn images(spec: ModelSpec, count: usize) -> Tensor {
+        let noise = Images::synthetic(spec, count, count, &mut stream(1, 0, 0, Purpose::Synthetic), Device::Cpu);
+        noise.batch(&vec![0; count]).images
+    }
+
+    /// The smallest of each family, and all named ones that need no second of a test's time.
+    fn small() -> impl Iterator<Item = ModelSpec> {
+        let named = ModelSpec::named().filter(|spec| spec.parameters() < 2_000_000 && !ModelSpec::SMALLEST.contains(spec));
+        ModelSpec::SMALLEST.iter().copied().chain(named)
     }
 
     #[test]
     fn every_model_is_built_by_its_name_and_gives_a_score_for_each_class() {
-        for &spec in ModelSpec::SMALLEST {
+        for spec in small() {
             let model = fresh(spec, 1);
             assert_eq!(model.name(), spec.to_string());
             let scores = model.forward(&images(spec, 3), Mode::Evaluation);
@@ -52,7 +74,7 @@ mod tests {
 
     #[test]
     fn every_model_has_the_weights_of_its_seed() {
-        for &spec in ModelSpec::SMALLEST {
+        for spec in small() {
             let weights = |seed| fresh(spec, seed).params().to_vec();
             assert!(weights(1) == weights(1) && weights(1) != weights(2), "{spec}");
         }
@@ -60,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_training_pass_updates_statistics_and_an_evaluation_changes_nothing() {
-        for &spec in ModelSpec::SMALLEST {
+        for spec in small() {
             let model = fresh(spec, 1);
             let state = |model: &dyn Model| (model.params().to_vec(), model.buffers().to_vec());
             let (before, images) = (state(&*model), images(spec, 4));
@@ -75,15 +97,44 @@ mod tests {
 
     #[test]
     fn every_kernel_of_a_model_gets_a_gradient() {
-        for &spec in ModelSpec::SMALLEST {
+        for spec in small() {
             let model = fresh(spec, 1);
-            let labels = Tensor::zeros([4], (Kind::Int64, Device::Cpu));
-            model.forward(&images(spec, 4), Mode::Evaluation).cross_entropy_for_logits(&labels).backward();
+            // Enough images that none of the few ReLUs of a small model is 0 for all.
+            let labels = Tensor::zeros([16], (Kind::Int64, Device::Cpu));
+            model.forward(&images(spec, 16), Mode::Evaluation).cross_entropy_for_logits(&labels).backward();
             let params = model.params();
             for segment in params.segments.iter().filter(|segment| segment.is_kernel) {
                 let gradient = to_vec(&segment.view(&params.gradients).contiguous());
                 assert!(gradient.iter().any(|&number| number != 0.0), "{spec}: {}", segment.name);
             }
+        }
+    }
+
+    #[test]
+    fn the_tensors_of_a_network_hold_its_parameters() {
+        for spec in ModelSpec::named() {
+            let ModelSpec::Named(named) = spec else { continue };
+            let layout = Layout::of(&named.network(spec.input()).unwrap());
+            let numbers: i64 = layout.trained.iter().map(|tensor| tensor.shape.iter().product::<i64>()).sum();
+            assert_eq!(spec.parameters(), numbers as u64, "{spec}");
+            let mut names: Vec<&str> = layout.trained.iter().chain(&layout.kept).map(|tensor| tensor.name.as_str()).collect();
+            let all = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), all, "{spec}: two tensors have one name");
+        }
+    }
+
+    #[test]
+    fn a_model_runs_on_images_of_another_size() {
+        for (name, size) in [("mnist-cnn", 12), ("lenet", 8), ("trivial", 5), ("wrn-10-1", 16)] {
+            let spec: ModelSpec = name.parse().unwrap();
+            let input = spec.input_at(Some(size)).unwrap();
+            let mut rng = stream(1, 0, 0, Purpose::Weights);
+            let model = build_at(spec, input, &mut rng, Device::Cpu);
+            assert_eq!(model.params().len() as u64, spec.parameters_at(input).unwrap());
+            let images = Images::synthetic_at(spec, input, 2, 2, &mut rng, Device::Cpu).batch(&[0, 1]).images;
+            assert_eq!(model.forward(&images, Mode::Evaluation).size(), [2, spec.classes() as i64]);
         }
     }
 }

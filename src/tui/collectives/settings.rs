@@ -40,10 +40,9 @@ const START_S: f64 = 2.0;
 impl Settings {
     /// The lab's own methods and MPI's choice, from 1 KiB to 16 MiB.
     pub fn usual(np: usize) -> Settings {
-        let methods = Method::ALL.into_iter().filter(|method| method.algorithm().is_some() || *method == Method::Mpi);
         let spec = CollectivesSpec {
-            methods: methods.map(|method| method.to_string()).collect(),
-            shape: Shape { servers: 1, ranks_per_host: np.div_ceil(2).max(1) },
+            methods: Method::usual().map(|method| method.to_string()).collect(),
+            shape: Shape::usual(np),
             min_bytes: 1 << 10,
             max_bytes: 1 << 24,
             factor: 4,
@@ -101,7 +100,7 @@ impl Settings {
             Field::Ranks => {
                 self.np = next(1..=MOST_RANKS, self.np, up);
                 spec.shape.servers = spec.shape.servers.min(self.np);
-                spec.shape.ranks_per_host = self.np.div_ceil(2).max(1);
+                spec.shape.ranks_per_host = Shape::usual(self.np).ranks_per_host;
             }
             Field::Smallest => spec.min_bytes = next(sizes(), spec.min_bytes, up),
             Field::Largest => spec.max_bytes = next(sizes(), spec.max_bytes, up),
@@ -146,7 +145,7 @@ impl Settings {
 fn time_of(measured: &Measured, method: &str, bytes: u64) -> Option<f64> {
     let distance = |other: &u64| (*other.max(&1) as f64 / bytes.max(1) as f64).ln().abs();
     let nearest = measured.sizes().into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    let slowest = || measured.rows.iter().filter(|row| row.report.bytes == nearest).map(|row| row.report.mean_s).reduce(f64::max);
+    let slowest = || measured.at(nearest).map(|row| row.report.mean_s).reduce(f64::max);
     let seconds = measured.row(method, nearest).map(|row| row.report.mean_s).or_else(slowest)?;
     Some(seconds * (bytes as f64 / nearest.max(1) as f64).max(1.0))
 }

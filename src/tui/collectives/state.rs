@@ -94,9 +94,7 @@ impl Collectives {
         let executed = self.measured.logs.iter().find(|log| log.method == method);
         let schedule = || {
             let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method)?;
-            let two_hosts = Shape { servers: 1, ranks_per_host: self.ranks.div_ceil(2).max(1) };
-            let shape = self.shape.unwrap_or(two_hosts);
-            let ranks = self.ranks.max(1);
+            let (ranks, shape) = (self.ranks.max(1), self.shape.unwrap_or(Shape::usual(self.ranks)));
             (ranks <= MOST_RANKS).then(|| Log::of_schedule(method, &algorithm.schedule(ranks, ELEMENTS, shape)))
         };
         executed.map(|log| Log::of(log, self.ranks)).or_else(schedule)

@@ -6,7 +6,7 @@ use super::super::state::Collectives;
 use super::figures::{Shown, bandwidth, time};
 use crate::columns::{cut, left, right};
 use crate::domain::collective::bus_bandwidth;
-use crate::domain::units;
+use crate::domain::{measured, units};
 use crate::tui::widgets::table::fitting;
 use crate::tui::widgets::theme::Theme;
 
@@ -48,8 +48,7 @@ fn figure(own: &Collectives, method: &str, bytes: u64, column: usize) -> String 
     let none = || "–".to_owned();
     let Some(row) = own.measured.row(method, bytes) else { return none() };
     let report = &row.report;
-    let others = || own.measured.rows.iter().map(|row| &row.report).filter(|other| other.bytes == bytes);
-    let fastest = || others().map(|other| other.median_s).fold(f64::INFINITY, f64::min);
+    let fastest = || own.measured.at(bytes).map(|other| other.report.median_s).fold(f64::INFINITY, f64::min);
     match column {
         0 => time(report.median_s),
         1 => bandwidth(bus_bandwidth(report.bytes, report.median_s, own.ranks)),
@@ -64,14 +63,6 @@ fn figure(own: &Collectives, method: &str, bytes: u64, column: usize) -> String 
 
 /// Why methods have no prediction at a size, each reason once.
 pub fn refusals(own: &Collectives, bytes: u64) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for row in own.measured.rows.iter().filter(|row| row.report.bytes == bytes) {
-        let Err(reason) = row.predicted_s else { continue };
-        let reason = reason.to_string();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, methods)) => methods.push(&row.report.method),
-            None => reasons.push((reason, vec![&row.report.method])),
-        }
-    }
+    let reasons = measured::refusals(own.measured.at(bytes));
     reasons.into_iter().map(|(reason, methods)| format!("No prediction for {}: {reason}.", methods.join(", "))).collect()
 }

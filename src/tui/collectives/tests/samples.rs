@@ -4,7 +4,6 @@ use crate::domain::collective::{
     Algorithm, AllreduceReport, CollectivesSpec, LinkReport, LinkRow, MessageReport, MessagesReport, Shape,
 };
 use crate::domain::event::{Event, EventLine};
-use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MessageLog};
 use crate::domain::run::RunState;
@@ -100,9 +99,7 @@ pub fn opened(np: usize, size: (u16, u16)) -> State {
 
 /// What these events of run 3 add up to.
 pub fn told(np: usize, events: &[EventLine]) -> Measured {
-    let mut history = History::new(Keep::Everything);
-    events.iter().for_each(|line| history.take(line));
-    Measured::new(np, &CollectivesSpec::sample(), &history)
+    Measured::of(np, &CollectivesSpec::sample(), events.iter().cloned())
 }
 
 /// Rank 0 has a core for each rank, and what was measured between two ranks predicts the times.

@@ -1,0 +1,147 @@
+//! Runs a network that `domain::model` has written down: its layers over the model's tensors, in the order of the forward pass.
+//!
+//! Never knows a model by name.
+
+use rand_chacha::ChaCha8Rng;
+use tch::{Device, Kind, Tensor};
+
+use super::interface::{Mode, Model, ModelState};
+use super::layers::{BatchNorm, Conv, Dense, global_mean};
+use super::layout::Layout;
+use crate::domain::model::network::{Layer, Network, Window};
+use crate::domain::model::{ModelSpec, NamedSpec};
+
+/// A network with its tensors.
+pub struct NetworkModel {
+    state: ModelState,
+    steps: Vec<Step>,
+}
+
+/// One layer of the forward pass.
+struct Step {
+    operation: Operation,
+    /// Places of the steps whose results it takes.
+    inputs: Vec<usize>,
+    /// Results that no later step needs.
+    done_with: Vec<usize>,
+}
+
+enum Operation {
+    Images,
+    Conv(Conv),
+    BatchNorm(BatchNorm),
+    Relu {
+        in_place: bool,
+    },
+    MaxPool(Window),
+    AveragePool(Window),
+    SpatialAverage,
+    Flatten,
+    Dense(Dense),
+    /// In float32 whatever the model computes in.
+    Scores(Dense),
+    Add {
+        in_place: bool,
+    },
+    Concatenate,
+    Dropout {
+        rate: f64,
+    },
+}
+
+impl NetworkModel {
+    pub fn new(spec: NamedSpec, network: &Network, rng: &mut ChaCha8Rng, device: Device) -> NetworkModel {
+        let state = ModelState::build(ModelSpec::Named(spec), Layout::of(network), rng, device);
+        let steps = (0..network.nodes.len()).map(|index| step(network, index, &state)).collect();
+        NetworkModel { state, steps }
+    }
+}
+
+impl Model for NetworkModel {
+    fn forward(&self, images: &Tensor, mut mode: Mode<'_>) -> Tensor {
+        let images = images.to_kind(self.state.kind);
+        let mut results: Vec<Option<Tensor>> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let inputs: Vec<&Tensor> = step.inputs.iter().filter_map(|&input| results[input].as_ref()).collect();
+            let result = match inputs[..] {
+                [] => images.shallow_clone(),
+                [x] => step.operation.of_one(x, &mut mode),
+                _ => step.operation.of_many(&inputs),
+            };
+            for &index in &step.done_with {
+                results[index] = None;
+            }
+            results.push(Some(result));
+        }
+        results.pop().flatten().unwrap_or(images)
+    }
+
+    fn state(&self) -> &ModelState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut ModelState {
+        &mut self.state
+    }
+}
+
+impl Operation {
+    fn of_one(&self, x: &Tensor, mode: &mut Mode<'_>) -> Tensor {
+        let (stride, sides) =
+            (|window: &Window| [window.stride as i64; 2], |window: &Window| [window.height as i64, window.width as i64]);
+        let padding = |window: &Window| window.padding().map(|zeros| zeros as i64);
+        match self {
+            Operation::Conv(conv) => conv.forward(x),
+            Operation::BatchNorm(norm) => norm.forward(x, mode, 1.0),
+            Operation::Relu { in_place: true } => x.shallow_clone().relu_(),
+            Operation::Relu { in_place: false } => x.relu(),
+            Operation::MaxPool(window) => x.max_pool2d(sides(window), stride(window), padding(window), [1, 1], false),
+            Operation::AveragePool(window) => x.avg_pool2d(sides(window), stride(window), padding(window), false, true, None),
+            Operation::SpatialAverage => global_mean(x),
+            Operation::Flatten => x.flatten(1, -1),
+            Operation::Dense(dense) => dense.forward(x),
+            Operation::Scores(dense) => dense.forward(&x.to_kind(Kind::Float)),
+            Operation::Dropout { rate } => match mode {
+                Mode::Training(dropout) => dropout.drop(x, *rate),
+                Mode::Evaluation => x.shallow_clone(),
+            },
+            Operation::Images | Operation::Add { .. } | Operation::Concatenate => x.shallow_clone(),
+        }
+    }
+
+    fn of_many(&self, inputs: &[&Tensor]) -> Tensor {
+        match self {
+            Operation::Add { in_place: true } => inputs[0].shallow_clone().g_add_(inputs[1]),
+            Operation::Add { in_place: false } => inputs[0] + inputs[1],
+            _ => Tensor::cat(inputs, 1),
+        }
+    }
+}
+
+fn step(network: &Network, index: usize, state: &ModelState) -> Step {
+    let node = &network.nodes[index];
+    let uses = |result: usize| network.nodes.iter().filter(|node| node.inputs.contains(&result)).count();
+    let is_last_use = |result: &usize| !network.nodes[index + 1..].iter().any(|node| node.inputs.contains(result));
+    // What nobody else reads may be overwritten, if the layer that made it does not need its result in the backward pass.
+    let in_place = node.inputs.first().is_some_and(|&first| {
+        let made_by = &network.nodes[first].layer;
+        let is_free = matches!(made_by, Layer::Conv { .. } | Layer::BatchNorm { .. } | Layer::FullyConnected { .. } | Layer::Add);
+        is_free && uses(first) == 1
+    });
+    let operation = match &node.layer {
+        Layer::Images => Operation::Images,
+        Layer::Conv { name, window, bias, .. } => Operation::Conv(Conv::windowed(state, name, *window, *bias)),
+        Layer::BatchNorm { name } => Operation::BatchNorm(BatchNorm::of(state, name)),
+        Layer::Relu => Operation::Relu { in_place },
+        Layer::MaxPool(window) => Operation::MaxPool(*window),
+        Layer::AveragePool(window) => Operation::AveragePool(*window),
+        Layer::SpatialAverage => Operation::SpatialAverage,
+        Layer::Flatten => Operation::Flatten,
+        Layer::FullyConnected { name, .. } if index + 1 == network.nodes.len() => Operation::Scores(Dense::of(state, name)),
+        Layer::FullyConnected { name, .. } => Operation::Dense(Dense::of(state, name)),
+        Layer::Add => Operation::Add { in_place },
+        Layer::Concatenate => Operation::Concatenate,
+        Layer::Dropout { rate } => Operation::Dropout { rate: *rate },
+    };
+    Step { operation, inputs: node.inputs.clone(), done_with: node.inputs.iter().copied().filter(is_last_use).collect() }
+}
