@@ -12,6 +12,7 @@ pub mod access;
 pub mod cpu;
 pub mod files;
 pub mod load;
+pub mod numa;
 pub mod process;
 pub mod read;
 pub mod signals;
