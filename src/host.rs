@@ -11,6 +11,7 @@ use crate::domain::place::Place;
 pub mod access;
 pub mod cpu;
 pub mod files;
+pub mod folders;
 pub mod load;
 pub mod numa;
 pub mod process;

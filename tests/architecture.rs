@@ -41,7 +41,7 @@ const FLOORS: [(&str, &[&str]); 13] = [
 const OWNERS: [(&str, &[&str]); 9] = [
     ("tch", &["src/trainer/", "src/bin/hvd-train.rs", "src/bin/hvd-bench/"]),
     ("safetensors", &["src/trainer/"]),
-    ("crc32c", &["src/trainer/"]),
+    ("crc32c", &["src/dataset/tfrecord.rs"]),
     ("cudarc", &["src/trainer/", "src/comm/nccl"]),
     ("mpi", &["src/comm/"]),
     ("ratatui", &["src/tui/", "src/bin/hvd-lab.rs"]),

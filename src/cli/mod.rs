@@ -12,6 +12,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::course::{CatalogError, ProgressError};
 use crate::dataset::DatasetError;
+use crate::dataset::images::ImagesError;
 use crate::domain::settings::in_plain_words;
 use crate::exercise::ExerciseError;
 use crate::host::access;
@@ -228,6 +229,7 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     let is_bad_input = error.chain().any(|cause| {
         cause.is::<Usage>()
             || cause.is::<DatasetError>()
+            || cause.is::<ImagesError>()
             || cause.is::<CatalogError>()
             || cause.downcast_ref::<StoreError>().is_some_and(StoreError::is_bad_input)
             || cause.downcast_ref::<RecordingError>().is_some_and(RecordingError::is_bad_input)
