@@ -245,3 +245,43 @@ fn all_ranks_take_the_way_through_host_memory_if_one_must() {
     let Some((said, code)) = ranks(2, "share", &allowed) else { return };
     assert_eq!((code, said.matches("way true NCCL 2.30.3 between 2 GPUs").count()), (0, 2), "{said}");
 }
+
+/// What `hvd-collectives` says, and its exit code, where each rank has a GPU of the stand-in.
+fn measured(size: usize, flags: &str, variables: &[(&str, &str)]) -> Option<(String, i32)> {
+    let (mpirun, folder) = (mpirun()?, stand_in()?);
+    let mut command = mpi::command(&mpirun, size);
+    command.arg(env!("CARGO_BIN_EXE_hvd-collectives")).args(flags.split_whitespace());
+    command.env("LD_LIBRARY_PATH", &folder).envs(variables.iter().copied());
+    let output = run_limited(command, Duration::from_secs(60));
+    Some((text(&output), output.status.code().unwrap_or(-1)))
+}
+
+#[test]
+fn nccl_is_measured_beside_the_labs_own_algorithms() {
+    for lazy in ["compute", "nccl"] {
+        for size in [1, 2, 3] {
+            let flags = "--algorithm ring,nccl -b 1K -e 64K -f 8 -n 3 -w 1";
+            let Some((said, code)) = measured(size, flags, &[("HVD_STAND_IN_LAZY", lazy)]) else { return };
+            let rows: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+            let rows: Vec<&Vec<&str>> = rows.iter().filter(|row| row.first() == Some(&"nccl")).collect();
+            assert_eq!((code, rows.len()), (0, 3), "{size} ranks, lazy {lazy}\n{said}");
+            // The last column: numbers that are not the sum.
+            assert!(rows.iter().all(|row| row.last() == Some(&"0")), "{said}");
+        }
+    }
+}
+
+#[test]
+fn why_nccl_is_not_measured_stands_in_one_line() {
+    for (variable, why) in [
+        (("HVD_STAND_IN_GPUS", "0"), "it needs a GPU for each rank (CUDA finds no GPU)"),
+        (("HVD_STAND_IN_GPUS", "1"), "data would travel by MPI through host memory, as ranks 0 and 1 share GPU-00000000-0000-"),
+        (("HVD_STAND_IN_FAIL", "init:1"), "rank 1: NCCL: invalid usage (the stand-in was asked to fail)"),
+        (("HVD_STAND_IN_MEMORY", "4096"), "rank 0: "),
+    ] {
+        let Some((said, code)) = measured(2, "--algorithm nccl -b 8K -e 8K -n 1", &[variable]) else { return };
+        let line = "hvd-collectives: --algorithm nccl cannot be measured: ";
+        let lines: Vec<&str> = said.lines().filter(|said| said.contains(line)).collect();
+        assert!(code == 2 && lines.len() == 1 && lines[0].contains(why), "{variable:?}: {code}\n{said}");
+    }
+}

@@ -1,6 +1,10 @@
-//! `hvd-lab data`: show, fetch or import the data set.
+//! `hvd-lab data`: show, fetch or import the data set, and draw or pack photos.
 //!
 //! Never draws a screen, and never downloads unless asked to.
+
+mod make_images;
+mod shared;
+mod tfrecord;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -20,6 +24,9 @@ Examples:
   hvd-lab data --json | jq .run.images  the same for programs
   hvd-lab data fetch                    download the four official files (30 MB)
   hvd-lab data import ~/fashion-mnist   take them from a folder, without a network
+  hvd-lab data make-images --out photos draw photo-like JPEGs, by class
+  hvd-lab data tfrecord photos --out records --shards 8
+                                        pack them as ImageNet is packed
   HVD_LAB_DATA_URL=http://teacher:8000 hvd-lab data fetch
                                         take them from a mirror first
 
@@ -50,6 +57,8 @@ enum Verb {
     Status,
     /// Download what is missing of the official files; goes on where it stopped.
     Fetch,
+    MakeImages(make_images::Args),
+    Tfrecord(tfrecord::Args),
     /// Copy the four official files from a folder.
     Import {
         /// The folder that holds them, as .gz or unpacked.
@@ -58,12 +67,15 @@ enum Verb {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let cache = dataset::cache_dir()?;
+    let cache = dataset::cache_dir;
     match args.verb.unwrap_or(Verb::Status) {
-        Verb::Status => status(&cache, args.offline, args.json),
+        Verb::Status => status(&cache()?, args.offline, args.json),
         _ if args.json => Err(Usage("--json is for what is here: use `hvd-lab data --json`".into()).into()),
-        Verb::Fetch => fetch(&cache, args.offline),
+        Verb::Fetch => fetch(&cache()?, args.offline),
+        Verb::MakeImages(args) => make_images::run(args),
+        Verb::Tfrecord(args) => tfrecord::run(args),
         Verb::Import { dir } => {
+            let cache = cache()?;
             dataset::import(&dir, &cache)?;
             print(&format!("imported Fashion-MNIST into {}\n", cache.display()))?;
             Ok(ExitCode::SUCCESS)

@@ -42,7 +42,7 @@ pub use compression::Compression;
 pub use error::CommError;
 pub use launcher::launched_index;
 pub use local::LocalComm;
-pub use mpi::{LibraryAllreduce, MpiComm, MpiPoint, library_version, standard_version};
+pub use mpi::{GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint, library_version, standard_version};
 pub use nccl::{Gpu, nccl_version};
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};

@@ -20,6 +20,8 @@
 //! `finish_allreduces` waits only until the allreduces of the step before are done ([`Nccl::is_previous_done`]). The one
 //! sync point of a step is in the training loop (`src/bin/hvd-train.rs`), where the host reads the loss.
 
+mod memory;
+
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
@@ -28,6 +30,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result as driver, sys as cuda};
 use cudarc::nccl::{result as nccl, sys};
 
+pub(super) use self::memory::GpuMemory;
 use super::error::CommError;
 use super::region::Region;
 use crate::domain::topology::{Rank, Topology};
@@ -40,6 +43,33 @@ pub struct Gpu {
     pub uuid: String,
     /// The stream (`CUstream`) that receives the calling thread's computations.
     pub compute_stream: Box<dyn Fn() -> *mut c_void>,
+}
+
+impl Gpu {
+    /// The GPU of a rank that computes nothing on it: it shares out the host's GPUs as the trainer does, by local rank.
+    ///
+    /// # Errors
+    /// Which library or device is missing.
+    pub(super) fn of_local_rank(local_rank: usize) -> Result<Gpu, String> {
+        version()?;
+        let count = CudaContext::device_count().map_err(|error| format!("CUDA: {error}"))?;
+        if count <= 0 {
+            return Err("CUDA finds no GPU".into());
+        }
+        let index = local_rank % count as usize;
+        let uuid = Gpu::uuid_of(index).ok_or("CUDA does not tell the GPU's UUID")?;
+        // The default stream.
+        Ok(Gpu { index, uuid, compute_stream: Box::new(std::ptr::null_mut) })
+    }
+
+    /// `GPU-8-4-4-4-12` hexadecimal digits, as NVML and nvidia-smi print it: CUDA's order of devices may differ from theirs. CUDA
+    /// must be there.
+    pub fn uuid_of(index: usize) -> Option<String> {
+        let bytes = CudaContext::new(index).ok()?.uuid().ok()?.bytes;
+        let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+        let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+        Some(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
+    }
 }
 
 /// This rank's NCCL communicator, and the stream that it works on.
@@ -133,9 +163,24 @@ impl Nccl {
     /// # Panics
     /// If the lengths differ, or a region lies in host memory.
     pub(super) fn allreduce(&self, source: Region, target: Region) -> Result<(), CommError> {
+        self.reduce(source, target, sys::ncclRedOp_t::ncclAvg)
+    }
+
+    /// As [`Nccl::allreduce`], but sums.
+    ///
+    /// # Errors
+    /// [`CommError::Gpu`].
+    ///
+    /// # Panics
+    /// As [`Nccl::allreduce`].
+    pub(super) fn sum(&self, source: Region, target: Region) -> Result<(), CommError> {
+        self.reduce(source, target, sys::ncclRedOp_t::ncclSum)
+    }
+
+    fn reduce(&self, source: Region, target: Region, op: sys::ncclRedOp_t) -> Result<(), CommError> {
         assert_eq!(source.len(), target.len(), "a bucket has one length");
         self.make_nccl_wait()?;
-        let (kind, op) = (sys::ncclDataType_t::ncclFloat32, sys::ncclRedOp_t::ncclAvg);
+        let kind = sys::ncclDataType_t::ncclFloat32;
         let (from, into) = (source.device_ptr().cast_const(), target.device_ptr());
         // SAFETY: both regions are live memory of this GPU until the work is done, as `Region::new_on_gpu` was promised.
         let sent = unsafe { nccl::all_reduce(from.cast(), into.cast(), target.len(), kind, op, self.comm, self.nccl_stream()) };
@@ -154,6 +199,11 @@ impl Nccl {
             nccl::broadcast(memory.cast_const(), memory, region.len(), kind, root.0 as i32, self.comm, self.nccl_stream())
         };
         sent.map(|_| ()).map_err(|error| nccl_error(&error))
+    }
+
+    /// The GPU, for its memory.
+    pub(super) fn context(&self) -> &Arc<CudaContext> {
+        &self.context
     }
 
     /// The compute stream waits until all that was sent so far is done. The host does not wait.

@@ -1,4 +1,4 @@
-//! The Fashion-MNIST images: where they are found, fetched, generated and read.
+//! The images: Fashion-MNIST, and labelled photos in TFRecord files or folders. Where they are found, fetched, generated and read.
 //!
 //! Never names a tensor or a screen. Only `fetch` and `prepare` use the network, which only the lab has.
 //!
@@ -7,20 +7,36 @@
 //!         ── the cache ─────────┼─ Location ── load ── Split
 //!  prepare ─ download, cache ───┤
 //!         ── synthetic ─────────┘
+//!
+//!  shards (tfrecord, example) ──┐
+//!  folder ──────────────────────┴─ images: ImageSource
+//!  photos (drawn) ── folder ── pack ── shards
 //! ```
 
 mod cache;
 mod error;
+pub mod example;
 #[cfg(feature = "lab")]
 mod fetch;
+pub mod folder;
 mod idx;
+pub mod images;
+pub mod jpeg;
 mod locate;
 mod location;
 mod official;
 #[cfg(feature = "lab")]
+pub mod pack;
+pub mod photo;
+#[cfg(feature = "lab")]
+pub mod photos;
+#[cfg(feature = "lab")]
 mod prepare;
+pub mod protobuf;
+mod shards;
 mod split;
 pub mod synthetic;
+pub mod tfrecord;
 
 pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, status};
 pub use error::DatasetError;

@@ -41,6 +41,35 @@ pub fn pin(topology: &Topology) -> Placement {
     cpu(cores, found)
 }
 
+/// Where a rank is put that says more than [`pin`] asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// On the CPU also where there are GPUs.
+    pub no_gpu: bool,
+    /// On the cores that the launcher gave, rather than on a share of them.
+    pub as_launched: bool,
+    /// Threads inside one operation; `None` for those of [`pin`].
+    pub threads: Option<usize>,
+}
+
+/// As [`pin`], with what is wished for.
+pub fn place(topology: &Topology, wish: Wish) -> Placement {
+    let mut placement = match wish {
+        Wish { no_gpu: false, as_launched: false, .. } => pin(topology),
+        Wish { no_gpu: false, .. } if gpu_count() > 0 => pin(topology),
+        Wish { as_launched, .. } => {
+            let own = || (cores_in_order(), cores_in_order().len());
+            let (cores, found) = if as_launched { own() } else { bind(topology) };
+            cpu(cores, found)
+        }
+    };
+    if let Some(threads) = wish.threads {
+        placement.threads = threads.clamp(1, placement.cores.len());
+        tch::set_num_threads(placement.threads as i32);
+    }
+    placement
+}
+
 /// Binds this process to the local rank's equal share of the cores: which it runs on now, and how many there are.
 pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
     let cores = cores_in_order();
@@ -72,7 +101,7 @@ fn cpu(cores: Vec<usize>, found: usize) -> Placement {
 
 fn gpu(index: usize, found: usize, cores: Vec<usize>) -> Placement {
     let threads = tch::get_num_threads() as usize;
-    Placement { device: Device::Cuda(index), uuid: gpu_uuid(index), cores, found, threads }
+    Placement { device: Device::Cuda(index), uuid: Gpu::uuid_of(index), cores, found, threads }
 }
 
 /// The cores this process may use, siblings of one physical core side by side, so that slices share no core.
@@ -125,14 +154,6 @@ pub fn open_cuda() -> Result<(), String> {
         }
     };
     OPENED.get_or_init(open).clone()
-}
-
-/// `GPU-8-4-4-4-12` hexadecimal digits, as NVML and nvidia-smi print it: CUDA's order of devices may differ from theirs.
-fn gpu_uuid(index: usize) -> Option<String> {
-    let bytes = cudarc::driver::CudaContext::new(index).ok()?.uuid().ok()?.bytes;
-    let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
-    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
-    Some(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
 }
 
 /// In what numbers a model computes. Weights, gradients, batch norm and the loss are float32 in all of them.

@@ -25,7 +25,7 @@ typedef struct {
 typedef struct { Board* board; int size, rank; unsigned long round; } Link;
 
 typedef struct {
-  enum { RECORD, WAIT, CALL, REDUCE, SPREAD } kind;
+  enum { RECORD, WAIT, CALL, MEAN, SUM, SPREAD } kind;
   Event* event;
   unsigned long mark;
   void (*call)(void*);
@@ -68,7 +68,7 @@ static int exchange(Task* task) {
     float sum = 0;
     for (int rank = 0; rank < link->size; rank++) sum += board->slots[rank][task->mark % SLOTS].numbers[at];
     task->target[at] =
-        task->kind == REDUCE ? sum / link->size : board->slots[task->root][task->mark % SLOTS].numbers[at];
+        task->kind == MEAN ? sum / link->size : task->kind == SUM ? sum : board->slots[task->root][task->mark % SLOTS].numbers[at];
   }
   board->finished[link->rank] = task->mark;
   return 1;
@@ -79,7 +79,7 @@ static int advance(Stream* stream) {
   if (stream->first == stream->end) return 0;
   Task* task = &stream->tasks[stream->first % QUEUE];
   if (task->kind == WAIT && task->event->done < task->mark) return 0;
-  if ((task->kind == REDUCE || task->kind == SPREAD) && !exchange(task)) return 0;
+  if ((task->kind == MEAN || task->kind == SUM || task->kind == SPREAD) && !exchange(task)) return 0;
   if (task->kind == RECORD && task->event->done < task->mark) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -112,6 +112,11 @@ static void give(void* stream, Task task) {
 void hvd_stand_in_compute(void (*call)(void*), void* argument) { give(0, (Task){.kind = CALL, .call = call, .argument = argument}); }
 
 int cuInit(unsigned flags) { return 0; }
+int cuDeviceGetCount(int* count) {
+  const char* wish = getenv("HVD_STAND_IN_GPUS");
+  return *count = wish ? atoi(wish) : RANKS, 0;
+}
+int cuDeviceGetUuid_v2(char* uuid, int device) { return memset(uuid, device, 16), 0; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, 0; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return *value = 0, 0; }
 int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &current, 0; }
@@ -124,6 +129,21 @@ int cuStreamCreate(void** stream, unsigned flags) { return *stream = &beside, 0;
 int cuStreamDestroy_v2(void* stream) { return 0; }
 int cuEventCreate(void** event, unsigned flags) { return *event = calloc(1, sizeof(Event)), 0; }
 int cuEventDestroy_v2(void* event) { return free(event), 0; }
+
+// On the default stream, for which the host waits.
+static void settle(void) {
+  while (compute.first != compute.end) progress(1);
+}
+int cuMemAlloc_v2(void** memory, size_t bytes) {
+  const char* wish = getenv("HVD_STAND_IN_MEMORY");
+  if (wish && bytes > (size_t)atoll(wish)) return 2;
+  *memory = malloc(bytes);
+  memset(*memory, 0xff, bytes);
+  return 0;
+}
+int cuMemFree_v2(void* memory) { return settle(), free(memory), 0; }
+int cuMemcpyHtoD_v2(void* to, const void* from, size_t bytes) { return settle(), memcpy(to, from, bytes), 0; }
+int cuMemcpyDtoH_v2(void* to, const void* from, size_t bytes) { return settle(), memcpy(to, from, bytes), 0; }
 
 int cuEventRecord(void* event, void* stream) {
   Event* this = event;
@@ -197,8 +217,8 @@ int ncclCommAbort(Link* link) {
 int ncclCommGetAsyncError(Link* link, int* error) { return *error = fails("async", link->rank) ? 3 : 0, 0; }
 
 int ncclAllReduce(const void* source, void* target, size_t count, int kind, int op, Link* link, void* stream) {
-  if (count > LONGEST || kind != 7 || op != 4) return 4;
-  give(stream, (Task){.kind = REDUCE, .link = link, .source = source, .target = target, .count = count});
+  if (count > LONGEST || kind != 7 || (op != 4 && op != 0)) return 4;
+  give(stream, (Task){.kind = op == 4 ? MEAN : SUM, .link = link, .source = source, .target = target, .count = count});
   return 0;
 }
 

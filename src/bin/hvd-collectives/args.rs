@@ -114,6 +114,11 @@ impl Request {
         self.args.schedule.as_deref()
     }
 
+    /// Bytes of the largest buffer.
+    pub fn largest(&self) -> u64 {
+        self.args.max_bytes.max(self.args.log_bytes.unwrap_or_default())
+    }
+
     /// With what only the ranks together know.
     pub fn spec(&self, methods: &[Method], local_size: usize) -> CollectivesSpec {
         let Args { min_bytes, max_bytes, factor, iterations, warmup, log_bytes, link_bits, .. } = self.args;

@@ -1,4 +1,4 @@
-//! What the way between ranks 0 and 1 can do, by size: a message, an exchange, and the sum on a processor.
+//! What the way between ranks 0 and 1 can do, by size: a message, an exchange, and what adding takes on top of it.
 
 use std::hint::black_box;
 
@@ -10,10 +10,12 @@ use hvd_lab::domain::collective::{CollectivesSpec, LinkReport, LinkRow, Message,
 const SENT: u64 = 64 << 20;
 /// Repetitions of the longest messages: on a slow network each takes a second.
 const FEWEST: u64 = 5;
+/// Repetitions that do not count.
+const WARMUP: usize = 2;
 /// The smallest message: below it only the number of messages counts.
 const LEAST_BYTES: u64 = 64;
 
-/// The medians of messages up to the largest buffer, as rank 0 measures them. The other ranks wait.
+/// The medians of messages up to the largest buffer. The other ranks wait.
 ///
 /// # Collective
 /// All ranks, of which there are two or more.
@@ -23,12 +25,12 @@ const LEAST_BYTES: u64 = 64;
 pub fn measure(comm: &dyn Communicator, peers: &MpiPoint<'_>, spec: &CollectivesSpec) -> Result<LinkReport, CommError> {
     let mut rows = Vec::new();
     for bytes in sizes(spec) {
-        if peers.rank() < 2 {
-            let most = (SENT / bytes.max(1)).max(FEWEST);
-            rows.push(row(peers, (bytes / 4) as usize, (spec.iterations as u64).max(FEWEST).min(most) as usize)?);
-        }
-        // It sleeps while it waits, and so leaves the cores to those that measure.
-        comm.barrier()?;
+        let most = (SENT / bytes.max(1)).max(FEWEST);
+        let repetitions = (spec.iterations as u64).max(FEWEST).min(most) as usize;
+        let own = if peers.rank() < 2 { Pair::new(peers, (bytes / 4) as usize).times(repetitions)? } else { Vec::new() };
+        // Who waits for it sleeps, and so leaves the cores to those that measure.
+        let told = comm.allgather(&own.iter().flat_map(|seconds| seconds.to_le_bytes()).collect::<Vec<u8>>())?;
+        rows.push(row(bytes / 4 * 4, &told));
     }
     Ok(LinkReport { rows })
 }
@@ -40,40 +42,87 @@ fn sizes(spec: &CollectivesSpec) -> impl Iterator<Item = u64> {
     std::iter::successors(Some(LEAST_BYTES), |bytes| Some(bytes * 2)).take_while(move |bytes| *bytes < most).chain([most])
 }
 
-fn row(peers: &MpiPoint<'_>, elements: usize, repetitions: usize) -> Result<LinkRow, CommError> {
-    let message = |from, to, start| Message { from, to, range: start..start + elements, operation: Operation::Copy };
-    let executor = |rounds| Executor::new(&Schedule::new(2, 2 * elements, rounds), peers.rank());
-    let there_and_back = executor(vec![vec![message(0, 1, 0)], vec![message(1, 0, 0)]]);
-    let exchange = executor(vec![vec![message(0, 1, 0), message(1, 0, elements)]]);
-    let mut numbers = vec![1.0f32; 2 * elements];
-    let mut scratch = Vec::new();
-    let round_trip = median(repetitions, &mut numbers, |numbers| there_and_back.run(peers, numbers, &mut scratch))?;
-    let exchange_s = median(repetitions, &mut numbers, |numbers| exchange.run(peers, numbers, &mut scratch))?;
-    // Both at the same time, as in an allreduce: they share the memory.
-    let sum_s = median(repetitions, &mut numbers, |numbers| {
-        let (own, new) = black_box(numbers).split_at_mut(elements);
-        own.iter_mut().zip(new).for_each(|(own, new)| *own += *new);
-        Ok(())
-    })?;
-    Ok(LinkRow { bytes: 4 * elements as u64, one_way_s: round_trip / 2.0, exchange_s, sum_s })
+/// What is timed at one size.
+const KINDS: usize = 4;
+
+/// One of the two ranks, with messages of one length. Everything is as in a measured allreduce: the numbers are written anew, the ranks
+/// meet, and then each takes its time. So caches are as cold, and a rank comes as late.
+struct Pair<'a> {
+    peers: &'a MpiPoint<'a>,
+    meet: Executor,
+    /// Two rounds each, as few algorithms have less: a message there and one back, two exchanges, two exchanges that add.
+    rounds: [Executor; KINDS - 1],
+    source: Vec<f32>,
+    target: Vec<f32>,
+    scratch: Vec<f32>,
 }
 
-/// Seconds, after two that do not count.
-fn median(
-    repetitions: usize,
-    numbers: &mut [f32],
-    mut once: impl FnMut(&mut [f32]) -> Result<(), CommError>,
-) -> Result<f64, CommError> {
-    let mut seconds = Vec::with_capacity(repetitions);
-    for repetition in 0..repetitions + 2 {
-        // As in an allreduce, where a rank has just written what it sends: the other one has to fetch it from this one's cache.
-        black_box(&mut *numbers).fill(1.0);
-        let began = now();
-        once(numbers)?;
-        if repetition >= 2 {
-            seconds.push((now() - began) as f64 / 1e9);
+impl<'a> Pair<'a> {
+    fn new(peers: &'a MpiPoint<'a>, elements: usize) -> Pair<'a> {
+        let executor = |rounds| Executor::new(&Schedule::new(2, 2 * elements, rounds), peers.rank());
+        let message = |from, to, place: usize, operation| {
+            let start = place * elements;
+            Message { from, to, range: start..start + elements, operation }
+        };
+        let exchange = |operation| vec![message(0, 1, 0, operation), message(1, 0, 1, operation)];
+        let one = |from, to, start: usize| Message { from, to, range: start..start + 1, operation: Operation::Copy };
+        let source = vec![1.0; 2 * elements];
+        Pair {
+            peers,
+            meet: executor(vec![vec![one(0, 1, 0), one(1, 0, elements)]]),
+            rounds: [
+                executor(vec![vec![message(0, 1, 0, Operation::Copy)], vec![message(1, 0, 0, Operation::Copy)]]),
+                executor(vec![exchange(Operation::Copy), exchange(Operation::Copy)]),
+                executor(vec![exchange(Operation::Reduce), exchange(Operation::Reduce)]),
+            ],
+            target: source.clone(),
+            source,
+            scratch: Vec::new(),
         }
     }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[repetitions / 2])
+
+    /// Seconds of a round of each kind, and of a sum that nothing is sent for; `repetitions` times.
+    fn times(&mut self, repetitions: usize) -> Result<Vec<f64>, CommError> {
+        let mut seconds = Vec::with_capacity(KINDS * repetitions);
+        for repetition in 0..WARMUP + repetitions {
+            // In turn, so that whatever disturbs the machine meanwhile disturbs all of them.
+            for rounds in &self.rounds {
+                self.target.copy_from_slice(&self.source);
+                self.meet.run(self.peers, &mut self.target, &mut self.scratch)?;
+                let began = now();
+                rounds.run(self.peers, &mut self.target, &mut self.scratch)?;
+                seconds.push(since(began) / 2.0);
+            }
+            let began = now();
+            let (own, new) = black_box(&mut *self.target).split_at_mut(self.source.len() / 2);
+            own.iter_mut().zip(new).for_each(|(own, new)| *own += *new);
+            black_box(own);
+            seconds.push(since(began));
+            if repetition < WARMUP {
+                seconds.clear();
+            }
+        }
+        Ok(seconds)
+    }
+}
+
+fn since(began: i64) -> f64 {
+    (now() - began) as f64 / 1e9
+}
+
+/// Of what the ranks tell, in each repetition the slower one's.
+fn row(bytes: u64, told: &[Vec<u8>]) -> LinkRow {
+    let numbers = |bytes: &Vec<u8>| -> Vec<f64> {
+        bytes.chunks_exact(8).map(|number| number.try_into().map_or(0.0, f64::from_le_bytes)).collect()
+    };
+    let [first, second] = [0, 1].map(|rank| told.get(rank).map(numbers).unwrap_or_default());
+    let slowest: Vec<f64> = first.iter().zip(&second).map(|(first, second)| first.max(*second)).collect();
+    let median = |kind: usize| {
+        let mut seconds: Vec<f64> = slowest.iter().skip(kind).step_by(KINDS).copied().collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds.get(seconds.len() / 2).copied().unwrap_or_default()
+    };
+    let [one_way_s, exchange_s, adding_s, sum_s] = [0, 1, 2, 3].map(median);
+    // A rank adds to what the other one has just read, so that it costs more than a sum on its own, and never less.
+    LinkRow { bytes, one_way_s, exchange_s, sum_s: (adding_s - exchange_s).max(sum_s) }
 }

@@ -165,9 +165,10 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
 
 /// How each method is done. With `all`, what does not work here is left out.
 fn ways<'a>(request: &Request, comm: &'a MpiComm, report: &Reporter) -> Result<Vec<Way<'a>>, Failure> {
+    let numbers = (request.largest() / 4) as usize;
     let mut ways = Vec::new();
     for &method in &request.methods {
-        match Way::new(method, comm) {
+        match Way::new(method, comm, numbers) {
             Ok(way) => ways.push(way),
             Err(why) if request.is_all => report.line(&format!("# {method} is left out: {why}")),
             Err(why) => return Err(Failure::Refused(refusal(&format!("--algorithm {method} cannot be measured: {why}")))),

@@ -2,7 +2,7 @@
 
 use hvd_lab::comm::clock_sync::{self, Correction};
 use hvd_lab::comm::p2p::{Executor, PointToPoint, gather, now};
-use hvd_lab::comm::{CommError, Communicator, LibraryAllreduce, MpiComm, MpiPoint};
+use hvd_lab::comm::{CommError, Communicator, GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint};
 use hvd_lab::domain::collective::{Algorithm, AllreduceReport, CollectivesSpec, MessagesReport, Method};
 use hvd_lab::domain::event::Event;
 use hvd_lab::trainer::report::Reporter;
@@ -21,20 +21,24 @@ pub struct Way<'a> {
 enum By<'a> {
     Schedule(Algorithm),
     Library(LibraryAllreduce<'a>),
+    /// Its numbers lie in the GPU: they are there before the clock starts, as with nccl-tests.
+    Gpu(GpuAllreduce<'a>),
 }
 
 impl<'a> Way<'a> {
+    /// For buffers of up to so many numbers.
+    ///
     /// # Collective
     /// All ranks.
     ///
     /// # Errors
     /// Why it does not work here, in one sentence.
-    pub fn new(method: Method, comm: &'a MpiComm) -> Result<Way<'a>, String> {
+    pub fn new(method: Method, comm: &'a MpiComm, numbers: usize) -> Result<Way<'a>, String> {
         let by = match method {
             Method::Own(algorithm) => By::Schedule(algorithm),
             Method::Mpi => By::Library(comm.library_allreduce(None)?),
             Method::MpiForced(algorithm) => By::Library(comm.library_allreduce(Some(algorithm))?),
-            Method::Nccl => return Err("it needs a GPU for each rank, and this program measures between processors only".into()),
+            Method::Nccl => By::Gpu(comm.gpu_allreduce(numbers)?),
         };
         Ok(Way { method, by })
     }
@@ -82,6 +86,9 @@ impl<'a> Bench<'a> {
         if self.check {
             for work in &mut works {
                 self.once(work, elements)?;
+                if let By::Gpu(gpu) = &work.way.by {
+                    gpu.read(&mut self.target[..elements])?;
+                }
                 work.wrong = Some(self.wrong(elements)?);
             }
         }
@@ -108,10 +115,14 @@ impl<'a> Bench<'a> {
     fn once(&mut self, work: &Work<'_>, elements: usize) -> Result<f64, CommError> {
         let (source, target) = (&self.source[..elements], &mut self.target[..elements]);
         target.copy_from_slice(source);
+        if let By::Gpu(gpu) = &work.way.by {
+            gpu.load(source)?;
+        }
         self.peers.barrier()?;
         let began = now();
         match (&work.way.by, &work.executor) {
             (By::Library(library), _) => library.sum(source, target),
+            (By::Gpu(gpu), _) => gpu.sum(elements)?,
             (By::Schedule(_), Some(executor)) => executor.run(self.peers, target, &mut self.scratch)?,
             (By::Schedule(_), None) => {}
         }

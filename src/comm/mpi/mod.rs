@@ -5,6 +5,7 @@
 
 mod buckets;
 mod chunks;
+mod gpu_allreduce;
 mod gpu_transport;
 mod library_allreduce;
 mod negotiation;
@@ -27,6 +28,7 @@ use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Equivalence
 
 use self::buckets::Buckets;
 use self::chunks::{CACHED, MESSAGE};
+pub use self::gpu_allreduce::GpuAllreduce;
 pub use self::library_allreduce::LibraryAllreduce;
 use self::negotiation::Negotiation;
 pub use self::point_to_point::MpiPoint;

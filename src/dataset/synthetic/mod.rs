@@ -14,7 +14,7 @@ mod cuts;
 mod dice;
 
 use canvas::{Canvas, Cloth, Pose};
-use dice::Dice;
+pub use dice::Dice;
 
 const IMAGE_BYTES: usize = FASHION_MNIST.numbers();
 /// Seed of the images that `generated` stands for: like the real files, they are the same for everybody.

@@ -93,7 +93,7 @@ pub struct LinkRow {
     pub one_way_s: f64,
     /// Both ranks send to each other at once.
     pub exchange_s: f64,
-    /// Adding so many bytes of float32 to as many.
+    /// Adding so many bytes of float32 to as many, which another rank has just read: what an exchange that adds takes longer.
     pub sum_s: f64,
 }
 

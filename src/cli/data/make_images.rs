@@ -1,0 +1,65 @@
+//! `hvd-lab data make-images`: draw a small labelled set of photo-like JPEGs, where there are none.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::super::output::{Usage, print};
+use super::shared::{Bar, unwritten};
+use crate::dataset::jpeg::LARGEST_PIXELS;
+use crate::dataset::photos::Photos;
+use crate::domain::units;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab data make-images --out photos --images 2000 --classes 10     a folder for each class
+  hvd-lab data make-images --out small --images 100 --size 160x120     smaller ones, quicker to decode
+  hvd-lab data tfrecord photos --out records --shards 8                then pack them
+
+They are drawn, not taken: shapes on noise that takes as long to decode as a photo. Each file, and the note GENERATED.txt, says so. \
+boxes.csv says where the objects are. The same seed draws the same images.";
+
+/// Draw a small labelled set of photo-like JPEGs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The new folder; inside it, one folder for each class.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How many images.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    images: u32,
+    /// How many classes.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    classes: u32,
+    /// Width and height in pixels.
+    #[arg(long, value_name = "WxH", default_value = "500x375", value_parser = size)]
+    size: (u16, u16),
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let sides = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    match sides {
+        Some((width @ 16..=65_500, height @ 16..=65_500)) if u64::from(width) * u64::from(height) <= LARGEST_PIXELS => {
+            Ok((width, height))
+        }
+        _ => Err("give width x height such as 500x375, each from 16 to 65500, and at most 178 million pixels".into()),
+    }
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.images < args.classes {
+        let advice = format!("{} images cannot show {} classes: give at least one image a class", args.images, args.classes);
+        return Err(Usage(advice).into());
+    }
+    let (width, height) = args.size;
+    let photos = Photos { images: args.images as usize, classes: args.classes as usize, width, height, seed: args.seed };
+    let bar = Bar::new(photos.images);
+    let written = photos.write(&args.out, |done| bar.set(done));
+    bar.clear();
+    written.map_err(|error| unwritten(&args.out, &error))?;
+    let (images, classes) = (units::counted(photos.images, "generated image"), units::counted(photos.classes, "class folder"));
+    print(&format!("drew {images} in {classes} in {}\n", args.out.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

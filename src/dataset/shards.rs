@@ -1,0 +1,97 @@
+//! Images in TFRecord files, as ImageNet is kept for TensorFlow: `train-00000-of-01024`, `validation-00000-of-00128`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::example;
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
+use super::tfrecord::{self, Span};
+
+struct Shard {
+    name: String,
+    file: File,
+    spans: Vec<Span>,
+    /// How many images the files before it have.
+    before: usize,
+}
+
+struct Shards {
+    shards: Vec<Shard>,
+    images: usize,
+    classes: usize,
+}
+
+pub(super) fn open(root: &Path, names: &[String], part: Part, classes: usize) -> Result<Images, ImagesError> {
+    let prefix = format!("{}-", part.name());
+    let own: Vec<&String> = names.iter().filter(|name| name.starts_with(&prefix)).collect();
+    let mut left_out = missing(root, &own);
+    let mut shards = Vec::new();
+    let mut images = 0;
+    for name in own {
+        let path: PathBuf = root.join(name);
+        let index = tfrecord::index(&path).map_err(|cause| ImagesError::unreadable(&path, cause))?;
+        let mut note = |reason| left_out.push(BadImage { place: path.display().to_string(), reason });
+        match index.broken {
+            Some(reason) => note(reason),
+            None if index.spans.is_empty() => note("the file is empty: it holds no records".into()),
+            None => {}
+        }
+        let before = images;
+        images += index.spans.len();
+        shards.push(Shard { name: path.display().to_string(), file: index.file, spans: index.spans, before });
+    }
+    Ok(Images { source: Box::new(Shards { shards, images, classes }), left_out })
+}
+
+/// Files that the names of the others promise: `-of-00008` says that there are eight.
+fn missing(root: &Path, names: &[&String]) -> Vec<BadImage> {
+    let Some((stem, total)) = names.first().and_then(|name| name.rsplit_once("-of-")) else { return Vec::new() };
+    let Some((prefix, _)) = stem.rsplit_once('-') else { return Vec::new() };
+    let Ok(count) = total.parse::<usize>() else { return Vec::new() };
+    // A name that promises a billion files is no reason to look for them.
+    let gone = (0..count.min(100_000)).map(|at| format!("{prefix}-{at:05}-of-{total}"));
+    let gone = gone.filter(|wanted| !names.iter().any(|name| *name == wanted));
+    let reason = |name: String| BadImage {
+        place: root.join(name).display().to_string(),
+        reason: format!("the file is missing: {} of {count} are here", names.len()),
+    };
+    gone.map(reason).collect()
+}
+
+impl Shards {
+    fn find(&self, index: usize) -> (&Shard, usize) {
+        let shard = self.shards.partition_point(|shard| shard.before <= index) - 1;
+        // Empty files have the same count before them as the one behind: the last of them is the one with images.
+        (&self.shards[shard], index - self.shards[shard].before)
+    }
+}
+
+impl ImageSource for Shards {
+    fn len(&self) -> usize {
+        self.images
+    }
+
+    fn classes(&self) -> usize {
+        self.classes
+    }
+
+    fn place(&self, index: usize) -> String {
+        let (shard, at) = self.find(index);
+        format!("{}, record {}", shard.name, at + 1)
+    }
+
+    fn read(&self, index: usize, buffer: &mut Vec<u8>) -> Result<Photo, BadImage> {
+        let (shard, at) = self.find(index);
+        let bad = |reason: String| BadImage { place: self.place(index), reason };
+        tfrecord::message(&shard.file, shard.spans[at], buffer).map_err(bad)?;
+        let example = example::parse(buffer).map_err(|_| bad("it is not a tf.train.Example".into()))?;
+        if example.jpeg.is_empty() {
+            return Err(bad("it has no image (image/encoded)".into()));
+        }
+        let label = example.label.ok_or_else(|| bad("it has no label (image/class/label)".into()))?;
+        let from_0 = usize::try_from(label).ok().and_then(|label| label.checked_sub(1)).filter(|label| *label < self.classes);
+        let label = from_0.ok_or_else(|| bad(format!("its label is {label}, out of the range 1 to {}", self.classes)))?;
+        let start = example.jpeg.as_ptr() as usize - buffer.as_ptr() as usize;
+        Ok(Photo { jpeg: start..start + example.jpeg.len(), label, boxes: example.boxes })
+    }
+}
