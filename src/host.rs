@@ -13,6 +13,7 @@ pub mod cpu;
 pub mod files;
 pub mod folders;
 pub mod load;
+pub mod numa;
 pub mod process;
 pub mod read;
 pub mod signals;

@@ -39,7 +39,7 @@ const FLOORS: [(&str, &[&str]); 13] = [
 
 /// The only users of a crate: (crate, where it may be named).
 const OWNERS: [(&str, &[&str]); 9] = [
-    ("tch", &["src/trainer/", "src/bin/hvd-train.rs"]),
+    ("tch", &["src/trainer/", "src/bin/hvd-train.rs", "src/bin/hvd-bench/"]),
     ("safetensors", &["src/trainer/"]),
     ("crc32c", &["src/dataset/tfrecord.rs"]),
     ("cudarc", &["src/trainer/", "src/comm/nccl"]),
@@ -103,7 +103,7 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 15] = [
+const UNSAFE: [(&str, &str); 16] = [
     ("src/trainer/gradients.rs", "calls the C++ beside it, and makes regions of flat tensors"),
     ("src/trainer/distributed.rs", "lends flat tensors to collectives, and registers gradient hooks"),
     ("src/comm/region.rs", "lends raw tensor memory to a collective that runs beside backward"),
@@ -117,6 +117,7 @@ const UNSAFE: [(&str, &str); 15] = [
     ("src/comm/nccl/memory.rs", "allocates memory of a GPU, and copies to and from it"),
     ("src/trainer/gpu_marks.rs", "names the stream that libtorch computes on to CUDA"),
     ("src/trainer/device.rs", "opens libtorch_cuda.so where a driver is, and sets the C allocator"),
+    ("src/host/numa.rs", "asks the kernel where memory comes from, which only libc does"),
     ("tests/nccl.rs", "plays libtorch on a stand-in for CUDA"),
     ("tests/bench/rank_allreduce.rs", "lends memory to a collective that is started and finished"),
 ];

@@ -15,6 +15,8 @@ use lab::{Lab, finish, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
 use trainer::{turn, with_trainer};
 
+#[path = "end_to_end/benchmarks.rs"]
+mod benchmarks;
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
 // Shared with tests/launch.rs, which uses the other half of it.

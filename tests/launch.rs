@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/benchmarks.rs"]
+mod benchmarks;
 #[path = "launch/busy.rs"]
 mod busy;
 #[path = "launch/collected.rs"]

@@ -17,6 +17,8 @@ use blocks::blocks;
 mod blocks;
 #[path = "numerics/laws.rs"]
 mod laws;
+#[path = "numerics/models.rs"]
+mod models;
 #[path = "numerics/optimizers.rs"]
 mod optimizers;
 

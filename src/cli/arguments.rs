@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 
 /// Verbs with a number of ranks.
-const VERBS: [&str; 4] = ["run", "guided", "ablation", "collectives"];
+const VERBS: [&str; 5] = ["run", "guided", "ablation", "collectives", "bench"];
 
 /// `-np 2` as `--np 2`, where it is a flag of the lab: not behind `--`, where flags of the trainer stand.
 pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -21,7 +21,8 @@ pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
             }
         }
     }
-    words
+    // Only right behind the name of the program: everything else of a line may be another verb's.
+    if words.get(1).is_some_and(|verb| verb == "bench") { super::bench::translated(words) } else { words }
 }
 
 /// For `-n 2`, `-n2`, `-n=2` and `-np2`, which other launchers know and the lab does not: how it is written here.

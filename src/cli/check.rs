@@ -46,6 +46,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Some(_) => Err(Usage(format!("run {id} measured collectives, which have no steps: leave out --step")).into()),
         };
     }
+    if let Some(benchmark) = store.record(id)?.spec.benchmark() {
+        let model = benchmark.model;
+        return Err(Usage(format!(
+            "run {id} is a benchmark of {model}, which has no steps to check: `hvd-lab compare` sets benchmarks side by side"
+        ))
+        .into());
+    }
     let Judged { record, verdicts, new, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
     if args.json {

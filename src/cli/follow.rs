@@ -93,7 +93,7 @@ fn follow_run(
     let record = store.record(id)?;
     let mut view = View::new(
         json,
-        record.np() > 1 && !record.training().is_some_and(|training| training.steps.is_effective(Step::VerboseOnRoot)),
+        record.np() > 1 && record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot)),
         lines,
     );
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));

@@ -73,6 +73,9 @@ The trainer to run [default: hvd-train beside hvd-lab]
 HVD_COLLECTIVES
 The program that measures collectives [default: hvd-collectives beside hvd-lab]
 .TP
+HVD_BENCH
+The program that benchmarks training [default: hvd-bench beside hvd-lab]
+.TP
 HVD_LAB_MPIRUN
 The mpirun to start runs with [default: the one in PATH]
 .TP

@@ -22,6 +22,7 @@ use crate::runs::recording::RecordingError;
 
 pub mod ablation;
 mod arguments;
+pub mod bench;
 pub mod check;
 pub mod class;
 pub mod collectives;
@@ -63,6 +64,7 @@ Examples:
   hvd-lab exercise diff --step 4                   what step 4 changes in the program
   hvd-lab guided 4                                 run without and with step 4, and see what it changes
   hvd-lab collectives run --np 2                   measure allreduce algorithms side by side
+  hvd-lab bench --np 2 --model wrn-10-1            measure how many images a second are trained on
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab demo                                     watch a recorded run: nothing else is needed
@@ -103,6 +105,7 @@ pub enum Verb {
     Guided(Box<guided::Args>),
     Ablation(Box<ablation::Args>),
     Collectives(Box<collectives::Args>),
+    Bench(Box<bench::Args>),
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
@@ -145,6 +148,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Guided(args) => guided::run(*args),
         Verb::Ablation(args) => ablation::run(*args),
         Verb::Collectives(args) => collectives::run(*args),
+        Verb::Bench(args) => bench::run(*args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),

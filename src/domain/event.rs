@@ -8,6 +8,7 @@ mod limits;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
@@ -87,6 +88,10 @@ pub enum Event {
     Messages(MessagesReport),
     /// What the way between two ranks can do.
     Link(LinkReport),
+    /// Where this rank of a benchmark really runs.
+    Placement(PlacementReport),
+    /// An iteration of a benchmark that counts.
+    Iteration(IterationReport),
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.

@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::benchmark::BenchmarkSpec;
 pub use super::bounds::MAX_RANKS;
 use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
 use super::collective::CollectivesSpec;
@@ -54,6 +55,8 @@ pub enum Workload {
     Training(TrainingSpec),
     /// Allreduces are measured, algorithm by algorithm.
     Collectives(CollectivesSpec),
+    /// Training is timed on one fixed batch.
+    Benchmark(BenchmarkSpec),
     /// Written by another version of the lab. It is listed under its name and kept as it is.
     Unknown(UnknownWorkload),
 }
@@ -71,6 +74,7 @@ pub struct UnknownWorkload {
 const KIND: &str = "workload";
 const TRAINING: &str = "training";
 const COLLECTIVES: &str = "collectives";
+const BENCHMARK: &str = "benchmark";
 
 impl<W> Job<W> {
     /// The same with something changed.
@@ -106,6 +110,7 @@ impl Workload {
         match self {
             Workload::Training(_) => TRAINING,
             Workload::Collectives(_) => COLLECTIVES,
+            Workload::Benchmark(_) => BENCHMARK,
             Workload::Unknown(unknown) => &unknown.kind,
         }
     }
@@ -113,22 +118,34 @@ impl Workload {
     pub fn training(&self) -> Option<&TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),
-            Workload::Collectives(_) | Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
         }
     }
 
     pub fn training_mut(&mut self) -> Option<&mut TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),
-            Workload::Collectives(_) | Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
         }
     }
 
     pub fn collectives(&self) -> Option<&CollectivesSpec> {
         match self {
             Workload::Collectives(collectives) => Some(collectives),
-            Workload::Training(_) | Workload::Unknown(_) => None,
+            Workload::Training(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
         }
+    }
+
+    pub fn benchmark(&self) -> Option<&BenchmarkSpec> {
+        match self {
+            Workload::Benchmark(benchmark) => Some(benchmark),
+            Workload::Training(_) | Workload::Collectives(_) | Workload::Unknown(_) => None,
+        }
+    }
+
+    /// Whether there are steps in it to judge. What another version wrote may have some.
+    pub fn has_steps(&self) -> bool {
+        matches!(self, Workload::Training(_) | Workload::Unknown(_))
     }
 
     /// In a column of a table: the model that is trained, or else the kind of the workload.
@@ -139,6 +156,7 @@ impl Workload {
                 Some(bits) => format!("{COLLECTIVES} at {}", units::bits_per_second(bits)),
                 None => COLLECTIVES.to_owned(),
             },
+            Workload::Benchmark(benchmark) => format!("{BENCHMARK} {}", benchmark.model),
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
                 Some(Value::String(model)) => safe::excerpt(model).into_owned(),
                 _ => safe::excerpt(&unknown.kind).into_owned(),
@@ -149,7 +167,7 @@ impl Workload {
     /// Why this version cannot run it, in one sentence; `None` where it can.
     pub fn problem(&self) -> Option<String> {
         match self {
-            Workload::Training(_) | Workload::Collectives(_) => None,
+            Workload::Training(_) | Workload::Collectives(_) | Workload::Benchmark(_) => None,
             Workload::Unknown(unknown) => {
                 let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
                 let title = self.title();
@@ -170,6 +188,11 @@ impl RunSpec {
         self.workload.collectives()
     }
 
+    /// What a benchmark measures; `None` of any other.
+    pub fn benchmark(&self) -> Option<&BenchmarkSpec> {
+        self.workload.benchmark()
+    }
+
     /// As a training run of its own; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
         let workload = self.workload.training()?.clone();
@@ -181,6 +204,7 @@ impl RunSpec {
         match &self.workload {
             Workload::Training(_) => self.training_job()?.problem(),
             Workload::Collectives(collectives) => self.resources.problem().or_else(|| collectives.problem(self.resources.np)),
+            Workload::Benchmark(benchmark) => self.resources.problem().or_else(|| benchmark.problem()),
             Workload::Unknown(_) => self.resources.problem().or_else(|| self.workload.problem()),
         }
     }
@@ -213,6 +237,7 @@ impl Bounded for RunSpec {
         self.resources.out_of_bounds().or_else(|| match &self.workload {
             Workload::Training(training) => training.out_of_bounds(),
             Workload::Collectives(collectives) => collectives.out_of_bounds(),
+            Workload::Benchmark(benchmark) => benchmark.out_of_bounds(),
             Workload::Unknown(_) => None,
         })
     }
@@ -236,6 +261,7 @@ impl Serialize for Workload {
         match self {
             Workload::Training(training) => training.serialize(serializer),
             Workload::Collectives(settings) => Named { workload: COLLECTIVES, settings }.serialize(serializer),
+            Workload::Benchmark(settings) => Named { workload: BENCHMARK, settings }.serialize(serializer),
             // It never named itself.
             Workload::Unknown(unknown) if unknown.kind == TRAINING => unknown.settings.serialize(serializer),
             Workload::Unknown(unknown) => Named { workload: &unknown.kind, settings: &unknown.settings }.serialize(serializer),
@@ -255,6 +281,11 @@ impl<'de> Deserialize<'de> for Workload {
             && let Ok(collectives) = serde_json::from_value(Value::Object(settings.clone()))
         {
             return Ok(Workload::Collectives(collectives));
+        }
+        if kind == BENCHMARK
+            && let Ok(benchmark) = serde_json::from_value(Value::Object(settings.clone()))
+        {
+            return Ok(Workload::Benchmark(benchmark));
         }
         if kind != TRAINING {
             return Ok(Workload::Unknown(UnknownWorkload { kind, settings }));
@@ -277,94 +308,4 @@ impl TrainingJob {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stored(spec: &RunSpec) -> Value {
-        serde_json::to_value(spec).unwrap()
-    }
-
-    fn read(value: &Value) -> RunSpec {
-        serde_json::from_value(value.clone()).unwrap()
-    }
-
-    #[test]
-    fn a_training_run_is_stored_as_it_always_was() {
-        let spec = RunSpec::from(TrainingJob::sample());
-        let value = stored(&spec);
-        let expected = serde_json::json!({
-            "np": 2, "steps": "1-10", "epochs": 3, "batch_size": 64, "base_lr": 0.01, "momentum": 0.9, "wd": 5e-6,
-            "target_accuracy": 0.85, "patience": 2, "warmup_epochs": 5.0, "model": "wrn-10-1", "data": "auto",
-            "train_images": 12_000, "validation_images": 1_000, "checkpointing": true, "seed": 1, "hosts": null, "hostfile": null,
-        });
-        assert_eq!(value, expected);
-        assert_eq!(read(&value), spec);
-    }
-
-    #[test]
-    fn what_a_newer_version_wrote_is_kept_as_it_came() {
-        let mut value = stored(&TrainingJob::sample().into());
-        value["mood"] = "good".into();
-        value["time_limit_s"] = 60.0.into();
-        let spec = read(&value);
-        assert_eq!(spec.resources.time_limit_s, Some(60.0));
-        assert_eq!(spec.training().map(|training| training.newer.len()), Some(1), "{spec:?}");
-        assert_eq!(stored(&spec), value);
-    }
-
-    #[test]
-    fn an_unknown_workload_is_shown_as_what_it_is() {
-        let value =
-            serde_json::json!({ "np": 4, "hosts": null, "hostfile": null, "workload": "benchmark", "algorithms": ["ring"] });
-        let spec = read(&value);
-        assert_eq!((spec.resources.np, spec.workload.kind(), spec.workload.title().as_str()), (4, "benchmark", "benchmark"));
-        assert_eq!((spec.training(), stored(&spec)), (None, value));
-        assert!(spec.problem().is_some_and(|problem| problem.contains("`benchmark`")));
-    }
-
-    #[test]
-    fn collectives_are_stored_flat_and_under_their_name() {
-        let spec = RunSpec { resources: Resources::ranks(2), workload: Workload::Collectives(CollectivesSpec::sample()) };
-        let mut value = stored(&spec);
-        let expected = serde_json::json!({
-            "np": 2, "hosts": null, "hostfile": null, "workload": "collectives", "methods": ["ring", "mpi"], "servers": 1,
-            "ranks_per_host": 1, "min_bytes": 1024, "max_bytes": 1_048_576, "factor": 32, "iterations": 20, "warmup": 5,
-            "log_bytes": 1024, "link_bits": null,
-        });
-        assert_eq!(value, expected);
-        assert_eq!(
-            (read(&value), spec.workload.kind(), spec.workload.title().as_str()),
-            (spec.clone(), COLLECTIVES, COLLECTIVES)
-        );
-        assert_eq!((spec.training(), spec.problem(), spec.out_of_bounds()), (None, None, None));
-        value["mood"] = "good".into();
-        assert_eq!(stored(&read(&value)), value, "what a newer version wrote is kept");
-        value["servers"] = 3.into();
-        assert!(read(&value).problem().is_some_and(|problem| problem.contains("3 servers")));
-        value["servers"] = 1_000_000.into();
-        assert!(read(&value).out_of_bounds().is_some());
-        value["servers"] = "many".into();
-        assert!(matches!(read(&value).workload, Workload::Unknown(_)), "of another version");
-        assert_eq!(stored(&read(&value)), value);
-    }
-
-    #[test]
-    fn an_unknown_model_is_a_training_run_all_the_same() {
-        let mut value = stored(&TrainingJob::sample().into());
-        value["model"] = "efficientnet-b0".into();
-        let spec = read(&value);
-        assert_eq!(
-            (spec.workload.kind(), spec.workload.title().as_str(), spec.training()),
-            ("training", "efficientnet-b0", None)
-        );
-        assert_eq!(stored(&spec), value);
-    }
-
-    #[test]
-    fn what_is_cut_short_is_no_newer_version() {
-        let mut value = stored(&TrainingJob::sample().into());
-        value.as_object_mut().unwrap().remove("epochs");
-        assert!(serde_json::from_value::<RunSpec>(value).is_err());
-        assert!(serde_json::from_value::<RunSpec>(serde_json::json!({ "steps": "none" })).is_err());
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 //!
 //! Never performs I/O, reads a clock, or names a tensor, a screen or a process: std and serde only.
 
+pub mod benchmark;
 pub mod bounds;
 pub mod checkpoint;
 pub mod collective;

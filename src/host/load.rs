@@ -72,7 +72,7 @@ pub fn allowed_cores(status: &str) -> Option<Vec<usize>> {
 }
 
 /// The kernel's way of writing sets of cores: `0-3,8`.
-fn core_list(text: &str) -> Option<Vec<usize>> {
+pub fn core_list(text: &str) -> Option<Vec<usize>> {
     let mut cores = Vec::new();
     for part in text.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

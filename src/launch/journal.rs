@@ -68,10 +68,12 @@ impl Evidence {
         self.history.process(process).is_some_and(|process| process.has_finished)
     }
 
-    /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or the rows of its table.
+    /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or the rows of its table, or
+    /// its iterations.
     pub fn done(&self) -> usize {
         match self.work {
             Work::Training => self.history.epochs_done(0),
+            Work::Benchmark => self.history.process(0).map_or(0, |root| root.iterations.len()),
             Work::Collectives => self.history.process(0).map_or(0, |root| root.allreduces.len()),
         }
     }

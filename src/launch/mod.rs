@@ -4,12 +4,13 @@
 //! folder, which screens and verbs then follow.
 //!
 //! ```text
-//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives x np
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench x np
 //!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
 //! ```
 
+mod binding;
 mod control;
 mod error;
 mod flavour;

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, links, presets};
+use super::{Flavour, LaunchError, Ranks, binding, links, presets};
+use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{SETTINGS, TrainerFlag};
@@ -60,6 +61,14 @@ pub fn command_line(
     }
     let resources = &spec.resources;
     let oversubscribe = placement(resources, preset, setup, force)?;
+    let benchmark = spec.benchmark();
+    let is_here = resources.hosts.is_none() && resources.hostfile.is_none() && !setup.machine.in_allocation;
+    if let Some(problem) =
+        binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe).filter(|_| is_here)
+    {
+        return Err(LaunchError::Spec(problem));
+    }
+    let binding = binding::words(benchmark, setup.flavour, oversubscribe);
     let mut env = vec![("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())];
     if spec.collectives().is_some_and(CollectivesSpec::forces_mpi) && setup.flavour != Flavour::Mpich {
         // Only then may the program choose among the library's algorithms; it must be known before MPI starts.
@@ -85,9 +94,9 @@ pub fn command_line(
             if setup.machine.is_root {
                 notes.insert(0, "you are root: --allow-run-as-root is added, since Open MPI would refuse otherwise".to_owned());
             }
-            argv.extend(open_mpi(resources, setup, oversubscribe, &env, link_bits.is_some()));
+            argv.extend(open_mpi(resources, setup, &binding, &env, link_bits.is_some()));
         }
-        Flavour::Mpich => argv.extend(mpich(resources)),
+        Flavour::Mpich => argv.extend(mpich(resources, &binding)),
     }
     argv.extend(["-np".to_owned(), resources.np.to_string()]);
     if link_bits.is_some() {
@@ -100,22 +109,17 @@ pub fn command_line(
 /// Ranks that wait would otherwise spin on the core that the others need.
 pub(super) const YIELD: [&str; 3] = ["--mca", "mpi_yield_when_idle", "1"];
 
-/// What Open MPI is told first: who starts it, and that ranks may share cores and are bound to none.
-pub(super) fn first_words(is_4: bool, is_root: bool, oversubscribe: bool) -> Vec<&'static str> {
-    let root: &[&str] = if is_root { &["--allow-run-as-root"] } else { &[] };
-    let share: &[&str] = match (oversubscribe, is_4) {
-        (false, _) => &[],
-        (true, true) => &["--oversubscribe"],
-        (true, false) => &["--map-by", ":OVERSUBSCRIBE"],
-    };
-    [root, share, &["--bind-to", "none"]].concat()
+/// What Open MPI is told first: who starts it, and which cores ranks get.
+pub(super) fn first_words(is_root: bool, binding: &[String]) -> Vec<String> {
+    let root = is_root.then(|| "--allow-run-as-root".to_owned());
+    root.into_iter().chain(binding.iter().cloned()).collect()
 }
 
 /// The words of Open MPI 4 and 5 before the number of ranks.
 fn open_mpi(
     resources: &Resources,
     setup: &Setup,
-    oversubscribe: bool,
+    binding: &[String],
     env: &[(String, String)],
     has_made_links: bool,
 ) -> Vec<String> {
@@ -124,7 +128,7 @@ fn open_mpi(
     let mut argv = Vec::new();
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
     // Inside of a namespace of one's own everybody is root.
-    add(&first_words(is_4, setup.machine.is_root || has_made_links, oversubscribe));
+    first_words(setup.machine.is_root || has_made_links, binding).iter().for_each(|word| add(&[word]));
     add(if is_4 { &["--tag-output"] } else { &["--output", "tag"] });
     add(&YIELD);
     if has_made_links {
@@ -159,8 +163,9 @@ fn no_links(resources: &Resources, setup: &Setup) -> Option<String> {
 }
 
 /// The words of MPICH. Hydra neither counts slots nor minds root, and hands on the whole environment.
-fn mpich(resources: &Resources) -> Vec<String> {
-    let mut words = vec!["-prepend-rank", "-bind-to", "none"];
+fn mpich(resources: &Resources, binding: &[String]) -> Vec<String> {
+    let mut words = vec!["-prepend-rank"];
+    words.extend(binding.iter().map(String::as_str));
     if let Some(hosts) = &resources.hosts {
         words.extend(["-hosts", hosts]);
     }
@@ -229,6 +234,7 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
             trainer_flags(&job, data, LaunchError::text(log_dir)?)
         }
         Workload::Collectives(collectives) => collectives_flags(collectives),
+        Workload::Benchmark(benchmark) => benchmark_flags(benchmark),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
     Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())
@@ -254,6 +260,34 @@ fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
         add("link-bits", bits.to_string());
     }
     flags.push("--events".into());
+    flags
+}
+
+/// The flags of hvd-bench.
+fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    add("style", spec.style.to_string());
+    add("model", spec.model.to_string());
+    if let Some(side) = spec.image_size {
+        add("image-size", side.to_string());
+    }
+    add("batch-size", spec.batch_size.to_string());
+    add("num-warmup-batches", spec.warmup_batches.to_string());
+    add("num-batches-per-iter", spec.batches_per_iteration.to_string());
+    add("num-iters", spec.iterations.to_string());
+    add("display-every", spec.display_every.to_string());
+    add("precision", spec.precision.to_string());
+    add("optimizer", spec.optimizer.to_string());
+    if let Some(threads) = spec.threads {
+        add("num-intra-threads", threads.to_string());
+    }
+    add("bind", spec.bind.to_string());
+    if let Some(node) = spec.mem_node {
+        add("mem-node", node.to_string());
+    }
+    let switches = [(spec.fp16_allreduce, "--fp16-allreduce"), (spec.no_cuda, "--no-cuda"), (true, "--events")];
+    flags.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()));
     flags
 }
 

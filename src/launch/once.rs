@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::mpirun::{YIELD, first_words};
 use super::setup::COLLECTIVES;
-use super::{Flavour, LaunchError, Launcher, ask};
+use super::{Flavour, LaunchError, Launcher, ask, binding};
 use crate::domain::collective::Schedule;
 
 /// A job of few ranks starts in a second; a busy machine takes longer.
@@ -37,7 +37,7 @@ pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
     let mut command = Command::new(&mpirun);
     if matches!(flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5) {
         let is_root = nix::unistd::geteuid().is_root();
-        command.args(first_words(flavour == Flavour::OpenMpi4, is_root, true)).args(YIELD);
+        command.args(first_words(is_root, &binding::words(None, flavour, true))).args(YIELD);
         command.args(["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3"]);
         command.args(["--mca", "pml_monitoring_filename"]).arg(&counted);
     }

@@ -57,6 +57,7 @@ impl Setup {
             (Some(program), _) if is_program(program) => program.to_owned(),
             (Some(program), _) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
             (None, Workload::Collectives(_)) => COLLECTIVES.find()?,
+            (None, Workload::Benchmark(_)) => BENCHMARK.find()?,
             (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find()?,
         };
         let Launcher { mpirun, flavour, version } = Launcher::detect()?;
@@ -144,6 +145,7 @@ pub(super) struct RankProgram {
 
 const TRAINER: RankProgram = RankProgram { name: "hvd-train", variable: "HVD_TRAIN" };
 pub(super) const COLLECTIVES: RankProgram = RankProgram { name: "hvd-collectives", variable: "HVD_COLLECTIVES" };
+pub(super) const BENCHMARK: RankProgram = RankProgram { name: "hvd-bench", variable: "HVD_BENCH" };
 
 impl RankProgram {
     /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.

@@ -102,7 +102,9 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
 fn place(process: usize, evidence: &Evidence) -> String {
     match (evidence.work, evidence.step(process)) {
         (Work::Training, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
-        (Work::Collectives, _) if evidence.done() > 0 => format!(" after {}", evidence.work.counted(evidence.done())),
+        (Work::Collectives | Work::Benchmark, _) if evidence.done() > 0 => {
+            format!(" after {}", evidence.work.counted(evidence.done()))
+        }
         _ => String::new(),
     }
 }

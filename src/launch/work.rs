@@ -1,4 +1,5 @@
-//! What the ranks of a run do, in the words of its status: a training counts epochs, collectives count rows of their table.
+//! What the ranks of a run do, in the words of its status: a training counts epochs, collectives count rows of their table,
+//! a benchmark counts iterations.
 
 use crate::domain::job::Workload;
 use crate::domain::units;
@@ -8,6 +9,7 @@ pub enum Work {
     #[default]
     Training,
     Collectives,
+    Benchmark,
 }
 
 impl Work {
@@ -15,6 +17,7 @@ impl Work {
         match workload {
             Workload::Training(_) | Workload::Unknown(_) => Work::Training,
             Workload::Collectives(_) => Work::Collectives,
+            Workload::Benchmark(_) => Work::Benchmark,
         }
     }
 
@@ -22,7 +25,7 @@ impl Work {
     pub fn preparing(self) -> &'static str {
         match self {
             Work::Training => "looking for the images",
-            Work::Collectives => "looking for the launcher",
+            Work::Collectives | Work::Benchmark => "looking for the launcher",
         }
     }
 
@@ -30,14 +33,14 @@ impl Work {
     pub fn going(self) -> &'static str {
         match self {
             Work::Training => "training",
-            Work::Collectives => "measuring",
+            Work::Collectives | Work::Benchmark => "measuring",
         }
     }
 
     pub fn stopped_early(self) -> &'static str {
         match self {
             Work::Training => "stopped before training began",
-            Work::Collectives => "stopped before measuring began",
+            Work::Collectives | Work::Benchmark => "stopped before measuring began",
         }
     }
 
@@ -45,7 +48,7 @@ impl Work {
     pub fn finished(self, done: usize) -> String {
         let did = match self {
             Work::Training => "trained",
-            Work::Collectives => "measured",
+            Work::Collectives | Work::Benchmark => "measured",
         };
         format!("{did} {}", self.counted(done))
     }
@@ -57,6 +60,11 @@ impl Work {
 
     /// `3 epochs`, `3 rows`.
     pub fn counted(self, done: usize) -> String {
-        units::counted(done, if self == Work::Training { "epoch" } else { "row" })
+        let noun = match self {
+            Work::Training => "epoch",
+            Work::Collectives => "row",
+            Work::Benchmark => "iteration",
+        };
+        units::counted(done, noun)
     }
 }

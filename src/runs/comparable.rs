@@ -5,6 +5,8 @@
 use std::fmt;
 
 use super::{RunRecord, RunSummary};
+use crate::domain::benchmark::{BenchmarkSpec, UpdateRule};
+use crate::domain::images::InputShape;
 use crate::domain::job::Workload;
 use crate::domain::model::ModelSpec;
 use crate::domain::speedup::{self, Comparison, Figures};
@@ -27,7 +29,10 @@ const SAME_WORK: [&str; 9] = [
 /// What has to be the same for throughput to be comparable: what every rank does for one image, and on which images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
+    /// A benchmark trains nothing that could be used, on one batch again and again.
+    is_benchmark: bool,
     model: ModelSpec,
+    input: InputShape,
     data: String,
     images: Option<usize>,
     batch_size: usize,
@@ -40,11 +45,14 @@ pub struct Work {
 /// # Errors
 /// The reason why there is none, as a part of a sentence.
 pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
-    let (record, training) = training(run)?;
-    if !shares_work(record, training) {
+    let record = run.record.as_ref().ok_or("its record cannot be read")?;
+    if record.training().is_some_and(|training| !shares_work(record, training)) {
         return Err("its ranks do not share work and gradients (steps 3 and 5)");
     }
-    Ok(Work::of(record, training))
+    Work::of(record).ok_or(match record.spec.workload {
+        Workload::Collectives(_) => "measures collectives and trains nothing",
+        _ => "no training that this version knows",
+    })
 }
 
 /// What `run` gained over `baseline`, or why that cannot be said.
@@ -60,14 +68,15 @@ pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'s
 /// # Errors
 /// The reason, as a part of a sentence.
 pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary) -> Result<Comparison, &'static str> {
-    let (record, after) = training(run)?;
+    let record = run.record.as_ref().ok_or("its record cannot be read")?;
+    let after = Work::of(record).ok_or_else(|| work(run).err().unwrap_or("no training that this version knows"))?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
-    let before = with.training().ok_or(match with.spec.workload {
+    let before = Work::of(with).ok_or(match with.spec.workload {
         Workload::Collectives(_) => "the baseline measures collectives and trains nothing",
         _ => "the baseline is not a training that this version knows",
     })?;
     if run.id != baseline.id {
-        Work::of(record, after).same_as(&Work::of(with, before))?;
+        after.same_as(&before)?;
         work(run)?;
         work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
         if baseline.figures.np > figures.np {
@@ -76,14 +85,27 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
     }
     let gained = speedup::compare(figures, &baseline.figures);
     // Sooner at another target is no gain.
-    let same_target = before.target_accuracy == after.target_accuracy;
+    let same_target = with.target_accuracy() == record.target_accuracy();
     Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })
 }
 
 /// Why a run that gained something has no scaling efficiency. What stands in parentheses may be left out.
 pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Comparison) -> Option<&'static str> {
-    fn flags(run: &RunSummary) -> Option<&[String]> {
-        Some(&run.record.as_ref()?.training()?.trainer_flags)
+    /// How it was computed, whatever the work was.
+    fn flags(run: &RunSummary) -> Option<Vec<String>> {
+        let spec = &run.record.as_ref()?.spec;
+        let of_training = || Some(spec.training()?.trainer_flags.clone());
+        let of_benchmark = |spec: &BenchmarkSpec| {
+            let threads = spec.threads.map_or("own".to_owned(), |threads| threads.to_string());
+            vec![
+                spec.precision.to_string(),
+                threads,
+                spec.bind.to_string(),
+                spec.fp16_allreduce.to_string(),
+                spec.no_cuda.to_string(),
+            ]
+        };
+        of_training().or_else(|| spec.benchmark().map(of_benchmark))
     }
     match gained.is_beyond_ideal() {
         false => None,
@@ -93,15 +115,6 @@ pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Compariso
     }
 }
 
-fn training(run: &RunSummary) -> Result<(&RunRecord, &TrainingSpec), &'static str> {
-    let record = run.record.as_ref().ok_or("its record cannot be read")?;
-    let other = match record.spec.workload {
-        Workload::Collectives(_) => "measures collectives and trains nothing",
-        _ => "no training that this version knows",
-    };
-    Ok((record, record.training().ok_or(other)?))
-}
-
 /// Ranks that share neither work nor gradients are several trainings, however many images they count.
 fn shares_work(record: &RunRecord, training: &TrainingSpec) -> bool {
     let shared = [Step::DistributedOptimizer, Step::FewerSteps];
@@ -109,22 +122,43 @@ fn shares_work(record: &RunRecord, training: &TrainingSpec) -> bool {
 }
 
 impl Work {
-    fn of(record: &RunRecord, training: &TrainingSpec) -> Work {
-        Work {
-            model: training.model,
-            data: record.data_label.clone(),
-            images: training.train_images,
-            batch_size: training.batch_size,
-            flags: flags(&training.trainer_flags),
+    /// `None` of what trains no model.
+    fn of(record: &RunRecord) -> Option<Work> {
+        match &record.spec.workload {
+            Workload::Training(training) => Some(Work {
+                is_benchmark: false,
+                model: training.model,
+                input: training.model.input(),
+                data: record.data_label.clone(),
+                images: training.train_images,
+                batch_size: training.batch_size,
+                flags: flags(&training.trainer_flags),
+            }),
+            Workload::Benchmark(benchmark) => Some(Work {
+                is_benchmark: true,
+                model: benchmark.model,
+                input: benchmark.input(),
+                data: "synthetic".into(),
+                images: Some(benchmark.batch_size),
+                batch_size: benchmark.batch_size,
+                flags: match benchmark.optimizer {
+                    UpdateRule::Sgd => Vec::new(),
+                    UpdateRule::Momentum => vec![format!("--optimizer {}", benchmark.optimizer)],
+                },
+            }),
+            Workload::Collectives(_) | Workload::Unknown(_) => None,
         }
     }
 
     fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
         let differences = [
+            (self.is_benchmark && !baseline.is_benchmark, "a benchmark, and the baseline is a training"),
+            (!self.is_benchmark && baseline.is_benchmark, "a training, and the baseline is a benchmark"),
             (self.model != baseline.model, "other model than the baseline"),
+            (self.input != baseline.input, "other image size than the baseline"),
             (self.data != baseline.data, "other data than the baseline"),
-            (self.images != baseline.images, "other number of images than the baseline"),
             (self.batch_size != baseline.batch_size, "other batch size than the baseline"),
+            (self.images != baseline.images, "other number of images than the baseline"),
             (self.flags != baseline.flags, "other trainer flags than the baseline"),
         ];
         differences.into_iter().find(|(differs, _)| *differs).map_or(Ok(()), |(_, reason)| Err(reason))
@@ -148,7 +182,10 @@ fn flags(words: &[String]) -> Vec<String> {
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let images = self.images.map_or("all".to_owned(), |images| images.to_string());
-        write!(f, "{}, {images} images of {}, batch {} a rank", self.model, self.data, self.batch_size)?;
+        match self.is_benchmark {
+            true => write!(f, "benchmark of {} on images of {}, batch {} a rank", self.model, self.input, self.batch_size)?,
+            false => write!(f, "{}, {images} images of {}, batch {} a rank", self.model, self.data, self.batch_size)?,
+        }
         match self.flags.as_slice() {
             [] => Ok(()),
             flags => write!(f, ", {}", flags.join(" ")),
@@ -204,6 +241,38 @@ mod tests {
         let gain = gained(&run(2, 2), &run(1, 1)).unwrap();
         assert_eq!((gain.speedup, gain.scaling_efficiency, gain.speedup_to_target), (Some(2.0), Some(1.0), Some(2.0)));
         assert!(gained(&flagged("--precision bf16 --no-overlap --fusion-threshold-mb=0"), &run(1, 1)).is_ok());
+    }
+
+    #[test]
+    fn benchmarks_are_compared_with_benchmarks_of_the_same_work() {
+        let benchmark = |id, np, change: fn(&mut BenchmarkSpec)| {
+            let mut run = run(id, np);
+            let mut spec = BenchmarkSpec::sample();
+            change(&mut spec);
+            run.record.as_mut().unwrap().spec.workload = Workload::Benchmark(spec);
+            run
+        };
+        let one = benchmark(1, 1, |_| {});
+        let gain = gained(&benchmark(2, 2, |_| {}), &one).unwrap();
+        assert_eq!((gain.speedup, gain.scaling_efficiency), (Some(2.0), Some(1.0)));
+        assert!(gained(&benchmark(2, 2, |spec| spec.iterations = 9), &one).is_ok(), "longer is no other work");
+        for (other, reason) in [
+            (benchmark(2, 2, |spec| spec.batch_size = 7), "other batch size than the baseline"),
+            (benchmark(2, 2, |spec| spec.model = "wrn-16-1".parse().unwrap()), "other model than the baseline"),
+            (benchmark(2, 2, |spec| spec.optimizer = UpdateRule::Momentum), "other trainer flags than the baseline"),
+            (run(2, 2), "a training, and the baseline is a benchmark"),
+        ] {
+            assert_eq!(gained(&other, &one), Err(reason));
+        }
+        assert_eq!(gained(&benchmark(2, 2, |_| {}), &run(1, 1)), Err("a benchmark, and the baseline is a training"));
+        assert_eq!(work(&one).unwrap().to_string(), "benchmark of wrn-10-1 on images of 1x28x28, batch 64 a rank");
+        let faster = |change: fn(&mut BenchmarkSpec)| {
+            let mut run = benchmark(2, 2, change);
+            run.tally.figures.images_per_sec = Some(2200.0);
+            no_efficiency(&run, &one, &gained(&run, &one).unwrap()).unwrap()
+        };
+        assert!(faster(|spec| spec.precision = "bf16".parse().unwrap()).contains("not computed as the baseline"));
+        assert!(faster(|_| {}).contains("the baseline was too slow"));
     }
 
     #[test]

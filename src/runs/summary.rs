@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{RunFolder, RunId, RunRecord};
+use crate::domain::benchmark::IterationReport;
 use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, count, first, seconds};
 use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
-use crate::domain::history::{History, Keep};
+use crate::domain::history::{History, Keep, Process};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::{Figures, median};
@@ -142,15 +143,16 @@ impl Accountant {
             test: now.and_then(|root| root.test).map(|test| Metrics { loss: test.loss, accuracy: test.accuracy }),
             figures: Figures {
                 np: self.np(),
-                images_per_sec: self.images_per_sec(),
+                images_per_sec: self.benchmarked().or_else(|| self.images_per_sec()),
                 seconds_to_target: reached.map(|report| report.cumulative_seconds),
             },
-            training_seconds: last.map(|report| report.cumulative_seconds),
-            phases: root().map(|report| report.phases).sum(),
+            training_seconds: last.map(|report| report.cumulative_seconds).or_else(|| self.timed_seconds()),
+            phases: root().map(|report| report.phases).chain(self.iterations(Some(0)).map(|report| report.phases)).sum(),
             exposed_communication: self
                 .history
                 .all_epochs()
                 .map(|(_, _, report)| report.phases)
+                .chain(self.iterations(None).map(|report| report.phases))
                 .sum::<PhaseSeconds>()
                 .exposed_communication(),
             early_stop: now.and_then(|root| root.early_stop),
@@ -182,6 +184,27 @@ impl Accountant {
             (0, ranks) => Some(Devices { kind: DeviceKind::Cpu, count: ranks }),
             (count, _) => Some(Devices { kind: DeviceKind::Gpu, count }),
         }
+    }
+
+    /// The iterations of a benchmark, of one process or of all.
+    fn iterations(&self, of: Option<usize>) -> impl Iterator<Item = &IterationReport> {
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
+        let wanted = processes.filter(move |(index, _)| of.is_none_or(|of| **index == of));
+        wanted.flat_map(|(_, process)| &process.iterations)
+    }
+
+    /// Of a benchmark: what its iterations took, without the warm-up.
+    fn timed_seconds(&self) -> Option<f64> {
+        self.iterations(Some(0)).map(|report| report.seconds).reduce(|sum, seconds| sum + seconds)
+    }
+
+    /// Of a benchmark: the rates of all processes added up, as a mean over the iterations that every process has ended.
+    fn benchmarked(&self) -> Option<f64> {
+        let processes: Vec<&Process> = self.history.attempt()?.processes.values().collect();
+        let ended = processes.iter().map(|process| process.iterations.len()).min()?;
+        let rate = |at: usize| processes.iter().map(|process| process.iterations[at].rate()).sum::<f64>();
+        let rates: Vec<f64> = (0..ended).map(rate).filter(|rate| rate.is_finite() && *rate > 0.0).collect();
+        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
     }
 
     /// Median over the epochs that every process has ended, of the attempts with as many processes as trained last.

@@ -41,6 +41,35 @@ pub fn pin(topology: &Topology) -> Placement {
     cpu(cores, found)
 }
 
+/// Where a rank is put that says more than [`pin`] asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// On the CPU also where there are GPUs.
+    pub no_gpu: bool,
+    /// On the cores that the launcher gave, rather than on a share of them.
+    pub as_launched: bool,
+    /// Threads inside one operation; `None` for those of [`pin`].
+    pub threads: Option<usize>,
+}
+
+/// As [`pin`], with what is wished for.
+pub fn place(topology: &Topology, wish: Wish) -> Placement {
+    let mut placement = match wish {
+        Wish { no_gpu: false, as_launched: false, .. } => pin(topology),
+        Wish { no_gpu: false, .. } if gpu_count() > 0 => pin(topology),
+        Wish { as_launched, .. } => {
+            let own = || (cores_in_order(), cores_in_order().len());
+            let (cores, found) = if as_launched { own() } else { bind(topology) };
+            cpu(cores, found)
+        }
+    };
+    if let Some(threads) = wish.threads {
+        placement.threads = threads.clamp(1, placement.cores.len());
+        tch::set_num_threads(placement.threads as i32);
+    }
+    placement
+}
+
 /// Binds this process to the local rank's equal share of the cores: which it runs on now, and how many there are.
 pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
     let cores = cores_in_order();

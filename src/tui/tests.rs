@@ -1,5 +1,6 @@
 //! The screen as a whole: what keys do, what every pane looks like, and that no size or key makes it fall.
 
+mod benchmarks;
 mod clicks;
 mod footer;
 mod gain;

@@ -39,9 +39,11 @@ impl Lab {
 
     fn new() -> Lab {
         let trainer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch/hvd-train.sh");
-        let collectives = trainer.with_file_name("hvd-collectives.sh");
+        let of_name = |name| trainer.with_file_name(name).display().to_string();
+        let (collectives, bench) = (of_name("hvd-collectives.sh"), of_name("hvd-bench.sh"));
         let lab = Lab { home: tempfile::tempdir().unwrap(), env: Vec::new() };
-        lab.env("HVD_TRAIN", &trainer.display().to_string()).env("HVD_COLLECTIVES", &collectives.display().to_string())
+        let lab = lab.env("HVD_TRAIN", &trainer.display().to_string());
+        lab.env("HVD_COLLECTIVES", &collectives).env("HVD_BENCH", &bench)
     }
 
     pub fn env(mut self, name: &str, value: &str) -> Lab {
@@ -62,9 +64,16 @@ impl Lab {
     }
 
     pub fn set_environment(&self, command: &mut Command) {
-        for name in
-            ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_COLLECTIVES", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"]
-        {
+        for name in [
+            "HVD_LAB_DATA",
+            "HVD_LAB_MPIRUN",
+            "HVD_TRAIN",
+            "HVD_COLLECTIVES",
+            "HVD_BENCH",
+            "HVD_LAB_DATA_URL",
+            "HVD_LAB_CLASS",
+            "STAND_IN",
+        ] {
             command.env_remove(name);
         }
         command.env("HVD_LAB_HOME", self.home()).env("HVD_LAB_OFFLINE", "1").stdin(Stdio::null());

@@ -52,6 +52,8 @@ impl Bounded for EventLine {
             Event::Allreduce(report) => report.out_of_bounds(),
             Event::Messages(report) => report.out_of_bounds(),
             Event::Link(report) => report.out_of_bounds(),
+            Event::Placement(report) => report.out_of_bounds(),
+            Event::Iteration(report) => report.out_of_bounds(),
             Event::Warning { .. } | Event::Fatal { .. } => None,
         })
     }

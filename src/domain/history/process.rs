@@ -1,5 +1,6 @@
 //! What one process reported in one attempt.
 
+use crate::domain::benchmark::{IterationReport, PlacementReport};
 use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
 
@@ -12,7 +13,7 @@ pub enum Keep {
     Everything,
 }
 
-/// Epochs, or rows of a table, that nobody counts exactly.
+/// Epochs, iterations, or rows of a table, that nobody counts exactly.
 const MANY: usize = 10_000;
 
 /// What one process reported in one attempt.
@@ -41,6 +42,10 @@ pub struct Process {
     /// The messages that it received, one allreduce after the other. With [`Keep::Everything`].
     pub messages: Vec<MessagesReport>,
     pub link: Option<LinkReport>,
+    /// Where a rank of a benchmark really runs.
+    pub placement: Option<PlacementReport>,
+    /// Iterations of a benchmark, in their order.
+    pub iterations: Vec<IterationReport>,
     /// The process ended well.
     pub has_finished: bool,
     pub continuation: Continuation,
@@ -143,6 +148,8 @@ impl Process {
                 _ => self.messages.push(report.clone()),
             },
             Event::Link(report) => self.link = Some(report.clone()),
+            Event::Placement(report) => self.placement = Some(report.clone()),
+            Event::Iteration(report) if self.iterations.len() < MANY => self.iterations.push(report.clone()),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.
             Event::Launched { .. }
@@ -150,6 +157,7 @@ impl Process {
             | Event::Checkpoint(_)
             | Event::Allreduce(_)
             | Event::Messages(_)
+            | Event::Iteration(_)
             | Event::Restored { .. }
             | Event::Progress { .. }
             | Event::Devices { .. }

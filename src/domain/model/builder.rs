@@ -82,7 +82,7 @@ impl Builder {
 
     /// All numbers of an image in one line. A line stays as it is.
     pub fn flatten(&mut self, x: Value) -> Value {
-        if x.shape == line(x.shape.channels) { x } else { self.push(Layer::Flatten, &[x], line(x.shape.numbers())) }
+        self.push(Layer::Flatten, &[x], line(x.shape.numbers()))
     }
 
     /// A dense layer and a ReLU.

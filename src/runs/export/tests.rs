@@ -168,7 +168,11 @@ fn the_drawing_is_well_formed_and_shows_what_can_be_compared() {
         let elements = well_formed(text);
         let filled = |fill: &str| elements.iter().filter(|(tag, _)| tag.starts_with("circle") && tag.contains(fill)).count();
         assert_eq!(filled("fill=\"#0072b2\""), 2, "runs 1 and 2");
-        assert_eq!(filled("fill=\"white\""), 1, "the published result on 4 GPUs; nobody sees 2 and 27,600 in one drawing");
+        assert_eq!(
+            filled("fill=\"white\""),
+            2,
+            "the published results on 2 nodes and on 4 GPUs; nobody sees 2 and 27,600 in one drawing"
+        );
         let said: String = elements.iter().map(|(_, text)| format!("{text}\n")).collect();
         assert!(said.contains("run 2 1.80×") && said.contains("DLI lab, 4 x V100: solution 4.02×"), "{said}");
         assert!(said.contains("2 runs left out"), "{said}");

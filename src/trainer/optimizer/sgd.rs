@@ -4,8 +4,9 @@
 
 use tch::Tensor;
 
+use super::chunks::chunks;
 use super::interface::{Optimizer, descend};
-use super::per_tensor::{PerTensor, rows};
+use super::per_tensor::PerTensor;
 use crate::trainer::params::FlatTensors;
 
 /// buf = momentum * buf + g + wd * w;  w -= lr * buf
@@ -26,10 +27,14 @@ impl Sgd {
 impl Optimizer for Sgd {
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
-            let _ = self.buffer.g_mul_scalar_(self.momentum);
-            let _ = self.buffer.g_add_(gradients);
-            let _ = rows(&self.buffer).addcmul_(&rows(&params.flat), &self.decay);
-            descend(&mut params.flat, &self.buffer, lr);
+            for chunk in chunks(params) {
+                let tensors = [&self.buffer, gradients, &params.flat, &self.decay];
+                let [mut buffer, gradients, mut weights, decay] = chunk.views_of(tensors);
+                let _ = buffer.g_mul_scalar_(self.momentum);
+                let _ = buffer.g_add_(&gradients);
+                let _ = buffer.addcmul_(&weights, &decay);
+                descend(&mut weights, &buffer, lr);
+            }
         });
     }
 

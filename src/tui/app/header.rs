@@ -14,7 +14,7 @@ use crate::columns::cut;
 use crate::dataset::LABEL_GENERATED;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::{safe, units};
-use crate::tui::shared::measured::is_of_collectives;
+use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::theme::{bar, sign};
 
@@ -203,9 +203,9 @@ fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<String> {
     let accuracy = watched.test().map(|test| test.accuracy).or(summary.test.map(|test| test.accuracy));
     let accuracy = accuracy.map(|accuracy| format!("  test accuracy {:.1} %", accuracy * 100.0));
     let mut facts: Vec<String> = accuracy.into_iter().collect();
-    facts.push(match is_of_collectives(summary) {
-        true => format!("  {}", status.message),
-        false => format!("  {}{early}", units::counted(epochs, "epoch")),
+    facts.push(match has_steps(summary) {
+        false => format!("  {}", status.message),
+        true => format!("  {}{early}", units::counted(epochs, "epoch")),
     });
     facts.extend(status.ended_s.map(|ended| format!("  {} in all", units::seconds(ended - status.started_s))));
     facts.extend(summary.figures.images_per_sec.map(|rate| format!("  {} images/s", units::rate(rate))));

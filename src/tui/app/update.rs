@@ -18,7 +18,7 @@ use crate::tui::actions::keys::{Command as _, On};
 use crate::tui::help::tour;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
-use crate::tui::shared::measured::is_of_collectives;
+use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::state::{Hardware, Shared};
 use crate::tui::shared::watched::Watched;
 use crate::tui::{collectives, exercise, log, replay, runs, series};
@@ -266,7 +266,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
             effects.push(Effect::WatchRanks(Vec::new()));
             // A run that trains nothing shows nothing of the steps.
             let row = state.shared.runs.iter().find(|row| row.id == run);
-            if row.is_none_or(|row| !is_of_collectives(row)) {
+            if row.is_none_or(has_steps) {
                 effects.push(Effect::Judge(run));
             }
             over = true;

@@ -160,7 +160,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             Message::Collectives(run, Box::new(measured.unwrap_or_default()))
         }
         // Ended before it was in the list: it has no steps.
-        Effect::Judge(run) if store.record(run)?.spec.collectives().is_some() => return Ok(None),
+        Effect::Judge(run) if !store.record(run)?.spec.workload.has_steps() => return Ok(None),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {

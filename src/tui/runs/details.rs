@@ -16,6 +16,7 @@ use crate::tui::window::{Page, View, Window};
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
+use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
@@ -159,10 +160,23 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
         page.fact("sizes", &format!("{least} to {most}, {} iterations each", collectives.iterations));
         collectives.link().iter().for_each(|link| page.fact("network", link));
     }
+    if let Some(benchmark) = record.spec.benchmark() {
+        benchmark_settings(page, record.np(), benchmark);
+    }
     page.fact("host", &record.host);
     if !record.versions.is_empty() {
         page.fact("versions", &record.versions.join(", "));
     }
+}
+
+fn benchmark_settings(page: &mut Sheet, np: usize, benchmark: &BenchmarkSpec) {
+    let BenchmarkSpec { batch_size, iterations, batches_per_iteration, warmup_batches, .. } = benchmark;
+    page.fact("images", &format!("{}, synthetic", benchmark.input()));
+    page.fact("batch", &format!("{batch_size} per rank, {} in total", batch_size * np));
+    let of = if *batches_per_iteration == 1 { "1 batch".to_owned() } else { format!("{batches_per_iteration} batches") };
+    page.fact("timed", &format!("{}, {of} each, after {warmup_batches} to warm up", units::counted(*iterations, "iteration")));
+    page.fact("computed in", &format!("{}, {}", benchmark.precision, benchmark.optimizer));
+    page.fact("binding", benchmark.bind.name());
 }
 
 fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSpec) {

@@ -4,7 +4,7 @@
 
 use super::state::Runs;
 use crate::tui::actions::pane::Pane;
-use crate::tui::shared::measured::is_of_collectives;
+use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};
 use crate::tui::widgets::table;
@@ -59,9 +59,9 @@ static COLUMNS: [Column; 17] = [
         7,
         1,
         false,
-        |_, run, _| match is_of_collectives(run) {
-            true => "collectives".into(),
-            false => of_training(run, |training| training.steps.to_string()),
+        |_, run, _| match has_steps(run) {
+            false => of(run, |record| record.spec.workload.kind().to_owned()),
+            true => of_training(run, |training| training.steps.to_string()),
         },
         |row| row.steps.map_or("–".into(), |steps| steps.to_string()),
     ),

@@ -2,6 +2,7 @@
 //!
 //! Never draws. However long a run is, its lowest and highest values stay, and so do its gaps.
 
+use crate::domain::benchmark::IterationReport;
 use crate::domain::event::{EpochReport, Event, EventLine};
 use crate::domain::history::{History, Keep, Process};
 use crate::tui::shared::phases::EPOCHS;
@@ -233,6 +234,7 @@ impl Curves {
             }
             Event::Step { epoch, batch, lr, loss } => self.step(*epoch, *batch, *lr, *loss),
             Event::Epoch(report) => self.end_epoch(report),
+            Event::Iteration(report) => self.end_iteration(report),
             Event::Restored { epochs } => {
                 let is_new = |report: &EpochReport| self.accuracy.last().is_none_or(|point| point.epoch < report.epoch as f64);
                 let own = epochs.iter().filter(|of| of.process == 0).map(|of| &of.report).find(|report| is_new(report));
@@ -247,6 +249,15 @@ impl Curves {
         let epoch = report.epoch as f64;
         let at = Point { epoch, step: epoch * self.steps_per_epoch as f64, seconds: self.seconds, value: 0.0 };
         self.accuracy.push(Point { value: report.judged().accuracy, ..at });
+        self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
+    }
+
+    /// Of a benchmark: each stands where an epoch would.
+    fn end_iteration(&mut self, report: &IterationReport) {
+        (self.epochs, self.steps_per_epoch) = (report.of, report.batches);
+        let epoch = report.iteration as f64;
+        let at = Point { epoch, step: epoch * report.batches as f64, seconds: self.seconds, value: report.loss };
+        self.loss.push(at);
         self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
     }
 

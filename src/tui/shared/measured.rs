@@ -2,6 +2,11 @@
 
 use crate::runs::RunSummary;
 
+/// Whether a run trains for a result: then it has epochs and steps to speak of.
+pub fn has_steps(run: &RunSummary) -> bool {
+    run.record.as_ref().is_none_or(|record| record.spec.workload.has_steps())
+}
+
 /// Whether a run measures collectives.
 pub fn is_of_collectives(run: &RunSummary) -> bool {
     run.record.as_ref().is_some_and(|record| record.spec.collectives().is_some())

@@ -1,0 +1,132 @@
+//! The training loop that is timed: the same model, optimizer and allreduce as in hvd-train, on one batch again and again.
+
+use std::time::Instant;
+
+use clap::ValueEnum;
+use hvd_lab::comm::{self, CommError, Communicator, Compression};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
+use hvd_lab::domain::phase::{Phase, PhaseSeconds};
+use hvd_lab::trainer::accumulation::AccumulationStep;
+use hvd_lab::trainer::batches::{Batch, Images};
+use hvd_lab::trainer::device::{self, Placement, Precision};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
+use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
+use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
+use hvd_lab::trainer::random::{Purpose, stream};
+use hvd_lab::trainer::stopwatch::Clock;
+use tch::Tensor;
+
+/// Of a single rank, as in Horovod's benchmark.
+pub const LEARNING_RATE: f64 = 0.01;
+/// No result of this training is ever looked at, so one seed will do.
+const SEED: u64 = 1;
+/// As hvd-train: most bytes of gradients in one allreduce.
+const FUSION_THRESHOLD_BYTES: usize = 25 << 20;
+
+pub struct Bench<'a> {
+    comm: &'a dyn Communicator,
+    model: Box<dyn Model>,
+    optimizer: Box<dyn Optimizer + 'a>,
+    batch: Batch,
+    dropout: Dropout,
+    clock: Clock,
+    on_gpu: bool,
+    /// Of the last step: read where it is wanted, which waits for a GPU.
+    loss: Option<Tensor>,
+}
+
+/// What some batches took on this rank.
+pub struct Timed {
+    pub batches: usize,
+    pub seconds: f64,
+    pub loss: f64,
+    phases: PhaseSeconds,
+}
+
+impl<'a> Bench<'a> {
+    /// # Collective
+    /// Every rank calls it, once.
+    pub fn new(spec: &BenchmarkSpec, comm: &'a dyn Communicator, placement: &Placement) -> anyhow::Result<Bench<'a>> {
+        let process = comm::launched_index();
+        let draw = |purpose| stream(SEED, process, 0, purpose);
+        let mut model = model::build_at(spec.model, spec.input(), &mut draw(Purpose::Weights), placement.device);
+        let precision = Precision::from_str(spec.precision.name(), false).map_err(anyhow::Error::msg)?;
+        model.compute_in(device::prepare(placement.device, precision));
+
+        let sgd = optimizer::build(OptimizerKind::Sgd, model.params(), spec.optimizer.momentum(), 0.0);
+        let options = AllreduceOptions {
+            fusion_threshold_bytes: FUSION_THRESHOLD_BYTES,
+            overlap: true,
+            compression: if spec.fp16_allreduce { Compression::Fp16 } else { Compression::None },
+        };
+        let mut optimizer: Box<dyn Optimizer> = Box::new(DistributedOptimizer::new(sgd, comm, model.params(), options));
+        broadcast_state(comm, &mut *model, &mut *optimizer)?;
+
+        // On the device from the start: nothing is fed.
+        let size = spec.batch_size;
+        let images = Images::synthetic_at(spec.model, spec.input(), size, size, &mut draw(Purpose::Synthetic), placement.device);
+        let batch = images.batch(&vec![0; size]);
+        let dropout = Dropout::new(model.dropout_rate(), draw(Purpose::Dropout));
+        let clock = Clock::since(Instant::now(), None, None);
+        Ok(Bench { comm, model, optimizer, batch, dropout, clock, on_gpu: placement.gpu().is_some(), loss: None })
+    }
+
+    /// One batch: forward, backward with its allreduces, update.
+    pub fn step(&mut self) -> Result<(), CommError> {
+        self.clock.begin_step();
+        let scores = self.model.forward(&self.batch.images, Mode::Training(&mut self.dropout));
+        let loss = scores.cross_entropy_for_logits(&self.batch.labels);
+        self.clock.lap(Phase::Forward);
+        AccumulationStep::at(0, 1, 1).backward(&loss, self.model.params_mut(), &mut *self.optimizer);
+        self.clock.lap(Phase::Backward);
+        let gradients = self.optimizer.synchronize(self.model.params())?;
+        self.clock.lap(Phase::AllreduceExposed);
+        self.optimizer.step(self.model.params_mut(), &gradients, LEARNING_RATE);
+        self.clock.lap(Phase::Optimizer);
+        self.loss = Some(loss.detach());
+        Ok(())
+    }
+
+    /// Until all that was begun is done; the loss of the last step.
+    pub fn wait(&mut self) -> f64 {
+        self.loss.as_ref().map_or(f64::NAN, |loss| loss.double_value(&[]))
+    }
+
+    /// So many batches, from the first to the end of the last.
+    pub fn timed(&mut self, batches: usize) -> Result<Timed, CommError> {
+        self.clock.take_phases();
+        self.clock.begin_section();
+        (0..batches).try_for_each(|_| self.step())?;
+        let loss = self.wait();
+        let seconds = self.clock.lap(Phase::Training);
+        let phases = self.clock.take_phases();
+        // A GPU does later what it is told, so that the host's clock knows nothing of the parts.
+        let phases = if self.on_gpu { PhaseSeconds::from([(Phase::Training, seconds)]) } else { phases };
+        Ok(Timed { batches, seconds, loss, phases })
+    }
+
+    /// The seconds of every rank, by rank.
+    ///
+    /// # Collective
+    /// Every rank calls it with its own.
+    pub fn of_all(&self, timed: &Timed) -> Result<Vec<f64>, CommError> {
+        let all = self.comm.allgather(&timed.seconds.to_le_bytes())?;
+        Ok(all.into_iter().map(|bytes| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes)).collect())
+    }
+}
+
+impl Timed {
+    /// `rate` is that of all ranks.
+    pub fn report(&self, iteration: usize, spec: &BenchmarkSpec, rate: f64) -> IterationReport {
+        IterationReport {
+            iteration,
+            of: spec.iterations,
+            batches: self.batches,
+            images: self.batches * spec.batch_size,
+            seconds: self.seconds,
+            images_per_sec: rate,
+            loss: self.loss,
+            phases: self.phases,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Measures how fast a model is trained on one fixed batch: the training loop of hvd-train and nothing around it.
+//!
+//! Never reads an image, and never writes a file. What it prints is what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print.
+
+mod args;
+mod bench;
+mod place;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use hvd_lab::comm::{self, Communicator, StallLimits, Starved};
+use hvd_lab::domain::benchmark::style::{Row, Start};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, Style};
+use hvd_lab::domain::event::Event;
+use hvd_lab::host::starved;
+use hvd_lab::trainer::config::Stop;
+use hvd_lab::trainer::report::Reporter;
+use hvd_lab::trainer::{device, startup};
+
+use args::{Args, refusal};
+use bench::{Bench, LEARNING_RATE};
+
+/// Ranks that have not come for so long are worth a warning.
+const STALL_WARNING: Duration = Duration::from_secs(10);
+
+fn main() -> ExitCode {
+    let launched = Instant::now();
+    let args = match Args::read(std::env::args_os()) {
+        Ok(args) if args.build_info => return startup::print_build_info(),
+        Ok(args) => args,
+        // One process speaks for all.
+        Err(stop) if comm::launched_index() == 0 => return startup::explain(&stop),
+        Err(stop) => return ExitCode::from(stop.code),
+    };
+    let (spec, events) = (args.spec(), args.events);
+    device::keep_freed_memory();
+    // Threads take this with them, and libtorch's have not been started yet.
+    let memory = place::prefer_node(spec.mem_node);
+    let warnings = Reporter::new(comm::launched_index(), events);
+    let limits = StallLimits { warning: STALL_WARNING, shutdown: Duration::ZERO, starved: Starved(starved::of_this_session) };
+    let comm = match comm::connect(true, limits, move |message| warnings.event(Event::Warning { message: message.to_owned() })) {
+        Ok(comm) => comm,
+        Err(error) => return startup::explain(&Stop { text: format!("hvd-bench: {error}"), code: 1 }),
+    };
+    let mut report = Reporter::new(comm::launched_index(), events);
+    report.set_verbose(comm.topology().is_root());
+    match memory.map_err(Failure::Refused).and_then(|()| run(&spec, &*comm, &report, launched)) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The others may wait for this rank.
+        Err(failure) => {
+            let (cause, code) = match failure {
+                Failure::Refused(cause) => (cause, 2),
+                Failure::Broken(error) => (format!("{error:#}"), 1),
+            };
+            report.event(Event::Fatal { during: "the benchmark".to_owned(), cause: cause.clone() });
+            startup::explain(&Stop { code, ..refusal(&format!("process {}: {cause}", comm::launched_index())) });
+            comm.abort(i32::from(code))
+        }
+    }
+}
+
+/// Why nothing more is measured.
+enum Failure {
+    /// The request cannot be met here.
+    Refused(String),
+    Broken(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::Broken(error.into())
+    }
+}
+
+fn run(spec: &BenchmarkSpec, comm: &dyn Communicator, report: &Reporter, launched: Instant) -> Result<(), Failure> {
+    let topology = comm.topology();
+    if let Some(problem) = place::too_large(spec, &topology) {
+        return Err(Failure::Refused(problem));
+    }
+
+    // One device for each rank, and where it really is.
+    let placement = place::device(spec, &topology);
+    if spec.precision.name() == "tf32" && placement.gpu().is_none() {
+        return Err(Failure::Refused("--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".into()));
+    }
+    startup::introduce(comm, &placement, report)?;
+    let places = place::of_all(comm, &placement, report)?;
+
+    // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
+    let mut bench = Bench::new(spec, comm, &placement)?;
+
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--events").collect();
+    let is_gpu = placement.gpu().is_some();
+    let start = Start { spec, arguments: &arguments, is_gpu, learning_rate: LEARNING_RATE, places: &places };
+    start.header().iter().for_each(|line| report.line(line));
+
+    // The first batches are slow: memory is taken, kernels are chosen, ranks find each other. They do not count.
+    let none = Iterations::default();
+    for batch in 1..=spec.warmup_batches {
+        // Only nvcnn shows them, and it reads the loss after each step.
+        if spec.style == Style::Nvcnn {
+            let timed = bench.timed(1)?;
+            let rate = bench.of_all(&timed)?.iter().map(|seconds| spec.batch_size as f64 / seconds).sum();
+            let row = start.warm_up_row(batch, &Row { iterations: &none, rate, loss: timed.loss });
+            row.iter().for_each(|line| report.line(line));
+        } else {
+            bench.step()?;
+        }
+    }
+    // What a GPU still has to do is no part of the first iteration.
+    bench.wait();
+    comm.barrier()?;
+    start.warmed_up().iter().for_each(|line| report.line(line));
+
+    // Each rank times itself. Then the ranks tell each other, which is not timed.
+    let began = Instant::now();
+    let mut iterations = Iterations::new(spec.batch_size * spec.batches_per_iteration);
+    let mut reports = Vec::new();
+    for iteration in 1..=spec.iterations {
+        let timed = bench.timed(spec.batches_per_iteration)?;
+        iterations.seconds.push(bench.of_all(&timed)?);
+        let rate = iterations.rate(iteration - 1).unwrap_or_default();
+        let told = timed.report(iteration, spec, rate);
+        report.event(Event::Iteration(told.clone()));
+        let row = start.row(&Row { iterations: &iterations, rate, loss: timed.loss });
+        row.iter().for_each(|line| report.line(line));
+        reports.push(told);
+    }
+
+    start.ending(&iterations, &reports).iter().for_each(|line| report.line(line));
+    comm.barrier()?;
+    report.event(startup::finished(0, began.elapsed().as_secs_f64(), launched));
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! `hvd-lab bench`: how many images a second a model is trained on, in the lines of the benchmarks that people know.
+
+use std::process::ExitCode;
+
+use super::follow::{self, Lines};
+use super::output::{Usage, print, print_json_text, say};
+use super::settings::Place;
+use crate::domain::benchmark::style::Start;
+use crate::domain::benchmark::{BenchmarkSpec, Binding, Iterations, NumberFormat, PlacementReport, Style, UpdateRule};
+use crate::domain::event::EventLine;
+use crate::domain::history::{History, Keep};
+use crate::domain::job::{Job, RunSpec, Workload};
+use crate::domain::model::ModelSpec;
+use crate::launch::{self, StartRequest};
+use crate::runs::{Follower, RunStore};
+
+mod flags;
+mod translate;
+
+pub(super) use translate::translated;
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab bench --np 1 --model wrn-10-1
+  hvd-lab bench --np 2 --model wrn-10-1             then `hvd-lab compare` for the speed-up
+  hvd-lab bench --style tf-cnn --model wrn-16-4 --batch_size 64 --num_batches 100 --variable_update horovod
+  hvd-lab bench --style nvcnn -m wrn-16-4 -b 48 --num_batches 50
+  hvd-lab bench --np 2 --bind core --num-intra-threads 2
+  hvd-lab bench --style json | jq .images_per_sec
+  hvd-lab bench --flags                             what each flag of the others does here
+
+The model is trained on one fixed batch of noise: nothing is read, and nothing useful is learned. Each rank times itself, and \
+the rates are added up. Batches of the warm-up do not count.
+With --style tf-cnn and nvcnn the flags of those programs are taken as they are written, with _ or -.
+Ctrl-C stops the run; a second one leaves at once. Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
+
+/// Measure how fast a model is trained, as Horovod's synthetic benchmark, tf_cnn_benchmarks and nvcnn do.
+#[derive(Debug, clap::Args)]
+// The last one counts where a flag is given twice, as with the others.
+#[command(after_help = EXAMPLES, args_override_self = true)]
+pub struct Args {
+    /// Whose lines to print, and whose flags and defaults to take: horovod, tf-cnn, nvcnn or json.
+    #[arg(long, value_name = "NAME", default_value = "horovod")]
+    style: Style,
+    /// The model to train.
+    #[arg(short = 'm', long, value_name = "NAME", default_value = "wrn-10-1")]
+    model: ModelSpec,
+    /// Height and width of the images, where the model takes others than its own.
+    #[arg(long, value_name = "PIXELS")]
+    image_size: Option<usize>,
+    /// Images of one rank and batch [default: 32; 64 with tf-cnn and nvcnn].
+    #[arg(short = 'b', long, value_name = "N")]
+    batch_size: Option<usize>,
+    /// Batches before those that count [default: 10; 20 with nvcnn].
+    #[arg(long, value_name = "N")]
+    num_warmup_batches: Option<usize>,
+    /// Batches that are timed together [default: 10; 1 with tf-cnn and nvcnn].
+    #[arg(long, value_name = "N")]
+    num_batches_per_iter: Option<usize>,
+    /// Times that so many batches are timed [default: 10].
+    #[arg(long, value_name = "N")]
+    num_iters: Option<usize>,
+    /// Batches that are timed one by one [default: 100 with tf-cnn; 50 with nvcnn, where the first 20 do not count].
+    #[arg(long, value_name = "N", conflicts_with_all = ["num_iters", "num_batches_per_iter"])]
+    num_batches: Option<usize>,
+    /// Batches from one row to the next with tf-cnn and nvcnn [default: 10; 1 with nvcnn].
+    #[arg(long, value_name = "N")]
+    display_every: Option<usize>,
+    /// What convolutions compute in: fp32, tf32 (GPUs) or bf16.
+    #[arg(long, value_name = "FORMAT", default_value = "fp32")]
+    precision: NumberFormat,
+    /// sgd or momentum [default: sgd; momentum with nvcnn].
+    #[arg(long, value_name = "NAME")]
+    optimizer: Option<UpdateRule>,
+    /// Send gradients as float16.
+    #[arg(long)]
+    fp16_allreduce: bool,
+    /// Stay on the CPU also where there are GPUs.
+    #[arg(long)]
+    no_cuda: bool,
+    /// Threads inside one operation of a rank [default: 1, or OMP_NUM_THREADS].
+    #[arg(long, value_name = "N")]
+    num_intra_threads: Option<usize>,
+    /// Which cores a rank gets: share (an equal share of them), none, hwthread, core, l3cache, numa or package.
+    #[arg(long, value_name = "UNIT", default_value = "share")]
+    bind: Binding,
+    /// Take memory from this NUMA node as long as it has some.
+    #[arg(long, value_name = "NODE")]
+    mem_node: Option<usize>,
+    #[command(flatten)]
+    place: Place,
+    /// A name for the list of runs.
+    #[arg(long)]
+    name: Option<String>,
+    /// Start it and return.
+    #[arg(long)]
+    detach: bool,
+    /// Show the exact mpirun line and start nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Event lines as they come, then the result; with --dry-run one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Show what each flag and line of the other programs does here, and start nothing.
+    #[arg(long)]
+    flags: bool,
+    /// What the translation of another program's flags has to say.
+    #[arg(long, hide = true)]
+    note: Vec<String>,
+    #[arg(long, hide = true)]
+    refused: Option<String>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.flags {
+        print(&flags::table())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let request = request(&args)?;
+    args.note.iter().for_each(|note| say(note));
+    let store = RunStore::open_default()?;
+    if args.dry_run {
+        return follow::show_line(&launch::preview(&store, &request)?, args.json);
+    }
+    let Some(spec) = request.spec.benchmark().cloned() else { return Ok(ExitCode::FAILURE) };
+    let id = launch::start(&store, request)?;
+    if args.detach {
+        return follow::leave(&store, id, args.json);
+    }
+    let follower = Follower::new(store.folder(id));
+    if !args.json {
+        return follow::follow(&store, id, follower, false);
+    }
+    let mut seen = Seen(History::new(Keep::Everything));
+    let code = follow::follow_lines(&store, id, follower, true, &mut seen)?;
+    print_json_text(&format!("{{\"benchmark\":{}}}\n", result(&spec, &seen.0)))?;
+    Ok(code)
+}
+
+fn request(args: &Args) -> Result<StartRequest, Usage> {
+    if let Some(reason) = &args.refused {
+        return Err(Usage(reason.clone()));
+    }
+    let own = BenchmarkSpec::of_style(args.style, args.model);
+    let warmup_batches = args.num_warmup_batches.unwrap_or(own.warmup_batches);
+    let iterations = match (args.num_batches, args.style) {
+        (None, _) => args.num_iters.unwrap_or(own.iterations),
+        (Some(batches), Style::Nvcnn) => batches.checked_sub(warmup_batches).filter(|rest| *rest > 0).ok_or_else(|| {
+            Usage(format!("--num-batches {batches}: the first {warmup_batches} warm up, and none is left to count; give more"))
+        })?,
+        (Some(batches), _) => batches,
+    };
+    let of_one = if args.num_batches.is_some() { 1 } else { own.batches_per_iteration };
+    let spec = BenchmarkSpec {
+        image_size: args.image_size,
+        batch_size: args.batch_size.unwrap_or(own.batch_size),
+        warmup_batches,
+        batches_per_iteration: args.num_batches_per_iter.unwrap_or(of_one),
+        iterations,
+        display_every: args.display_every.unwrap_or(own.display_every),
+        precision: args.precision,
+        optimizer: args.optimizer.unwrap_or(own.optimizer),
+        fp16_allreduce: args.fp16_allreduce,
+        no_cuda: args.no_cuda,
+        // tf_cnn_benchmarks lets the system choose with 0.
+        threads: args.num_intra_threads.filter(|threads| *threads > 0),
+        bind: args.bind,
+        mem_node: args.mem_node,
+        ..own
+    };
+    let spec: RunSpec = Job { resources: args.place.resources()?, workload: Workload::Benchmark(spec) };
+    match spec.problem() {
+        Some(problem) => Err(Usage(problem)),
+        None => Ok(StartRequest { name: args.name.clone(), force: args.place.force, ..StartRequest::new(spec, "bench") }),
+    }
+}
+
+/// Everything that the ranks report, for the result at the end.
+struct Seen(History);
+
+impl Lines for Seen {
+    fn take(&mut self, line: &EventLine) -> Option<String> {
+        self.0.take(line);
+        None
+    }
+}
+
+/// As `--style json` prints it, of the iterations that all ranks have ended.
+fn result(spec: &BenchmarkSpec, history: &History) -> String {
+    let processes: Vec<_> = history.attempt().into_iter().flat_map(|attempt| attempt.processes.values()).collect();
+    let places: Vec<PlacementReport> = processes.iter().map(|process| process.placement.clone().unwrap_or_default()).collect();
+    let ended = processes.iter().map(|process| process.iterations.len()).min().unwrap_or(0);
+    let images = spec.batch_size * spec.batches_per_iteration;
+    let seconds = (0..ended).map(|at| processes.iter().map(|process| process.iterations[at].seconds).collect()).collect();
+    let reports = processes.first().map(|root| &root.iterations[..ended]).unwrap_or_default();
+    let is_gpu = places.iter().any(|place| place.device.starts_with("cuda"));
+    let spec = BenchmarkSpec { style: Style::Json, ..spec.clone() };
+    let start = Start { spec: &spec, arguments: &[], is_gpu, learning_rate: 0.0, places: &places };
+    start.ending(&Iterations { images, seconds }, reports).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// What is asked for, or why not, and what is said beside it.
+    fn asked(line: &str) -> (Result<BenchmarkSpec, String>, Vec<String>) {
+        let words = ["hvd-lab", "bench", "--np", "2"].into_iter().chain(line.split_whitespace()).map(Into::into);
+        let words = translated(words.collect()).into_iter().skip(1);
+        match Line::try_parse_from(words) {
+            Err(error) => (Err(error.to_string()), Vec::new()),
+            Ok(Line { args }) => {
+                let spec = request(&args).map(|request| request.spec.benchmark().unwrap().clone());
+                (spec.map_err(|error| error.to_string()), args.note)
+            }
+        }
+    }
+
+    #[test]
+    fn each_style_has_its_defaults() {
+        for (line, expected) in [
+            ("", [32, 10, 10, 10, 10]),
+            ("--style json", [32, 10, 10, 10, 10]),
+            ("--style tf-cnn", [64, 10, 1, 100, 10]),
+            ("--style nvcnn", [64, 20, 1, 30, 1]),
+            ("--style nvcnn --num_batches 25 -b 48", [48, 20, 1, 5, 1]),
+            ("--style tf-cnn --num-batches=7 --num_warmup_batches 2", [64, 2, 1, 7, 10]),
+            ("--num-iters 3 --num-batches-per-iter 2 --num-warmup-batches 1 --batch-size 8", [8, 1, 2, 3, 10]),
+        ] {
+            let spec = asked(line).0.unwrap();
+            let numbers = [spec.batch_size, spec.warmup_batches, spec.batches_per_iteration, spec.iterations, spec.display_every];
+            assert_eq!(numbers, expected, "{line}");
+        }
+        assert!(asked("--style nvcnn --num_batches 20").0.unwrap_err().contains("none is left to count"));
+    }
+
+    #[test]
+    fn the_line_of_the_tacc_notes_is_taken_as_it_is_written() {
+        let line = "--style tf-cnn --model wrn-10-1 --batch_size 128 --variable_update horovod --data_format NCHW \
+                    --num_intra_threads 64 --num_inter_threads 3 --distortions=False --num_batches 200";
+        let (spec, notes) = asked(line);
+        let spec = spec.unwrap();
+        assert_eq!((spec.batch_size, spec.threads, spec.iterations, spec.style), (128, Some(64), 200, Style::TfCnn));
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].starts_with("--data_format NCHW: ") && notes[1].starts_with("--num_inter_threads 3: "), "{notes:?}");
+    }
+
+    #[test]
+    fn what_means_nothing_here_is_said_and_what_would_mislead_is_refused() {
+        for (line, reason) in [
+            ("--style tf-cnn --variable_update parameter_server", "--variable_update parameter_server: "),
+            ("--style tf-cnn --data_dir /data", "--data_dir /data: "),
+            ("--style tf-cnn --use_fp16", "--precision bf16"),
+            ("--style tf-cnn --num_gpus 4", "use --np"),
+            ("--style nvcnn --fp16", "--precision bf16"),
+            ("--style nvcnn --eval", "only training is measured"),
+            ("--use-adasum", "--use-adasum: "),
+            ("--distortions=False", "tf_cnn_benchmarks: add --style tf-cnn"),
+            ("--sneeze", "--sneeze"),
+            ("--style sneeze", "is not a style"),
+            ("--model sneeze", "is not a model"),
+            ("--batch-size 0", "--batch-size is 0"),
+            ("--style tf-cnn --batch_size", "--batch-size"),
+            ("--num-batches 5 --num-iters 5", "cannot be used with"),
+            ("--mem-node -1", "-1"),
+        ] {
+            let error = asked(line).0.unwrap_err();
+            assert!(error.contains(reason), "{line}: {error}");
+        }
+        for line in ["--nodistortions", "--use_fp16=false", "--num_gpus=1", "--device gpu", "--data_format=NHWC"] {
+            let (spec, notes) = asked(&format!("--style tf-cnn {line}"));
+            assert!(spec.is_ok() && notes.is_empty(), "{line}: {spec:?} {notes:?}");
+        }
+        let (spec, notes) = asked("--style tf-cnn --device=cpu --use_numa_affinity --optimizer momentum --kmp_blocktime=0");
+        let spec = spec.unwrap();
+        assert_eq!((spec.no_cuda, spec.bind, spec.optimizer), (true, Binding::Numa, UpdateRule::Momentum));
+        assert_eq!(notes.len(), 1, "{notes:?}");
+    }
+}

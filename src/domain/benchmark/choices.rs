@@ -1,0 +1,123 @@
+//! What a benchmark lets one choose from by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Makes an enum whose values have names: in flags, in records, and in what refuses others.
+macro_rules! choices {
+    ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub enum $name {
+            $($(#[$value_doc])* $value,)+
+        }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$value),+];
+
+            pub fn name(self) -> &'static str {
+                match self { $($name::$value => $text,)+ }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<$name, String> {
+                let found = $name::ALL.iter().copied().find(|value| value.name() == text);
+                let names = || $name::ALL.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ");
+                found.ok_or_else(|| format!(concat!("`{}` is not ", $what, ": use {}"), text, names()))
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<$name, String> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.name().to_owned()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+choices! {
+    /// Whose lines are printed, and whose defaults hold.
+    Style("a style") {
+        /// Horovod's examples/pytorch/pytorch_synthetic_benchmark.py.
+        Horovod = "horovod",
+        /// tf_cnn_benchmarks.py of github.com/tensorflow/benchmarks.
+        TfCnn = "tf-cnn",
+        /// nvcnn_hvd_simplified.py of NVIDIA's lab.
+        Nvcnn = "nvcnn",
+        /// One JSON object at the end.
+        Json = "json",
+    }
+}
+
+choices! {
+    /// In what numbers the model computes.
+    NumberFormat("a precision") {
+        Fp32 = "fp32",
+        Tf32 = "tf32",
+        Bf16 = "bf16",
+    }
+}
+
+choices! {
+    /// The optimizer.
+    UpdateRule("an optimizer of a benchmark") {
+        /// Plain SGD, as Horovod's benchmark has it.
+        Sgd = "sgd",
+        /// SGD with a momentum of 0.9.
+        Momentum = "momentum",
+    }
+}
+
+choices! {
+    /// Which cores a rank may run on.
+    Binding("a binding") {
+        /// Each rank takes an equal share of the cores that it finds, as hvd-train does.
+        Share = "share",
+        /// Any core that the launcher may use.
+        Unbound = "none",
+        Hwthread = "hwthread",
+        Core = "core",
+        L3Cache = "l3cache",
+        Numa = "numa",
+        Package = "package",
+    }
+}
+
+impl UpdateRule {
+    pub fn momentum(self) -> f64 {
+        match self {
+            UpdateRule::Sgd => 0.0,
+            UpdateRule::Momentum => 0.9,
+        }
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn choices_are_written_as_they_are_read() {
+    assert_eq!("tf-cnn".parse(), Ok(Style::TfCnn));
+    assert_eq!("sneeze".parse::<Style>().unwrap_err(), "`sneeze` is not a style: use horovod, tf-cnn, nvcnn, json");
+    assert_eq!(serde_json::to_string(&Binding::Unbound).unwrap(), r#""none""#);
+    assert_eq!(serde_json::from_str::<Binding>(r#""numa""#).unwrap(), Binding::Numa);
+    assert!(serde_json::from_str::<NumberFormat>(r#""fp64""#).is_err());
+}

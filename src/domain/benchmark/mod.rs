@@ -1,0 +1,14 @@
+//! A benchmark of training on one fixed batch: its settings, what the ranks report, and the lines that others print of it.
+//!
+//! Never measures anything: seconds in, words and figures out.
+
+mod choices;
+mod report;
+mod settings;
+mod speed;
+pub mod style;
+
+pub use choices::{Binding, NumberFormat, Style, UpdateRule};
+pub use report::{IterationReport, PlacementReport};
+pub use settings::BenchmarkSpec;
+pub use speed::{Iterations, Spread};

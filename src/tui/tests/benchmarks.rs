@@ -1,0 +1,95 @@
+//! A benchmark on the screen: its place in the table, its curve, its details, and no window that falls over it.
+
+use crossterm::event::KeyCode;
+
+use crate::domain::benchmark::{BenchmarkSpec, IterationReport};
+use crate::domain::event::{Event, EventLine};
+use crate::domain::job::Workload;
+use crate::domain::run::RunState;
+use crate::runs::{RunId, RunSummary, RunUpdate};
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::pane::Pane;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::message::Message;
+use crate::tui::testing::samples;
+use crate::tui::tests::{pane, press, text, type_text};
+
+fn summary(id: u32, np: usize, rate: f64) -> RunSummary {
+    let mut run = samples::finished(id, np, rate);
+    run.status.message = "measured 3 iterations".into();
+    (run.tally.test, run.tally.validation, run.tally.train, run.tally.last_epoch) = (None, None, None, 0);
+    if let Some(record) = &mut run.record {
+        record.spec.resources.np = np;
+        record.spec.workload = Workload::Benchmark(BenchmarkSpec::sample());
+    }
+    run
+}
+
+/// Run 2 of two benchmarks, which has just ended, and what the last message asked for.
+fn watching() -> (State, Vec<Effect>) {
+    let mut state = samples::never_used();
+    let run = summary(2, 2, 1960.0);
+    let over = run.status.clone();
+    samples::say(&mut state, Message::Runs(vec![summary(1, 1, 1000.0), run]));
+    samples::say(&mut state, Message::Started(RunId(2)));
+    let at =
+        |seconds: usize, process, event| RunUpdate::Event(EventLine { time_s: 1_700_000_000.0 + seconds as f64, process, event });
+    let mut updates = vec![RunUpdate::Status(samples::status(RunState::Running, "measuring"))];
+    updates.extend((0..2).map(|process| at(0, process, samples::topology(process, 2))));
+    for iteration in 1..=3 {
+        for process in 0..2 {
+            let images_per_sec = 1900.0 + 30.0 * iteration as f64;
+            let report = IterationReport { of: 3, images_per_sec, ..IterationReport::sample(iteration) };
+            updates.push(at(iteration, process, Event::Iteration(report)));
+        }
+    }
+    samples::say(&mut state, Message::Updates(RunId(2), updates));
+    let effects = update(&mut state, Message::Updates(RunId(2), vec![RunUpdate::Status(over)]));
+    (state, effects)
+}
+
+#[test]
+fn a_benchmark_has_a_rate_a_speed_up_and_a_curve_and_no_steps_to_judge() {
+    let (mut state, effects) = watching();
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Judge(_))), "{effects:?}");
+    let screen = text(&state, 140, 40);
+    let lines: Vec<&str> = screen.lines().collect();
+    assert!(lines[0].contains("finished  measured 3 iterations") && !lines[0].contains("epoch"), "{screen}");
+    assert!(lines[1].contains("run 2: 1.96× run 1 on 2 ranks, 98 % efficiency"), "{screen}");
+    let table = pane(&state, Pane::Runs, 140, 40);
+    assert!(table.lines().filter(|line| line.contains("benchm")).count() == 2 && table.contains("1960"), "{table}");
+    // The last graph but one.
+    state.focus = Pane::Chart;
+    (0..3).for_each(|_| _ = press(&mut state, KeyCode::Right));
+    let chart = pane(&state, Pane::Chart, 140, 40);
+    assert!(chart.contains("images/s") && chart.contains("1990"), "{chart}");
+    type_text(&mut state, "i");
+    let details = text(&state, 140, 60);
+    for words in
+        ["benchmark wrn-10-1, np 2", "64 per rank, 128 in total", "3 iterations, 2 batches each, after 1 to warm up", "share"]
+    {
+        assert!(details.contains(words), "{words}: {details}");
+    }
+}
+
+#[test]
+fn a_benchmark_cannot_go_on_and_no_key_falls_over_it() {
+    let (mut state, _) = watching();
+    state.focus = Pane::Runs;
+    type_text(&mut state, "c");
+    let screen = text(&state, 140, 40);
+    assert!(screen.contains("it trains nothing (benchmark wrn-10-1)"), "{screen}");
+    for keys in ["v", "i", "w", "E", "g", "G", "P", "C", "x", "p", "b", "s", "d", "n", "r", "R", "e", "l", "?", ":"] {
+        for focus in Pane::ALL {
+            let (mut state, _) = watching();
+            state.focus = focus;
+            type_text(&mut state, keys);
+            for (width, height) in [(60, 16), (80, 24), (150, 50)] {
+                text(&state, width, height);
+            }
+            press(&mut state, KeyCode::Enter);
+            text(&state, 80, 24);
+        }
+    }
+}
