@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
-use hvd_lab::dataset::{self, FASHION_MNIST, Location, SplitKind};
+use hvd_lab::dataset::{self, Collection, FASHION_MNIST, Location, SplitKind};
 use hvd_lab::domain::training::DataSource;
 
 #[path = "support/fashion_mnist.rs"]
@@ -186,7 +186,7 @@ fn own_images_are_accepted_from_a_folder_under_their_own_name_only() {
     assert!(demanded.to_string().contains("not Fashion-MNIST"), "{demanded}");
     let cache = tempfile::tempdir().unwrap();
     let import = dataset::import(folder.path(), cache.path()).unwrap_err().to_string();
-    assert!(import.contains("not the official Fashion-MNIST file"), "{import}");
+    assert!(import.contains("not an official file of Fashion-MNIST or MNIST"), "{import}");
     assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 0, "the cache holds official files only");
     // A damaged folder is refused before any rank starts.
     std::fs::write(folder.path().join("t10k-images-idx3-ubyte.gz"), b"oops").unwrap();
@@ -200,6 +200,15 @@ fn the_word_generated_stands_for_the_generator() {
     let split = dataset::load(&Location::Generated, SplitKind::Test, Some(5)).unwrap();
     assert_eq!(split.len(), 5);
     assert!(dataset::locate(DataSource::FashionMnist, Some(Path::new("generated")), true).is_err());
+
+    let located = dataset::locate(DataSource::Auto, Some(Path::new("generated-digits")), true).unwrap();
+    assert_eq!((located.location, located.label.as_str()), (Location::GeneratedDigits, "generated digits"));
+    let digits = dataset::load(&Location::GeneratedDigits, SplitKind::Test, Some(5)).unwrap();
+    assert!(digits.len() == 5 && !digits.may_mirror && split.may_mirror, "a digit in a mirror is no digit");
+    for choice in [DataSource::Mnist, DataSource::FashionMnist] {
+        let refused = dataset::locate(choice, Some(Path::new("generated-digits")), true).unwrap_err().to_string();
+        assert!(refused.contains("in generated-digits are not "), "{refused}");
+    }
 }
 
 #[test]
@@ -216,9 +225,9 @@ fn the_real_files_are_read_recognised_and_imported() {
 
     let home = tempfile::tempdir().unwrap();
     let cache: PathBuf = home.path().join("deep/data");
-    assert!(!dataset::status(&cache).unwrap().is_complete());
+    assert!(!dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
     dataset::import(&real, &cache).unwrap();
-    assert!(dataset::status(&cache).unwrap().is_complete());
+    assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 4);
 
     // A byte changed later is found by the status, which reads everything.
@@ -227,7 +236,7 @@ fn the_real_files_are_read_recognised_and_imported() {
     content[1000] ^= 1;
     std::fs::remove_file(&victim).unwrap();
     std::fs::write(&victim, content).unwrap();
-    assert!(!dataset::status(&cache).unwrap().is_complete());
+    assert!(!dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
     dataset::import(&real, &cache).unwrap();
-    assert!(dataset::status(&cache).unwrap().is_complete());
+    assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
 }

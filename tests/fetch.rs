@@ -206,6 +206,7 @@ fn the_verb_says_what_is_here_and_what_a_run_would_use() {
         assert!(text.contains(expected), "`{expected}` not in:\n{text}");
     }
     assert!(text.contains("(Fashion-MNIST is damaged in the cache: a run tries"), "{text}");
+    assert!(text.contains("MNIST in ") && text.contains("not there: `hvd-lab data fetch mnist` gets it"), "{text}");
     std::fs::remove_file(home.path().join("data/t10k-labels-idx1-ubyte.gz")).unwrap();
     let (_, text, _) = outcome(&mut lab(home.path(), &["status", "--offline"]));
     assert!(text.contains("generated garments (Fashion-MNIST is not on this machine, and offline is set)"), "{text}");
@@ -214,10 +215,14 @@ fn the_verb_says_what_is_here_and_what_a_run_would_use() {
 #[test]
 fn offline_refuses_to_fetch_and_says_what_else_to_do() {
     let home = tempfile::tempdir().unwrap();
-    for (arguments, variable) in [(&["fetch", "--offline"][..], ""), (&["fetch"][..], "1")] {
+    for (arguments, variable, name) in [
+        (&["fetch", "--offline"][..], "", "Fashion-MNIST"),
+        (&["fetch"][..], "1", "Fashion-MNIST"),
+        (&["fetch", "mnist"][..], "1", "MNIST"),
+    ] {
         let (code, _, errors) = outcome(lab(home.path(), arguments).env("HVD_LAB_OFFLINE", variable));
         assert_eq!(code, 2, "{errors}");
-        assert!(errors.starts_with("hvd-lab: Fashion-MNIST is not in") && errors.contains("data import DIR"), "{errors}");
+        assert!(errors.starts_with(&format!("hvd-lab: {name} is not in")) && errors.contains("data import DIR"), "{errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing was begun");
@@ -237,8 +242,12 @@ fn without_a_network_fetching_fails_with_advice() {
 #[test]
 fn bad_input_is_one_line_and_code_2() {
     let home = tempfile::tempdir().unwrap();
-    let cases: [(&[&str], &str); 3] =
-        [(&["import", "/nowhere/at/all"], "cannot read /nowhere/at/all"), (&["import"], "<DIR>"), (&["fetsh"], "fetsh")];
+    let cases: [(&[&str], &str); 4] = [
+        (&["import", "/nowhere/at/all"], "cannot read /nowhere/at/all"),
+        (&["import"], "<DIR>"),
+        (&["fetsh"], "fetsh"),
+        (&["fetch", "mnits"], "`mnits` is no data set: use fashion-mnist or mnist"),
+    ];
     for (arguments, expected) in cases {
         let (code, _, errors) = outcome(&mut lab(home.path(), arguments));
         assert_eq!(code, 2, "{arguments:?}: {errors}");

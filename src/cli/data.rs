@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::output::{Usage, print, print_json, say, say_bare};
-use crate::dataset::{self, CacheStatus, DatasetError, FileState, Located, Progress};
+use crate::dataset::{self, CacheStatus, Collection, DatasetError, FileState, Located, Progress};
 use crate::domain::training::DataSource;
 use crate::domain::{safe, units};
 
@@ -23,6 +23,7 @@ Examples:
   hvd-lab data                          what is here, and what a run would train on
   hvd-lab data --json | jq .run.images  the same for programs
   hvd-lab data fetch                    download the four official files (30 MB)
+  hvd-lab data fetch mnist              handwritten digits (12 MB), for --data digits
   hvd-lab data import ~/fashion-mnist   take them from a folder, without a network
   hvd-lab data make-images --out photos draw photo-like JPEGs, by class
   hvd-lab data tfrecord photos --out records --shards 8
@@ -56,10 +57,14 @@ enum Verb {
     /// What is here, checked bit for bit, and what a run would train on (the default).
     Status,
     /// Download what is missing of the official files; goes on where it stopped.
-    Fetch,
+    Fetch {
+        /// Which images: fashion-mnist or mnist.
+        #[arg(value_name = "SET", default_value = "fashion-mnist", value_parser = Collection::by_word)]
+        collection: &'static Collection,
+    },
     MakeImages(make_images::Args),
     Tfrecord(tfrecord::Args),
-    /// Copy the four official files from a folder.
+    /// Copy the four official files of Fashion-MNIST or of MNIST from a folder.
     Import {
         /// The folder that holds them, as .gz or unpacked.
         dir: PathBuf,
@@ -71,30 +76,45 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb.unwrap_or(Verb::Status) {
         Verb::Status => status(&cache()?, args.offline, args.json),
         _ if args.json => Err(Usage("--json is for what is here: use `hvd-lab data --json`".into()).into()),
-        Verb::Fetch => fetch(&cache()?, args.offline),
+        Verb::Fetch { collection } => fetch(collection, &cache()?, args.offline),
         Verb::MakeImages(args) => make_images::run(args),
         Verb::Tfrecord(args) => tfrecord::run(args),
         Verb::Import { dir } => {
             let cache = cache()?;
-            dataset::import(&dir, &cache)?;
-            print(&format!("imported Fashion-MNIST into {}\n", cache.display()))?;
+            let collection = dataset::import(&dir, &cache)?;
+            print(&format!("imported {} into {}\n", collection.name, collection.folder_in(&cache).display()))?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 fn status(cache: &Path, offline: bool, as_json: bool) -> anyhow::Result<ExitCode> {
-    let status = dataset::status(cache)?;
+    let here = Collection::ALL.map(|collection| Ok((collection, dataset::status(collection, cache)?)));
+    let here = here.into_iter().collect::<Result<Vec<_>, DatasetError>>()?;
     let located = dataset::locate(DataSource::Auto, None, offline)?;
+    let described = || here.iter().map(|(collection, status)| describe(collection, status)).collect::<String>();
     match as_json {
-        true => print_json(&json(&status, &located))?,
-        false => print(&(describe(&status) + &in_use(&located)))?,
+        true => print_json(&json(&here, &located))?,
+        false => print(&(described() + &in_use(&located)))?,
     };
     Ok(ExitCode::SUCCESS)
 }
 
-fn json(status: &CacheStatus, located: &Located) -> serde_json::Value {
-    let files = status.files.iter().zip(dataset::FILES).map(|(file, official)| {
+/// `cache` and `files` are those of Fashion-MNIST; each set has its own below `sets`.
+fn json(here: &[(&'static Collection, CacheStatus)], located: &Located) -> serde_json::Value {
+    let sets: serde_json::Map<_, _> =
+        here.iter().map(|(collection, status)| (collection.word.to_owned(), set(collection, status))).collect();
+    let first = &sets[Collection::FASHION_MNIST.word];
+    serde_json::json!({
+        "cache": first["cache"],
+        "files": first["files"],
+        "sets": sets,
+        "run": { "images": located.label, "from": located.location.to_string(), "note": located.note },
+    })
+}
+
+fn set(collection: &Collection, status: &CacheStatus) -> serde_json::Value {
+    let files = status.files.iter().zip(&collection.files).map(|(file, official)| {
         let (state, found) = match &file.state {
             FileState::Official => ("ok", None),
             FileState::Missing => ("missing", None),
@@ -103,23 +123,22 @@ fn json(status: &CacheStatus, located: &Located) -> serde_json::Value {
         };
         serde_json::json!({ "name": file.name, "state": state, "found": found, "bytes": official.bytes })
     });
-    serde_json::json!({
-        "cache": status.folder.display().to_string(),
-        "files": files.collect::<Vec<_>>(),
-        "run": { "images": located.label, "from": located.location.to_string(), "note": located.note },
-    })
+    serde_json::json!({ "cache": status.folder.display().to_string(), "files": files.collect::<Vec<_>>() })
 }
 
-fn describe(status: &CacheStatus) -> String {
-    let mut text = format!("cache {}\n", status.folder.display());
-    for (file, official) in status.files.iter().zip(dataset::FILES) {
+fn describe(collection: &Collection, status: &CacheStatus) -> String {
+    let mut text = format!("{} in {}\n", collection.name, status.folder.display());
+    if status.files.iter().all(|file| file.state == FileState::Missing) {
+        return text + &format!("  not there: `hvd-lab data fetch {}` gets it\n", collection.word);
+    }
+    for (file, official) in status.files.iter().zip(&collection.files) {
         let state = match &file.state {
             FileState::Official => format!("ok, {}", units::bytes(official.bytes)),
             FileState::Missing => "not there".into(),
             FileState::Partial { bytes } => {
                 format!("{} of {} fetched", units::bytes(*bytes), units::bytes(official.bytes))
             }
-            FileState::Damaged { found } => format!("damaged ({found}): `hvd-lab data fetch` replaces it"),
+            FileState::Damaged { found } => format!("damaged ({found}): `hvd-lab data fetch {}` replaces it", collection.word),
         };
         text += &format!("  {:<28}{state}\n", file.name);
     }
@@ -131,17 +150,17 @@ fn in_use(located: &Located) -> String {
     format!("a run trains on {}{note}\n", located.label)
 }
 
-fn fetch(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
-    let before = dataset::status(cache)?;
-    if before.is_complete() {
-        print(&format!("Fashion-MNIST is in {} already\n", cache.display()))?;
+fn fetch(collection: &'static Collection, cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
+    let (name, folder) = (collection.name, collection.folder_in(cache));
+    if dataset::status(collection, cache)?.is_complete() {
+        print(&format!("{name} is in {} already\n", folder.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
     if dataset::is_offline(offline) {
-        return Err(DatasetError::Offline { cache: cache.display().to_string() }.into());
+        return Err(collection.offline(cache).into());
     }
-    let mut teller = Teller::new();
-    let outcome = dataset::fetch(cache, &mut |progress| teller.tell(progress));
+    let mut teller = Teller::new(collection.total_bytes());
+    let outcome = dataset::fetch(collection, cache, &mut |progress| teller.tell(progress));
     teller.bar.finish_and_clear();
     match outcome {
         // The network is at fault, not the input.
@@ -151,7 +170,7 @@ fn fetch(cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
         }
         other => other?,
     }
-    print(&format!("Fashion-MNIST is in {}\n", cache.display()))?;
+    print(&format!("{name} is in {}\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -162,8 +181,8 @@ struct Teller {
 }
 
 impl Teller {
-    fn new() -> Teller {
-        let bar = if io::stderr().is_terminal() { ProgressBar::new(dataset::total_bytes()) } else { ProgressBar::hidden() };
+    fn new(total_bytes: u64) -> Teller {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new(total_bytes) } else { ProgressBar::hidden() };
         let template = "{msg} [{wide_bar}] {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         // The template is fixed; were it wrong, the plain bar would serve.
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -65,7 +65,7 @@ files can be written by it (660). Without it only you can read them (700 and 600
 name (--out, --export) are made with your umask
 .TP
 HVD_LAB_DATA
-A folder with the four files of Fashion-MNIST, or of images in the same format
+A folder with the four files of Fashion-MNIST or MNIST, or of images in the same format
 .TP
 HVD_TRAIN
 The trainer to run [default: hvd-train beside hvd-lab]
@@ -83,7 +83,7 @@ HVD_LAB_OFFLINE
 Set to anything: nothing is downloaded
 .TP
 HVD_LAB_DATA_URL
-A mirror of Fashion-MNIST
+A mirror of Fashion-MNIST, with MNIST in its folder mnist
 .TP
 HVD_LAB_LESSONS
 A folder with lessons of your own

@@ -1,15 +1,15 @@
-//! The cache: one folder that holds the official files and nothing else.
+//! The cache: one folder for each collection that holds its official files and nothing else.
 //!
 //! Never keeps a file whose digest was not checked when it came in, and never downloads: `fetch` does.
 
 use std::path::{Path, PathBuf};
 
 use super::error::find_file;
-use super::official::{FILES, OfficialFile, sha256_of};
+use super::official::{Collection, OfficialFile, sha256_of};
 use super::{DatasetError, SplitKind, idx};
 use crate::host;
 
-/// What the cache holds, file by file, in the order of [`FILES`].
+/// What the cache holds of a collection, file by file, in its order.
 #[derive(Clone, Debug)]
 pub struct CacheStatus {
     pub folder: PathBuf,
@@ -56,9 +56,10 @@ pub fn cache_dir() -> Result<PathBuf, DatasetError> {
 ///
 /// # Errors
 /// A file that is there and cannot be read.
-pub fn status(cache: &Path) -> Result<CacheStatus, DatasetError> {
-    let files = FILES.iter().map(|file| Ok(FileStatus { name: file.name, state: state_of(cache, file)? }));
-    Ok(CacheStatus { folder: cache.to_owned(), files: files.collect::<Result<_, DatasetError>>()? })
+pub fn status(collection: &Collection, cache: &Path) -> Result<CacheStatus, DatasetError> {
+    let folder = collection.folder_in(cache);
+    let files = collection.files.iter().map(|file| Ok(FileStatus { name: file.name, state: state_of(&folder, file)? }));
+    Ok(CacheStatus { folder: folder.clone(), files: files.collect::<Result<_, DatasetError>>()? })
 }
 
 fn state_of(cache: &Path, file: &OfficialFile) -> Result<FileState, DatasetError> {
@@ -83,14 +84,21 @@ fn entry(cache: &Path, file: &OfficialFile) -> Option<PathBuf> {
     [cache.join(file.name), cache.join(file.plain_name())].into_iter().find(|path| path.is_file())
 }
 
-/// Copies the four official files from a folder into the cache. All are checked before the first is copied.
+/// Copies the four official files of a collection from a folder into the cache. All are checked before the first is copied. Which
+/// collection it is shows in the files.
 ///
 /// # Errors
-/// A file is missing, damaged or not the official one, or the cache cannot be written.
-pub fn import(from: &Path, cache: &Path) -> Result<(), DatasetError> {
-    let sources = FILES.iter().map(|file| official_in(from, file)).collect::<Result<Vec<_>, _>>()?;
+/// A file is missing, damaged or not an official one, or the cache cannot be written.
+pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetError> {
+    let is_of = |collection: &&Collection| {
+        let first = &collection.files[0];
+        find_file(from, first.plain_name()).and_then(|path| first.is_at(&path)).unwrap_or(false)
+    };
+    let collection = Collection::ALL.into_iter().find(is_of).unwrap_or(&Collection::FASHION_MNIST);
+    let sources = collection.files.iter().map(|file| official_in(from, file)).collect::<Result<Vec<_>, _>>()?;
+    let cache = &collection.folder_in(cache);
     std::fs::create_dir_all(cache).map_err(|cause| DatasetError::unwritable(cache, &cause))?;
-    for (file, source) in FILES.iter().zip(&sources) {
+    for (file, source) in collection.files.iter().zip(&sources) {
         let Some(name) = source.file_name() else { continue };
         let target = cache.join(name);
         if target.exists() && file.is_at(&target)? {
@@ -106,7 +114,7 @@ pub fn import(from: &Path, cache: &Path) -> Result<(), DatasetError> {
             return Err(DatasetError::unwritable(&target, &cause));
         }
     }
-    Ok(())
+    Ok(collection)
 }
 
 fn official_in(from: &Path, file: &OfficialFile) -> Result<PathBuf, DatasetError> {

@@ -22,19 +22,19 @@ pub enum DatasetError {
     Unwritable { file: String, cause: String },
 
     #[error(
-        "{file} is not the official Fashion-MNIST file: expected {expected}, found {found}; \
+        "{file} is not an official file of Fashion-MNIST or MNIST: expected {expected}, found {found}; \
          train on your own images with --data-dir instead of importing them"
     )]
     NotOfficial { file: String, expected: String, found: String },
 
-    #[error("the images in {folder} are not Fashion-MNIST, which was asked for by name; use --data auto to train on them")]
-    NotFashionMnist { folder: String },
+    #[error("the images in {folder} are not {wanted}, which was asked for by name; use --data auto to train on them")]
+    NotWhatWasAskedFor { folder: String, wanted: &'static str },
 
     #[error(
-        "Fashion-MNIST is not in {cache} and cannot be fetched offline: unset HVD_LAB_OFFLINE (or drop --offline), copy the \
-         files with `hvd-lab data import DIR`, or train on --data generated"
+        "{name} is not in {cache} and cannot be fetched offline: unset HVD_LAB_OFFLINE (or drop --offline), copy the files with \
+         `hvd-lab data import DIR`, or train on --data {stand_in}"
     )]
-    Offline { cache: String },
+    Offline { name: &'static str, cache: String, stand_in: String },
 
     #[error(
         "cannot download {file} ({attempts}); check the network and HTTPS_PROXY and run it again (it goes on where it stopped), \

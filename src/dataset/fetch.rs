@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::cache::part_path;
-use super::official::{ADDRESSES, FILES, OfficialFile, sha256_of};
+use super::official::{Collection, OfficialFile, sha256_of};
 use super::{DatasetError, is_offline};
 
 /// A dead network or a proxy that swallows packets must not hold up a first run for long.
@@ -42,23 +42,28 @@ pub struct Fetcher {
     pub files: Vec<OfficialFile>,
 }
 
-/// Downloads what the cache lacks from the official addresses.
+/// Downloads what the cache lacks of a collection from the official addresses.
 ///
 /// # Errors
 /// Offline is set, no address delivers, or the cache cannot be written. What has arrived is kept for the next try.
-pub fn fetch(cache: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), DatasetError> {
-    let fetcher = Fetcher::official();
-    if is_offline(false) && !fetcher.missing(cache)?.is_empty() {
-        return Err(DatasetError::Offline { cache: cache.display().to_string() });
+pub fn fetch(collection: &Collection, cache: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), DatasetError> {
+    let (fetcher, folder) = (Fetcher::official(collection), collection.folder_in(cache));
+    if is_offline(false) && !fetcher.missing(&folder)?.is_empty() {
+        return Err(collection.offline(cache));
     }
-    fetcher.fetch(cache, progress)
+    fetcher.fetch(&folder, progress)
 }
 
 impl Fetcher {
     /// The official addresses, after the mirror in HVD_LAB_DATA_URL where one is set.
-    pub fn official() -> Fetcher {
+    pub fn official(collection: &Collection) -> Fetcher {
         let mirror = std::env::var("HVD_LAB_DATA_URL").ok().filter(|address| !address.is_empty());
-        Fetcher { addresses: mirror.into_iter().chain(ADDRESSES.map(String::from)).collect(), files: FILES.to_vec() }
+        let place = |address: String| match collection.subfolder {
+            "" => address,
+            subfolder => format!("{}/{subfolder}", address.trim_end_matches('/')),
+        };
+        let addresses = mirror.map(place).into_iter().chain(collection.addresses.map(String::from)).collect();
+        Fetcher { addresses, files: collection.files.to_vec() }
     }
 
     /// # Errors

@@ -48,7 +48,7 @@ pub(super) fn read_split(folder: &Path, which: SplitKind, limit: Option<usize>) 
     }
     let labels = labels.read(limit)?;
     check_labels(&label_file, &labels, 0)?;
-    Ok(Split { images: images.read(limit)?, labels, shape, classes: CLASS_NAMES.len() })
+    Ok(Split { images: images.read(limit)?, labels, shape, classes: CLASS_NAMES.len(), may_mirror: true })
 }
 
 /// Whether [`read_split`] would find a fault, without holding the images. Of more images than are ever read at once only

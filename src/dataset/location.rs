@@ -4,25 +4,41 @@ use std::path::{Path, PathBuf};
 
 /// Shown wherever the real files are in use.
 pub const LABEL_OFFICIAL: &str = "Fashion-MNIST";
+/// Shown wherever the real handwritten digits are in use.
+pub const LABEL_MNIST: &str = "MNIST";
 /// Shown wherever the user's own images in the same format are in use.
 pub const LABEL_CUSTOM: &str = "custom images";
 /// Shown wherever the bundled generator draws the images.
 pub const LABEL_GENERATED: &str = "generated garments";
+/// The same of drawn digits.
+pub const LABEL_GENERATED_DIGITS: &str = "generated digits";
 
-/// The word that stands for the generator where a folder is expected.
+/// The words that stand for the generators where a folder is expected.
 const GENERATED_WORD: &str = "generated";
+const GENERATED_DIGITS_WORD: &str = "generated-digits";
 
-/// Where images come from. As text (`--data-dir`): a folder, or the word `generated`.
+/// Whether the bundled generator drew what is called so.
+pub fn is_generated(label: &str) -> bool {
+    [LABEL_GENERATED, LABEL_GENERATED_DIGITS].contains(&label)
+}
+
+/// Where images come from. As text (`--data-dir`): a folder, or one of the words `generated` and `generated-digits`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     Folder(PathBuf),
+    /// Garments, for Fashion-MNIST.
     Generated,
+    /// Digits, for MNIST.
+    GeneratedDigits,
 }
 
 impl Location {
     /// A folder that is really called `generated` is reached as `./generated`.
     pub fn from_argument(text: &Path) -> Location {
-        if text == Path::new(GENERATED_WORD) { Location::Generated } else { Location::Folder(text.to_owned()) }
+        [Location::Generated, Location::GeneratedDigits]
+            .into_iter()
+            .find(|drawn| text.as_os_str() == drawn.to_string().as_str())
+            .unwrap_or_else(|| Location::Folder(text.to_owned()))
     }
 }
 
@@ -31,6 +47,7 @@ impl std::fmt::Display for Location {
         match self {
             Location::Folder(folder) => folder.display().fmt(f),
             Location::Generated => f.write_str(GENERATED_WORD),
+            Location::GeneratedDigits => f.write_str(GENERATED_DIGITS_WORD),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The images: Fashion-MNIST, and labelled photos in TFRecord files or folders. Where they are found, fetched, generated and read.
+//! The images: Fashion-MNIST, MNIST, and labelled photos in TFRecord files or folders. Where they are found, fetched, generated
+//! and read.
 //!
 //! Never names a tensor or a screen. Only `fetch` and `prepare` use the network, which only the lab has.
 //!
@@ -42,9 +43,9 @@ pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, status};
 pub use error::DatasetError;
 #[cfg(feature = "lab")]
 pub use fetch::{Fetcher, Progress, fetch};
-pub use locate::{Located, is_offline, locate};
-pub use location::{LABEL_CUSTOM, LABEL_GENERATED, LABEL_OFFICIAL, Location};
-pub use official::{ADDRESSES, FILES, OfficialFile, total_bytes};
+pub use locate::{Located, is_offline, locate, wanted};
+pub use location::{LABEL_CUSTOM, LABEL_GENERATED, LABEL_GENERATED_DIGITS, LABEL_MNIST, LABEL_OFFICIAL, Location, is_generated};
+pub use official::{Collection, OfficialFile};
 #[cfg(feature = "lab")]
 pub use prepare::prepare;
 pub use split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
@@ -54,8 +55,10 @@ pub use split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
 /// # Errors
 /// A missing, unreadable, truncated, oversized or foreign file, by name. The generator never fails.
 pub fn load(location: &Location, which: SplitKind, limit: Option<usize>) -> Result<Split, DatasetError> {
+    let count = limit.unwrap_or(usize::MAX).min(which.official_len());
     match location {
-        Location::Generated => Ok(synthetic::draw(which, limit.unwrap_or(usize::MAX).min(which.official_len()))),
+        Location::Generated => Ok(synthetic::garments(which, count)),
+        Location::GeneratedDigits => Ok(synthetic::digits(which, count)),
         Location::Folder(folder) => idx::read_split(folder, which, limit),
     }
 }

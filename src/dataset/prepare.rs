@@ -5,7 +5,7 @@ use std::path::Path;
 use super::cache::cache_dir;
 use super::error::DatasetError;
 use super::fetch::{Fetcher, Progress};
-use super::locate::{Located, generated, locate, official_in};
+use super::locate::{Located, collection, drawn, is_demanded, locate, official_in};
 use crate::domain::training::DataSource;
 
 /// Like [`locate`], but fetches the real files into the cache where they are missing and wanted; without a network the
@@ -19,15 +19,15 @@ pub fn prepare(
     offline: bool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Located, DatasetError> {
-    let demanded = choice == DataSource::FashionMnist;
+    let (demanded, collection) = (is_demanded(&choice), collection(&choice));
     let located = locate(choice, data_dir, offline)?;
     if !located.fetchable {
         return Ok(located);
     }
     let cache = cache_dir()?;
-    match Fetcher::official().fetch(&cache, progress) {
-        Ok(()) => Ok(official_in(&cache)),
+    match Fetcher::official(collection).fetch(&collection.folder_in(&cache), progress) {
+        Ok(()) => Ok(official_in(collection, &cache)),
         Err(error) if demanded => Err(error),
-        Err(error) => Ok(generated(Some(format!("Fashion-MNIST could not be fetched: {error}")))),
+        Err(error) => Ok(drawn(collection, Some(format!("{} could not be fetched: {error}", collection.name)))),
     }
 }

@@ -42,6 +42,8 @@ pub struct Split {
     /// As the header of the files says.
     pub shape: InputShape,
     pub classes: usize,
+    /// Whether an image means the same in a mirror: a shoe does, a digit does not.
+    pub may_mirror: bool,
 }
 
 impl Split {

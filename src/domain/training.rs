@@ -53,6 +53,35 @@ pub enum DataSource {
     FashionMnist,
     /// The bundled generator.
     Generated,
+    /// Real handwritten digits where they are or can be fetched, else drawn ones, and the run says which.
+    Digits,
+    /// Real MNIST or nothing.
+    Mnist,
+    /// Digits of the bundled generator.
+    GeneratedDigits,
+}
+
+impl DataSource {
+    const ALL: [DataSource; 6] = [
+        DataSource::Auto,
+        DataSource::FashionMnist,
+        DataSource::Generated,
+        DataSource::Digits,
+        DataSource::Mnist,
+        DataSource::GeneratedDigits,
+    ];
+
+    /// As flags and records spell it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            DataSource::Auto => "auto",
+            DataSource::FashionMnist => "fashion-mnist",
+            DataSource::Generated => "generated",
+            DataSource::Digits => "digits",
+            DataSource::Mnist => "mnist",
+            DataSource::GeneratedDigits => "generated-digits",
+        }
+    }
 }
 
 /// The flag of `hvd-train` that puts one fixed batch of noise in place of all images.
@@ -109,11 +138,7 @@ impl Bounded for TrainingSpec {
 
 impl std::fmt::Display for DataSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            DataSource::Auto => "auto",
-            DataSource::FashionMnist => "fashion-mnist",
-            DataSource::Generated => "generated",
-        })
+        f.write_str(self.word())
     }
 }
 
@@ -121,12 +146,9 @@ impl std::str::FromStr for DataSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<DataSource, String> {
-        match text {
-            "auto" => Ok(DataSource::Auto),
-            "fashion-mnist" => Ok(DataSource::FashionMnist),
-            "generated" => Ok(DataSource::Generated),
-            _ => Err(format!("`{text}` is not a data source: use auto, fashion-mnist or generated")),
-        }
+        let words = DataSource::ALL.map(|source| source.word());
+        let found = DataSource::ALL.into_iter().find(|source| source.word() == text);
+        found.ok_or_else(|| format!("`{text}` is not a data source: use {} or {}", words[..5].join(", "), words[5]))
     }
 }
 

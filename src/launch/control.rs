@@ -72,7 +72,7 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     // The run may be continued from another folder.
     request.data_dir = request.data_dir.map(|folder| match Location::from_argument(&folder) {
         Location::Folder(folder) => prepare::absolute(&folder),
-        Location::Generated => folder,
+        Location::Generated | Location::GeneratedDigits => folder,
     });
     let resources = &mut request.spec.resources;
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());

@@ -14,7 +14,7 @@ const TELL_EVERY: Duration = Duration::from_millis(250);
 /// Where the images are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Images {
-    /// What hvd-train's `--data-dir` takes: an absolute folder, or `generated`.
+    /// What hvd-train's `--data-dir` takes: an absolute folder, or the word of a generator.
     pub argument: String,
     /// `Fashion-MNIST`, `generated garments`, ...
     pub label: String,
@@ -38,7 +38,7 @@ impl Images {
         // Ranks run in the folder of the run: a path relative to here would mean another place there.
         let argument = match &located.location {
             Location::Folder(folder) => LaunchError::text(&absolute(folder))?,
-            Location::Generated => located.location.to_string(),
+            Location::Generated | Location::GeneratedDigits => located.location.to_string(),
         };
         Ok(Images { argument, label: located.label, note: located.note })
     }

@@ -51,7 +51,7 @@ pub fn plain(split: &Split, picks: &[u32], normalization: &Normalization) -> Vec
 }
 
 /// The chosen images, each shifted by up to a fifth of its height and width (bilinear, edges repeated) and flipped left to
-/// right half of the time, then normalised.
+/// right half of the time where they may be, then normalised.
 ///
 /// # Shapes
 /// As [`plain`].
@@ -74,7 +74,8 @@ fn shift_and_flip(shape: InputShape, split: &Split, picks: &[u32], rng: &mut Cha
         let mut shift = |side: usize| (unit(rng) * 2.0 - 1.0) * SHIFT * side as f32;
         let (down, right) = (shift(shape.height), shift(shape.width));
         shifter.shift(split.image(pick as usize), down, right, target);
-        if unit(rng) < 0.5 {
+        // Drawn either way: the same images are shifted alike.
+        if unit(rng) < 0.5 && split.may_mirror {
             flip(target, shape);
         }
     }
@@ -156,7 +157,7 @@ mod tests {
     /// One image.
     fn ramp() -> Split {
         let images = (0..PIXELS).map(|index| (index % SIDE * 9) as u8).collect();
-        Split { images, labels: vec![0], shape: FASHION_MNIST, classes: 10 }
+        Split { images, labels: vec![0], shape: FASHION_MNIST, classes: 10, may_mirror: true }
     }
 
     /// The textbook definition, pixel by pixel.

@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Parser;
@@ -16,6 +15,7 @@ use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
 use crate::comm::{Compression, StallLimits, Starved};
+use crate::dataset::Location;
 use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::model::ModelSpec;
 use crate::domain::settings::in_plain_words;
@@ -90,7 +90,7 @@ pub struct Config {
     ///
     /// Without it: HVD_LAB_DATA, then the cache, then the bundled generator.
     #[arg(long, value_name = "DIR")]
-    pub data_dir: Option<DataChoice>,
+    pub data_dir: Option<PathBuf>,
     /// Train on one fixed batch of noise, without a data pipeline: for measuring only
     #[arg(long, conflicts_with = "data_dir")]
     pub synthetic: bool,
@@ -139,21 +139,6 @@ pub struct Config {
     /// Print what this program was built with, as JSON, and exit
     #[arg(long)]
     pub build_info: bool,
-}
-
-/// Where the user wants the images from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DataChoice {
-    Folder(PathBuf),
-    Generated,
-}
-
-impl FromStr for DataChoice {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<DataChoice, Self::Err> {
-        Ok(if text == "generated" { DataChoice::Generated } else { DataChoice::Folder(text.into()) })
-    }
 }
 
 /// Why there is nothing to train: print `text` (on stdout when `code` is 0) and exit with `code`.
@@ -266,11 +251,11 @@ impl Config {
     }
 
     fn data_problem(&self) -> Option<String> {
-        let Some(DataChoice::Folder(folder)) = &self.data_dir else { return None };
-        let error = std::fs::read_dir(folder).err()?;
+        let Some(Location::Folder(folder)) = self.data_dir.as_deref().map(Location::from_argument) else { return None };
+        let error = std::fs::read_dir(&folder).err()?;
         Some(format!(
-            "--data-dir `{}` cannot be read ({error}). Give a folder with the four Fashion-MNIST .gz files, or the word \
-             `generated`",
+            "--data-dir `{}` cannot be read ({error}). Give a folder with the four .gz files of Fashion-MNIST or MNIST, or \
+             the word `generated` or `generated-digits`",
             folder.display()
         ))
     }

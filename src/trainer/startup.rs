@@ -9,7 +9,7 @@ use tch::{Device, Tensor};
 
 use super::batches::{Images, LABEL_SYNTHETIC};
 use super::checkpoint::SaveError;
-use super::config::{Config, DataChoice, Stop};
+use super::config::{Config, Stop};
 use super::device::{self, Placement};
 use super::digest::{Digester, digest};
 use super::host_report;
@@ -21,7 +21,7 @@ use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
 use crate::comm::{self, CommError, Communicator};
-use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
+use crate::dataset::{self, DatasetError, LABEL_MNIST, Located, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
@@ -123,7 +123,8 @@ pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Res
     }
     let Located { location, label, .. } = locate_data(config)?;
     let load = |which, limit| -> anyhow::Result<Split> {
-        let split = dataset::load(&location, which, limit)?;
+        let mut split = dataset::load(&location, which, limit)?;
+        split.may_mirror &= label != LABEL_MNIST;
         check_fit(config.model, &split, &label)?;
         Ok(split)
     };
@@ -155,12 +156,7 @@ fn check_fit(model: ModelSpec, split: &Split, data: &str) -> Result<(), Misfit> 
 
 /// Where the images are: `--data-dir`, the cache, or the generator. The trainer itself downloads nothing.
 fn locate_data(config: &Config) -> anyhow::Result<Located> {
-    let (choice, folder) = match &config.data_dir {
-        Some(DataChoice::Generated) => (DataSource::Generated, None),
-        Some(DataChoice::Folder(folder)) => (DataSource::Auto, Some(folder.as_path())),
-        None => (DataSource::Auto, None),
-    };
-    Ok(dataset::locate(choice, folder, true)?)
+    Ok(dataset::locate(DataSource::Auto, config.data_dir.as_deref(), true)?)
 }
 
 /// Reports which rank this is, where it computes, and how gradients on a GPU are sent; and from now on what the devices of
@@ -261,7 +257,13 @@ mod tests {
 
     #[test]
     fn a_model_that_does_not_take_the_images_says_so() {
-        let split = |shape: InputShape, classes| Split { images: vec![0; shape.numbers()], labels: vec![0], shape, classes };
+        let split = |shape: InputShape, classes| Split {
+            images: vec![0; shape.numbers()],
+            labels: vec![0],
+            shape,
+            classes,
+            may_mirror: true,
+        };
         let model = ModelSpec::wrn(10, 1);
         let (right, wrong) = (model.input(), InputShape { channels: 3, height: 32, width: 32 });
         assert_eq!(check_fit(model, &split(right, 10), "these"), Ok(()));

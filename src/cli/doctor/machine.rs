@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 
 use super::check::Check;
-use crate::dataset::{self, LABEL_GENERATED, Location};
+use crate::dataset;
 use crate::domain::device::Reading;
 use crate::domain::training::DataSource;
 use crate::domain::units;
@@ -121,7 +121,7 @@ pub(super) fn data(offline: bool) -> Check {
         Ok(located) => {
             let note = located.note.map(|note| format!(" ({note})")).unwrap_or_default();
             let found = format!("{}{note}", located.label);
-            let is_stand_in = located.location == Location::Generated && located.label == LABEL_GENERATED;
+            let is_stand_in = dataset::is_generated(&located.label);
             match is_stand_in && std::env::var_os("HVD_LAB_DATA").is_none() {
                 true => Check::warn(
                     "data",

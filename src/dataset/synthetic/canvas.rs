@@ -2,6 +2,7 @@
 //!
 //! Never knows what it draws. Outlines are in garment units: -1 to 1 across, -1 (collar) to 1 (hem) down.
 
+use super::dice::Dice;
 use crate::dataset::split::FASHION_MNIST;
 
 const SIDE: usize = FASHION_MNIST.width;
@@ -62,8 +63,13 @@ impl Canvas {
         Canvas { pixels: [0.0; IMAGE_BYTES], pose, cloth, inverse }
     }
 
-    pub fn pixels(&self) -> impl Iterator<Item = f32> + '_ {
-        self.pixels.iter().copied()
+    /// To bytes, with grain and light.
+    pub fn develop(&self, grain: f32, gain: f32, dice: &mut Dice, image: &mut [u8]) {
+        for (byte, &value) in image.iter_mut().zip(&self.pixels) {
+            // Grain sits on the cloth, faintly beside it: the sum of two uniform draws.
+            let noise = (dice.fraction() + dice.fraction() - 1.0) * if value > 0.02 { grain } else { grain * 0.25 };
+            *byte = ((value * gain + noise).clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
+        }
     }
 
     /// Fills an outline (even-odd) over what is there.

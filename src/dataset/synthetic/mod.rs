@@ -1,45 +1,56 @@
-//! Synthetic images: drawn garments, a deterministic stand-in for Fashion-MNIST where the real files cannot be had.
+//! Synthetic images: drawn garments and digits, deterministic stand-ins for Fashion-MNIST and MNIST where the real files cannot be
+//! had.
 //!
-//! Never claims to be the real thing: its label says `generated garments` wherever it is used.
+//! Never claims to be the real thing: labels say `generated garments` and `generated digits` wherever they are used.
 //!
-//! The same ten classes in the same format. Cuts, sizes, places, cloths and light vary, and what tells a shirt from a
-//! coat is a detail somewhere in the picture. So a linear model stays under 80 %, while a small convolutional net learns
-//! them in a few epochs. Image `i` depends on the seed and `i` alone, and only on exact arithmetic (no sine, no
+//! The same ten classes in the same format. Image `i` depends on the seed and `i` alone, and only on exact arithmetic (no sine, no
 //! exponential): a limit gives a prefix, and every machine draws the same bits.
+//!
+//! Of the garments cuts, sizes, places, cloths and light vary, and what tells a shirt from a coat is a detail somewhere in the
+//! picture. So a linear model stays under 80 %, while a small convolutional net learns them in a few epochs.
 
 use super::split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
 
 mod canvas;
 mod cuts;
 mod dice;
+mod digits;
 
 use canvas::{Canvas, Cloth, Pose};
 pub use dice::Dice;
 
 const IMAGE_BYTES: usize = FASHION_MNIST.numbers();
-/// Seed of the images that `generated` stands for: like the real files, they are the same for everybody.
-const SEED: u64 = 0x6761_726d_656e_7473;
+/// Seeds of the images that `generated` and `generated-digits` stand for: like the real files, they are the same for everybody.
+const GARMENTS_SEED: u64 = 0x6761_726d_656e_7473;
+const DIGITS_SEED: u64 = 0x64_6967_6974_73;
 /// Test images count from here, so that no image is in both parts.
 const FIRST_TEST_INDEX: u64 = 1 << 32;
 
 /// The first `count` garments of a part, drawn on all cores that this process may use.
-pub fn draw(which: SplitKind, count: usize) -> Split {
-    let first = if which == SplitKind::Train { 0 } else { FIRST_TEST_INDEX };
-    draw_with_seed(SEED, first, count)
+pub fn garments(which: SplitKind, count: usize) -> Split {
+    draw(which, count, true, |index, image| draw_garment(GARMENTS_SEED, index, image))
 }
 
-fn draw_with_seed(seed: u64, first: u64, count: usize) -> Split {
+/// The first `count` digits of a part, as [`garments`].
+pub fn digits(which: SplitKind, count: usize) -> Split {
+    draw(which, count, false, |index, image| digits::draw(DIGITS_SEED, index, image))
+}
+
+/// `one` draws the image of a number, and returns its label.
+fn draw(which: SplitKind, count: usize, may_mirror: bool, one: impl Fn(u64, &mut [u8]) -> u8 + Sync) -> Split {
+    let first = if which == SplitKind::Train { 0 } else { FIRST_TEST_INDEX };
     let (shape, classes) = (FASHION_MNIST, CLASS_NAMES.len());
-    let mut split = Split { images: vec![0; count * IMAGE_BYTES], labels: vec![0; count], shape, classes };
+    let mut split = Split { images: vec![0; count * IMAGE_BYTES], labels: vec![0; count], shape, classes, may_mirror };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = count.div_ceil(threads).max(256);
     std::thread::scope(|scope| {
         let parts = split.images.chunks_mut(share * IMAGE_BYTES).zip(split.labels.chunks_mut(share));
         for (part, (images, labels)) in parts.enumerate() {
+            let one = &one;
             scope.spawn(move || {
                 let indices = first + (part * share) as u64..;
                 for (index, (image, label)) in indices.zip(images.chunks_exact_mut(IMAGE_BYTES).zip(labels)) {
-                    *label = draw_one(seed, index, image);
+                    *label = one(index, image);
                 }
             });
         }
@@ -48,7 +59,7 @@ fn draw_with_seed(seed: u64, first: u64, count: usize) -> Split {
 }
 
 /// Draws one image into `image` and returns its label.
-fn draw_one(seed: u64, index: u64, image: &mut [u8]) -> u8 {
+fn draw_garment(seed: u64, index: u64, image: &mut [u8]) -> u8 {
     let mut dice = Dice::of_image(seed, index);
     let label = dice.below(CLASS_NAMES.len());
     let mut canvas = Canvas::new(pose(&mut dice), cloth(&mut dice));
@@ -56,13 +67,8 @@ fn draw_one(seed: u64, index: u64, image: &mut [u8]) -> u8 {
     if dice.chance(0.4) {
         cuts::cover(&mut canvas, &mut dice);
     }
-    let grain = dice.between(0.04, 0.3);
-    let gain = dice.between(0.75, 1.1);
-    for (byte, value) in image.iter_mut().zip(canvas.pixels()) {
-        // Grain sits on the cloth, faintly beside it: the sum of two uniform draws.
-        let noise = (dice.fraction() + dice.fraction() - 1.0) * if value > 0.02 { grain } else { grain * 0.25 };
-        *byte = ((value * gain + noise).clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-    }
+    let (grain, gain) = (dice.between(0.04, 0.3), dice.between(0.75, 1.1));
+    canvas.develop(grain, gain, &mut dice, image);
     label as u8
 }
 

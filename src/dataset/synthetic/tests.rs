@@ -5,23 +5,23 @@ use crate::dataset::official::hexadecimal_sha256;
 
 #[test]
 fn a_limit_gives_a_prefix_and_parts_share_no_image() {
-    let all = draw(SplitKind::Train, 700);
-    let some = draw(SplitKind::Train, 300);
+    let all = garments(SplitKind::Train, 700);
+    let some = garments(SplitKind::Train, 300);
     assert_eq!(all.labels[..300], some.labels);
     assert_eq!(all.images[..300 * IMAGE_BYTES], some.images);
-    assert_ne!(draw(SplitKind::Test, 300).images, some.images);
-    assert!(draw(SplitKind::Train, 0).is_empty());
+    assert_ne!(garments(SplitKind::Test, 300).images, some.images);
+    assert!(garments(SplitKind::Train, 0).is_empty());
 }
 
 #[test]
 fn the_garments_are_the_same_on_every_machine() {
-    let split = draw(SplitKind::Train, 100);
+    let split = garments(SplitKind::Train, 100);
     assert_eq!(hexadecimal_sha256(&split.images), "4c63f79535eaa2b6dff549e9f2a84db55a192102f54e11a52d14b44f34d4f388");
 }
 
 #[test]
 fn every_class_is_drawn_about_as_often_and_inside_the_picture() {
-    let split = draw(SplitKind::Train, 5000);
+    let split = garments(SplitKind::Train, 5000);
     let mut counts = [0; 10];
     split.labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
     assert!(counts.iter().all(|count| (400..600).contains(count)), "{counts:?}");
@@ -31,10 +31,38 @@ fn every_class_is_drawn_about_as_often_and_inside_the_picture() {
     }
 }
 
+#[test]
+fn the_digits_are_the_same_on_every_machine_in_all_classes_and_inside_the_picture() {
+    let split = digits(SplitKind::Train, 5000);
+    assert_eq!(
+        hexadecimal_sha256(&split.images[..100 * IMAGE_BYTES]),
+        "250b7bcd4aac42c19f8cfbb474ee216cbe32f9c153f4ab43606e0687b193cffe"
+    );
+    assert_eq!(digits(SplitKind::Train, 300).images, split.images[..300 * IMAGE_BYTES]);
+    assert_ne!(digits(SplitKind::Test, 300).images, split.images[..300 * IMAGE_BYTES]);
+    let mut counts = [0; 10];
+    split.labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
+    assert!(counts.iter().all(|count| (400..600).contains(count)), "{counts:?}");
+    for index in 0..split.len() {
+        let image = split.image(index);
+        let bright = image.iter().filter(|&&byte| byte > 128).count();
+        let at_the_edge = (0..28).flat_map(|place| [place, 27 * 28 + place, 28 * place, 28 * place + 27]);
+        let outside = at_the_edge.filter(|&place| image[place] > 128).count();
+        assert!(bright > 10 && outside < 24, "image {index}, a {}: {bright} pixels, {outside} at the edge", split.labels[index]);
+    }
+}
+
+/// As with MNIST: a linear model does well, and leaves something to do.
+#[test]
+fn a_linear_model_reads_most_digits_but_not_all() {
+    let accuracy = linear_accuracy(&digits(SplitKind::Train, 12000), &digits(SplitKind::Test, 2000));
+    assert!((0.75..0.98).contains(&accuracy), "{accuracy}");
+}
+
 /// Softmax regression, full pixels, enough epochs to converge: the best that a linear model does.
 #[test]
 fn a_linear_model_stays_under_80_percent() {
-    let (train, test) = (draw(SplitKind::Train, 12000), draw(SplitKind::Test, 2000));
+    let (train, test) = (garments(SplitKind::Train, 12000), garments(SplitKind::Test, 2000));
     let accuracy = linear_accuracy(&train, &test);
     assert!(accuracy < 0.80, "too easy: {accuracy}");
     assert!(accuracy > 0.25, "not learnable at all: {accuracy}");

@@ -13,7 +13,7 @@ const TARGETS: &[f64] = &[0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 const TRAIN_IMAGES: &[f64] = &[1_000.0, 3_000.0, 6_000.0, 12_000.0, 24_000.0, 48_000.0, 60_000.0];
 const VALIDATION_IMAGES: &[f64] = &[500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0];
 const MODELS: &[&str] = &["wrn-10-1", "wrn-16-1", "wrn-16-4", "wrn-16-10", "wrn-28-10", "mnist-cnn", "lenet"];
-const SOURCES: &[&str] = &["auto", "fashion-mnist", "generated"];
+const SOURCES: &[&str] = &["auto", "fashion-mnist", "generated", "digits", "mnist", "generated-digits"];
 
 /// Beyond it the weights, which have 32 bits, could not hold one step.
 const MAX_RATE: f64 = 1e30;
@@ -204,9 +204,9 @@ pub static SETTINGS: [Setting; 19] = [
         key: Key::Data,
         flag: "data",
         value_name: "SOURCE",
-        help: "auto, fashion-mnist or generated",
+        help: "auto, fashion-mnist or generated (garments); digits, mnist or generated-digits (digits)",
         label: "data",
-        hint: "auto, fashion-mnist, generated",
+        hint: "auto, generated, digits, mnist, ...",
         values: Values::Names(SOURCES),
         get: |job| job.workload.data.to_string(),
         set: |job, text| put_word(&mut job.workload.data, text),

@@ -45,7 +45,7 @@ fn every_flag_of_the_lab_is_read() {
     assert_eq!((config.epochs, config.batch_size, config.patience, config.seed), (3, 64, 1, u64::MAX));
     assert_eq!((config.base_lr, config.momentum, config.wd), (0.02, 0.8, 0.1));
     assert_eq!((config.target_accuracy, config.warmup_epochs), (0.9, 2.5));
-    assert_eq!(config.data_dir, Some(DataChoice::Generated));
+    assert_eq!(config.data_dir, Some("generated".into()));
     assert_eq!((config.stall_warning_secs, config.stall_shutdown_secs), (20, 60));
     assert_eq!((config.train_images, config.validation_images), (Some(12000), Some(500)));
     assert!(config.use_checkpointing && config.events && config.model.to_string() == "wrn-10-1");

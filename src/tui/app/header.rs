@@ -11,7 +11,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns;
 use crate::columns::cut;
-use crate::dataset::LABEL_GENERATED;
+use crate::dataset::is_generated;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::{safe, units};
 use crate::tui::shared::measured::has_steps;
@@ -111,7 +111,7 @@ fn next_run(state: &State) -> impl Fn(usize) -> Option<Line<'static>> {
     let np = format!("np {}", state.shared.spec.resources.np);
     let model = state.shared.spec.workload.model.to_string();
     let label = state.shared.data.as_ref().map_or_else(|| state.shared.spec.workload.data.to_string(), |data| data.label.clone());
-    let style = if label == LABEL_GENERATED { theme.warn() } else { theme.text() };
+    let style = if is_generated(&label) { theme.warn() } else { theme.text() };
     move |width: usize| {
         let label_and = |facts: &[String], data: Option<usize>| {
             let mut line = Line::from(Span::styled("next run: ", theme.dim()));
@@ -146,8 +146,9 @@ fn run_facts(state: &State, width: usize) -> Option<(Vec<Span<'static>>, Vec<Vec
         Span::styled(format!(" run {} ", watched.id), theme.strong()),
         Span::styled(format!("{} {}", sign(status.state), status.state.name()), theme.state(status.state)),
     ];
-    if summary.and_then(|summary| summary.record.as_ref()).is_some_and(|record| record.data_label == LABEL_GENERATED) {
-        run.push(Span::styled(format!("  on {LABEL_GENERATED}"), theme.warn()));
+    let images = summary.and_then(|summary| summary.record.as_ref()).map(|record| &record.data_label);
+    if let Some(images) = images.filter(|images| is_generated(images)) {
+        run.push(Span::styled(format!("  on {images}"), theme.warn()));
     }
     let mut facts = match status.state {
         RunState::Running | RunState::Preparing | RunState::Stopping => going(state, watched, status, width),

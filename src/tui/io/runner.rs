@@ -284,6 +284,7 @@ pub(super) fn curves(folder: &RunFolder) -> Curves {
 
 fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {
     let located = dataset::locate(spec.workload.data.clone(), None, false).context("no images to train on")?;
-    let label = if located.fetchable { format!("{} (fetched first)", dataset::LABEL_OFFICIAL) } else { located.label };
+    let label =
+        if located.fetchable { format!("{} (fetched first)", dataset::wanted(&spec.workload.data)) } else { located.label };
     Ok(Message::Data(DataInfo { label, note: located.note }))
 }

@@ -157,7 +157,7 @@ mod tests {
             (Field::Of(Key::BaseLr), "0"),
             (Field::Of(Key::TargetAccuracy), "85"),
             (Field::Of(Key::Model), "wrn-12-1"),
-            (Field::Of(Key::Data), "mnist"),
+            (Field::Of(Key::Data), "fashion"),
             (Field::Of(Key::TrainImages), "0"),
             (Field::Of(Key::Checkpointing), "maybe"),
             (Field::Preset, "tpu"),

@@ -16,7 +16,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns;
 use crate::columns::cut;
-use crate::dataset::LABEL_GENERATED;
+use crate::dataset::is_generated;
 use crate::domain::speedup::Comparison;
 use crate::domain::training::TrainingSpec;
 use crate::domain::{safe, units};
@@ -144,7 +144,7 @@ fn times(ratio: f64) -> String {
 }
 
 fn data(record: &RunRecord) -> String {
-    if record.data_label == LABEL_GENERATED { "generated".into() } else { "real".into() }
+    if is_generated(&record.data_label) { "generated".into() } else { "real".into() }
 }
 
 /// What the user called it, and the note behind.
