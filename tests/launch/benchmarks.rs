@@ -106,7 +106,8 @@ fn wrong_input_is_answered_in_one_line() {
         (&["--np", "0"], "np is 0"),
         (&["--np", "999"], "999"),
         (&["--distortions=False"], "add --style tf-cnn"),
-        (&["--style", "tf-cnn", "--data_dir", "/data"], "real images are not read yet"),
+        (&["--style", "tf-cnn", "--model", "resnet50", "--data_dir", "/data"], "only those of Fashion-MNIST"),
+        (&["--data-dir", "/nonexistent"], "/nonexistent"),
         (&["--style", "nvcnn", "--num_batches", "20"], "none is left to count"),
         (&["--sneeze"], "--sneeze"),
     ] {
