@@ -26,6 +26,7 @@ fn a_benchmark_prints_the_lines_of_its_root_and_is_kept_like_any_run() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let lines = stdout(&output);
     assert_eq!(lines.lines().filter(|line| line.starts_with("Iter #")).count(), 3, "{lines}");
+    assert!(lines.contains("Step\tImg/sec\ttotal_loss\n"), "columns are parted as the program parts them: {lines:?}");
     assert!(!lines.contains("[0]"), "only the root prints, so nobody asks who: {lines}");
     assert!(
         stderr(&output).contains("run 1 finished: measured 3 iterations in 3.0 s, 64.0 images/s of all ranks"),
