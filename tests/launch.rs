@@ -8,6 +8,8 @@
 mod benchmarks;
 #[path = "launch/busy.rs"]
 mod busy;
+#[path = "launch/collected.rs"]
+mod collected;
 #[path = "launch/collectives.rs"]
 mod collectives;
 #[path = "launch/files.rs"]

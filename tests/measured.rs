@@ -149,6 +149,8 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         ("--servers 2", "2 servers are more than the 1 rank"),
         ("--check 2", "2"),
         ("--ranks-per-host 0", "0 ranks per host"),
+        ("--ranks-per-host 9", "9 ranks per host are more than the 1 rank"),
+        ("--log-bytes 64G", "a log of 64 GiB is too much"),
         ("-b 1024G -e 1024G", "lower --max-bytes"),
         ("--bogus", "--bogus"),
     ];
@@ -158,6 +160,31 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         assert_eq!(output.status.code(), Some(2), "{flags}: {text}");
         assert!(error.starts_with("hvd-collectives: ") && error.contains(word), "{flags}: {text}");
         assert_eq!((error.lines().count(), output.stdout.len()), (1, 0), "{flags}: {text}");
+    }
+}
+
+/// It is an allreduce, and no memory can do it: what arrives takes the place of what is still to be sent.
+#[test]
+fn a_schedule_that_cannot_be_executed_is_refused_in_one_line() {
+    if mpirun().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("swap");
+    let swap = |second: &str| {
+        let first = r#"[[0,1,0,4,"reduce"],[1,0,0,4,"reduce"]]"#;
+        format!("2 4\n[{first},[[0,1,0,4,\"copy\"],[1,0,{second},\"copy\"]]]")
+    };
+    for (text, word) in [
+        (swap("0,4"), "round 2: rank 1 sends numbers 0 to 3 to rank 0 and gets a copy of them from rank 0 in the same round"),
+        (swap("3,4"), "round 2: rank 1 sends number 3 to rank 0 and gets a copy of it from rank 0 in the same round"),
+        ("99999999999 4\n[]".to_owned(), "its first line is not `RANKS NUMBERS`"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = alone(&format!("--schedule {}", file.display()));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(word) && error.lines().count() == 1, "{error}");
     }
 }
 

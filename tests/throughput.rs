@@ -173,6 +173,18 @@ fn the_lines_of_nvcnn_begin_with_the_warm_up() {
 }
 
 #[test]
+fn models_of_any_family_are_measured_at_any_size_that_they_take() {
+    let Some(mpirun) = mpirun() else { return };
+    // Without batch norm, with dropout, and of another size.
+    for (flags, images) in [("--model mnist-cnn", "1x28x28"), ("--model trivial --image-size 8", "3x8x8")] {
+        let output = run(&mpirun, 2, &format!("{flags} --batch-size 4 --num-batches-per-iter 1"));
+        let text = text(&output);
+        assert!(output.status.success() && text.contains(&format!("synthetic images of {images}")), "{text}");
+        assert_eq!(scanned("Total img/sec on %d CPU(s): %.1f +-%.1f", &text).len(), 1, "{text}");
+    }
+}
+
+#[test]
 fn json_is_one_line_of_one_rank() {
     let Some(mpirun) = mpirun() else { return };
     let output = run(&mpirun, 2, "--style json --num-batches-per-iter 1 --fp16-allreduce --optimizer momentum");

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use super::output::{Usage, print, say};
 use super::table::render;
-use crate::course::{Answer, Catalog, Lesson, Piece, Prediction, ProgressFile, Question, Role, lay_out, proofread};
+use crate::course::{
+    Answer, Catalog, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Role, lay_out, proofread,
+};
 use crate::domain::step::Step;
 use crate::exercise;
 use crate::runs::RunStore;
@@ -71,7 +73,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => list(&Catalog::open(args.lessons.as_deref())?, args.json),
         Some(_) if args.json => Err(Usage("--json lists all lessons: leave out what follows it".into()).into()),
         Some(What::Show { number, hints }) => {
-            print(&text(find(&Catalog::open(args.lessons.as_deref())?, number)?, hints))?;
+            // Whoever has no progress, or a damaged one, has answered nothing.
+            let progress = RunStore::default_home().ok().and_then(|home| Some(ProgressFile::of(&home).read().ok()?.progress));
+            print(&text(find(&Catalog::open(args.lessons.as_deref())?, number)?, hints, &progress.unwrap_or_default()))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(What::Answer { number, value }) => answer(find(&Catalog::open(args.lessons.as_deref())?, number)?, value.trim()),
@@ -145,12 +149,7 @@ fn answer(lesson: &Lesson, value: &str) -> anyhow::Result<ExitCode> {
     };
     let ((), reading) = file.update(|progress| progress.predict(asked, prediction, judged.is_right))?;
     reading.note.iter().for_each(|note| say(note));
-    print(&plain_text(&format!(
-        "{}\n\n{}: {}\n",
-        question.text,
-        if judged.is_right { "Right" } else { "Not quite" },
-        judged.feedback
-    )))?;
+    print(&plain_text(&format!("{}\n\n{}: {}\n", question.text, verdict(judged.is_right), judged.feedback)))?;
     if let Some(next) = lesson.questions.get(asked.question + 1).filter(|_| judged.is_right) {
         let (place, of) = (asked.question + 2, lesson.questions.len());
         print(&format!("\n{}", plain_text(&format!("Question {place} of {of}: {}\n", in_markdown(next)))))?;
@@ -176,19 +175,28 @@ fn prediction(answer: &Answer, value: &str) -> Result<Prediction, String> {
 const COLUMNS: usize = 80;
 
 /// A lesson as one reads it in a terminal.
-fn text(lesson: &Lesson, hints: usize) -> String {
+fn text(lesson: &Lesson, hints: usize, progress: &Progress) -> String {
     let title = match lesson.step {
         Some(step) => format!("Step {}/10: {}", step.number(), lesson.title),
         None => lesson.title.clone(),
     };
-    let mut markdown = format!("# {title}\n\n{}\n\n{}\n", lesson.summary, lesson.body);
-    let mut section = |title: &str, text: String| markdown.push_str(&format!("\n## {title}\n\n{text}\n"));
-    if !lesson.questions.is_empty() {
-        let all = lesson.questions.iter().map(in_markdown).collect::<Vec<_>>().join("\n\n");
-        let how =
-            format!("`hvd-lab lessons answer {} VALUE` notes your answer and tells you whether it is right.", lesson.number);
-        section("Predict before you run", format!("{all}\n\n{how}"));
+    let is_answered = |id: QuestionId| progress.tries(id).next().is_some();
+    let body = lesson.text(is_answered);
+    let questions = questions(lesson, progress);
+    let mut markdown = format!("# {title}\n\n{}\n", lesson.summary);
+    // Where the text gives answers away, they are asked first.
+    match lesson.answers_at {
+        Some(_) => markdown += &format!("{questions}\n{body}\n"),
+        None => markdown += &format!("\n{body}\n{questions}"),
     }
+    if lesson.keeps_back(is_answered) {
+        let number = lesson.number;
+        markdown += &format!(
+            "\n## The rest of this lesson\n\nIt gives the answers away, so it stands here when you have answered the questions: \
+             `hvd-lab lessons answer {number} VALUE`, then `hvd-lab lessons show {number}` again.\n"
+        );
+    }
+    let mut section = |title: &str, text: String| markdown.push_str(&format!("\n## {title}\n\n{text}\n"));
     if let Some(run) = &lesson.run {
         let line = |steps| format!("hvd-lab run --np {} --steps {steps} --epochs {}\n", run.np, run.epochs);
         section("The two runs", format!("```sh\n{}{}hvd-lab check\n```", line(run.before), line(run.after)));
@@ -203,6 +211,33 @@ fn text(lesson: &Lesson, hints: usize) -> String {
         lesson.links.iter().for_each(|link| text.push_str(&format!("{}\n  {}\n", link.title, link.url)));
     }
     text
+}
+
+/// The questions of a lesson, with what was answered to them last.
+fn questions(lesson: &Lesson, progress: &Progress) -> String {
+    let number = lesson.number;
+    let one = |(place, question): (usize, &Question)| {
+        let last = progress.tries(QuestionId { lesson: number, question: place }).last();
+        let judged = last.and_then(|last| question.judge(last.prediction));
+        let said = judged.map(|judged| format!("\n\n{}: {}", verdict(judged.is_right), judged.feedback)).unwrap_or_default();
+        let which = match lesson.questions.len() {
+            1 => String::new(),
+            all => format!("Question {} of {all}: ", place + 1),
+        };
+        format!("{which}{}{said}", in_markdown(question))
+    };
+    match lesson.questions.is_empty() {
+        true => String::new(),
+        false => {
+            let all = lesson.questions.iter().enumerate().map(one).collect::<Vec<_>>().join("\n\n");
+            let how = format!("`hvd-lab lessons answer {number} VALUE` notes your answer and tells you whether it is right.");
+            format!("\n## Predict before you run\n\n{all}\n\n{how}\n")
+        }
+    }
+}
+
+fn verdict(is_right: bool) -> &'static str {
+    if is_right { "Right" } else { "Not quite" }
 }
 
 /// Markdown as one reads it in a terminal.

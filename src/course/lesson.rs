@@ -12,6 +12,8 @@ use crate::domain::step::{Step, StepSet};
 
 /// The line that opens and closes the front matter.
 const FENCE: &str = "+++";
+/// What stands below this line gives answers away.
+const ANSWERS: &str = "<!-- answers -->";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lesson {
@@ -36,6 +38,8 @@ pub struct Lesson {
     pub body: String,
     /// Line of the file, from 1, on which the body begins.
     pub body_line: usize,
+    /// Where in the body begins what gives answers away, if anything does. The questions then stand first.
+    pub answers_at: Option<usize>,
 }
 
 /// The two runs that show what a step is for.
@@ -135,14 +139,42 @@ impl Lesson {
             .map_err(|wrong| error(line_of(wrong.span().map_or(0, |span| span.start)), wrong.message().replace('\n', ", ")))?;
         let body_at = (end + FENCE.len() + 1).min(rest.len());
         let body_line = 2 + rest[..body_at].matches('\n').count();
-        front
-            .lesson(number)
-            .map(|lesson| Lesson { slug, file: file.to_owned(), body: rest[body_at..].to_owned(), body_line, ..lesson })
-            .map_err(|(span, what)| error(line_of(span.start), what))
+        let lesson = front.lesson(number).map_err(|(span, what)| error(line_of(span.start), what))?;
+        let mut body = rest[body_at..].to_owned();
+        let mark = answers_mark(&body);
+        if let Some(at) = mark {
+            if lesson.questions.is_empty() {
+                let line = body_line + body[..at].matches('\n').count();
+                return Err(error(
+                    line,
+                    format!("{ANSWERS} hides what follows it until the questions are answered: there are none"),
+                ));
+            }
+            // Lines keep their numbers.
+            body.replace_range(at..at + ANSWERS.len(), "");
+        }
+        Ok(Lesson { slug, file: file.to_owned(), body, body_line, answers_at: mark, ..lesson })
     }
 }
 
 impl Lesson {
+    /// The text that may be read: what gives answers away comes when every question has been answered once.
+    pub fn text(&self, is_answered: impl Fn(QuestionId) -> bool) -> &str {
+        match self.answers_at {
+            Some(at) if !self.is_answered(is_answered) => &self.body[..at],
+            _ => &self.body,
+        }
+    }
+
+    /// Some of the text is kept back.
+    pub fn keeps_back(&self, is_answered: impl Fn(QuestionId) -> bool) -> bool {
+        self.answers_at.is_some() && !self.is_answered(is_answered)
+    }
+
+    fn is_answered(&self, is_answered: impl Fn(QuestionId) -> bool) -> bool {
+        (0..self.questions.len()).all(|question| is_answered(QuestionId { lesson: self.number, question }))
+    }
+
     /// The question that is to be answered: the first one that is not answered right yet, else the last one. `last` is what
     /// was answered last to a question.
     pub fn asked(&self, last: impl Fn(QuestionId) -> Option<Prediction>) -> Option<(QuestionId, &Question)> {
@@ -152,6 +184,18 @@ impl Lesson {
         };
         all().find(is_open).or_else(|| all().last())
     }
+}
+
+/// Where the line that hides answers begins.
+fn answers_mark(body: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in body.split_inclusive('\n') {
+        if line.trim_end() == ANSWERS {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
 }
 
 /// Where the line `+++` begins that ends the front matter.
@@ -218,6 +262,7 @@ impl FrontMatter {
             links: self.links,
             body: String::new(),
             body_line: 0,
+            answers_at: None,
         })
     }
 }
@@ -281,4 +326,19 @@ impl FrontRun {
         let [before, after] = [self.before.into_inner(), self.after.into_inner()];
         Ok(GuidedRun { before, after, np: self.np.into_inner(), epochs: self.epochs.into_inner() })
     }
+}
+
+#[cfg(test)]
+#[test]
+fn what_gives_answers_away_is_kept_back_until_every_question_is_answered() {
+    let question =
+        "[[questions]]\ntext = \"?\"\nkind = \"number\"\nanswer = 1\ntolerance = 0\nfeedback = [\"a\", \"b\", \"c\"]\n";
+    let text = |questions: &str| format!("+++\ntitle = \"t\"\nsummary = \"s\"\n{questions}+++\nfirst\n{ANSWERS}\nlast\n");
+    let lesson = Lesson::parse("17_x.md", &text(&question.repeat(2))).unwrap();
+    assert_eq!(lesson.body, "first\n\nlast\n", "nobody reads the mark");
+    let answered = |count: usize| move |id: QuestionId| id.question < count;
+    assert_eq!([0, 1, 2].map(|count| lesson.text(answered(count))), ["first\n", "first\n", "first\n\nlast\n"]);
+    assert_eq!([0, 1, 2].map(|count| lesson.keeps_back(answered(count))), [true, true, false]);
+    let error = Lesson::parse("17_x.md", &text("")).unwrap_err();
+    assert!(error.line == 6 && error.what.contains("there are none"), "{error}");
 }

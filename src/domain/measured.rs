@@ -4,11 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::collective::{
-    AllreduceReport, CollectivesSpec, Fit, Machine, Message, MessageReport, Refused, Schedule, Shape, judge,
-};
+use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, Refused, Shape};
 use super::event::EventLine;
 use super::history::{History, Keep};
+use super::units;
+
+mod log;
+
+pub use log::{Comparison, MOST_COMPARED, MessageLog};
 
 /// What a run of collectives has measured so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,8 +19,12 @@ pub struct Measured {
     pub ranks: usize,
     pub machine: Machine,
     pub rows: Vec<MeasuredRow>,
+    /// Rows without a size or a time, which no run has measured: they are left out.
+    pub empty_rows: usize,
     /// In the order of the table.
     pub logs: Vec<MessageLog>,
+    /// Events that no run can have sent, in one sentence: whoever reads them knows.
+    pub damaged: Option<String>,
 }
 
 /// One method at one size.
@@ -26,33 +33,6 @@ pub struct MeasuredRow {
     pub report: AllreduceReport,
     /// Seconds that it should have taken, or why nobody can say.
     pub predicted_s: Result<f64, Refused>,
-}
-
-/// All messages of one allreduce, round by round.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MessageLog {
-    pub method: String,
-    pub elements: usize,
-    pub messages: Vec<MessageReport>,
-}
-
-impl MessageLog {
-    /// Whether the ranks sent what a schedule says, message by message.
-    ///
-    /// # Errors
-    /// The first difference.
-    pub fn follows(&self, reference: &Schedule) -> Result<(), String> {
-        let mut rounds = vec![Vec::new(); reference.rounds.len()];
-        for sent in &self.messages {
-            let Some(round) = rounds.get_mut(sent.round) else {
-                let (round, all) = (sent.round + 1, reference.rounds.len());
-                return Err(format!("a message of round {round} was logged, and there are only {all}"));
-            };
-            round.push(Message { from: sent.from, to: sent.to, range: sent.start..sent.end, operation: sent.operation });
-        }
-        let logged = Schedule::new(reference.ranks, reference.elements, rounds);
-        judge(&logged, reference).map_err(|fault| fault.to_string())
-    }
 }
 
 impl MeasuredRow {
@@ -113,7 +93,9 @@ impl Measured {
         let processes = || history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
         let machine = Measured::machine(spec, history);
         let row = |report: &AllreduceReport| MeasuredRow::new(report, &machine, np, spec.shape);
-        let rows = processes().flat_map(|(_, process)| &process.allreduces).map(row).collect();
+        let reports = || processes().flat_map(|(_, process)| &process.allreduces);
+        let rows: Vec<MeasuredRow> = reports().filter(|report| report.is_measured()).map(row).collect();
+        let empty_rows = reports().count() - rows.len();
         let mut logs: Vec<MessageLog> = Vec::new();
         for report in processes().flat_map(|(_, process)| &process.messages) {
             let is_of = |log: &&mut MessageLog| log.method == report.method && log.elements == report.elements;
@@ -131,7 +113,18 @@ impl Measured {
         for log in &mut logs {
             log.messages.sort_by_key(|message| (message.round, message.from, message.to, message.start));
         }
-        Measured { ranks: np, machine, rows, logs }
+        Measured { ranks: np, machine, rows, empty_rows, logs, damaged: None }
+    }
+
+    /// What is wrong with the events of the run, in one sentence.
+    pub fn problem(&self) -> Option<String> {
+        let have = if self.empty_rows == 1 { "has no size or no time and is" } else { "have no size or no time and are" };
+        let empty = || format!("{} {have} left out: its events are damaged", units::counted(self.empty_rows, "row"));
+        let empty = (self.empty_rows > 0).then(empty);
+        match (&self.damaged, empty) {
+            (Some(damaged), Some(empty)) => Some(format!("{damaged}; {empty}")),
+            (damaged, empty) => damaged.clone().or(empty),
+        }
     }
 
     /// The methods in the order of the table, then those that have messages only.
@@ -201,7 +194,7 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{LinkReport, LinkRow, MessagesReport, Operation};
+    use crate::domain::collective::{LinkReport, LinkRow, MessageReport, MessagesReport, Operation};
     use crate::domain::event::{Event, TopologyReport};
 
     fn history(events: Vec<(usize, Event)>) -> History {
@@ -244,5 +237,17 @@ mod tests {
         let rounds: Vec<_> = measured.logs[0].messages.iter().map(|message| (message.round, message.from)).collect();
         assert_eq!((measured.logs.len(), rounds), (1, vec![(0, 0), (0, 1), (1, 0), (1, 1)]));
         assert_eq!(measured.mean_busbw().iter().map(|(method, _)| *method).collect::<Vec<_>>(), ["ring", "mpi"]);
+    }
+
+    #[test]
+    fn what_has_no_size_or_no_time_was_not_measured() {
+        let sample = AllreduceReport::sample;
+        let rows = [sample(), AllreduceReport { bytes: 0, ..sample() }, AllreduceReport { median_s: 0.0, ..sample() }];
+        let measured =
+            Measured::new(2, &CollectivesSpec::sample(), &history(rows.map(|row| (0, Event::Allreduce(row))).to_vec()));
+        assert_eq!((measured.rows.len(), measured.empty_rows), (1, 2));
+        let damaged = Measured { damaged: Some("a line is torn".into()), ..measured.clone() };
+        assert!(damaged.problem().unwrap().starts_with("a line is torn; 2 rows have no size or no time and are left out"));
+        assert_eq!(Measured { empty_rows: 0, ..measured }.problem(), None);
     }
 }

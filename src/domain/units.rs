@@ -71,6 +71,31 @@ pub fn short_time(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// `1049`, `12.35`, `1.049`, `0.0250`, `1.25e-4`: as nccl-tests writes its figures, in seven columns, with three digits at least
+/// however small.
+pub fn figure(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        _ if !value.is_finite() => "-".to_owned(),
+        0.0 => "0".to_owned(),
+        _ if size < 1e-3 => format!("{value:.*e}", if size < 1e-9 { 1 } else { 2 }),
+        _ => {
+            let digits = if size < 0.01 {
+                5
+            } else if size < 0.1 {
+                4
+            } else if size < 10.0 {
+                3
+            } else if size < 100.0 {
+                2
+            } else {
+                usize::from(size < 1000.0)
+            };
+            format!("{value:.digits$}")
+        }
+    }
+}
+
 /// `0:07`, `12:34`, `1:02:03` for a number of seconds.
 pub fn clock(seconds: f64) -> String {
     let whole = if seconds.is_finite() { seconds.max(0.0) as u64 } else { 0 };
@@ -178,6 +203,26 @@ mod tests {
         assert_eq!(date(1_772_323_200.0), "2026-03-01 00:00 UTC");
         assert_eq!(date(4_107_542_400.0), "2100-03-01 00:00 UTC");
         assert_eq!(date(253_402_300_799.0), "9999-12-31 23:59 UTC");
+    }
+
+    #[test]
+    fn a_figure_keeps_its_digits_however_small() {
+        let cases = [
+            (0.1234, "0.123"),
+            (12.345, "12.35"),
+            (123.45, "123.5"),
+            (12345.6, "12346"),
+            (0.025, "0.0250"),
+            (0.00125, "0.00125"),
+            (1.25e-4, "1.25e-4"),
+            (3.4e-10, "3.4e-10"),
+            (0.0, "0"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(figure(value), text);
+        }
     }
 
     /// A loop over the years would go on for hours.

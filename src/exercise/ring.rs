@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::domain::collective::{Algorithm, Schedule, Shape, judge};
+use crate::domain::collective::{Algorithm, Naming, Schedule, Shape, judge_in};
 use crate::domain::event::MARKER;
+use crate::domain::units;
 use crate::launch::{ask, execute_once};
 
 /// A ring is worked out in milliseconds; a loop without an end is told apart from it soon.
@@ -67,16 +68,18 @@ fn judge_all(plans: &[&str]) -> Result<Schedule, String> {
     if plans.len() != CASES.len() {
         return Err(format!(
             "your program gave {} for {} cases: leave its last lines as they are, and end your own lines with a new line",
-            crate::domain::units::counted(plans.len(), "schedule"),
+            units::counted(plans.len(), "schedule"),
             CASES.len()
         ));
     }
     let mut shown = None;
     for ((ranks, elements), plan) in CASES.into_iter().zip(plans) {
-        let of = |fault: String| format!("with {ranks} ranks and {elements} numbers, {fault}");
+        let of =
+            |fault: String| format!("with {} and {}, {fault}", units::counted(ranks, "rank"), units::counted(elements, "number"));
         let schedule = Schedule::read_plan(ranks, elements, plan.trim_start_matches(MARKER)).map_err(of)?;
         let shape = Shape { servers: 1, ranks_per_host: 1 };
-        judge(&schedule, &Algorithm::Ring.schedule(ranks, elements, shape)).map_err(|fault| of(fault.to_string()))?;
+        judge_in(&schedule, &Algorithm::Ring.schedule(ranks, elements, shape), Naming::Chunks { elements, ranks })
+            .map_err(|fault| of(fault.to_string()))?;
         if ranks == 4 && shown.is_none() {
             shown = Some(schedule);
         }
@@ -155,7 +158,7 @@ mod tests {
         let Ring::Right(schedule) = attempted(RING_SOLUTION) else { panic!("{}", why(RING_SOLUTION)) };
         assert_eq!((schedule.ranks, schedule.rounds.len()), (4, 6));
         let said = why(RING);
-        assert!(said.contains("with 2 ranks and 8 numbers, round 1: rank 0 sends numbers 0 to 3 to itself"), "{said}");
+        assert!(said.contains("with 2 ranks and 8 numbers, round 1: rank 0 sends chunk 0 to itself"), "{said}");
     }
 
     #[test]
@@ -174,9 +177,22 @@ mod tests {
             why(&RING_SOLUTION.replacen(old, new, 1))
         };
         let cases = [
-            ("(rank - hop) % ranks", "rank", "for a second time"),
-            ("(rank - hop) % ranks", "(rank + hop) % ranks", "as finished"),
-            ("(rank + 1 - hop) % ranks", "(rank - hop) % ranks", "as finished"),
+            (
+                "(rank - hop) % ranks",
+                "rank",
+                "with 4 ranks and 16 numbers, round 2: rank 1 adds rank 0's part of chunk 0 for a second time",
+            ),
+            ("(rank - hop) % ranks", "(rank + hop) % ranks", "as finished, and after round 3 it lacks the parts of"),
+            (
+                "(rank + 1 - hop) % ranks",
+                "(rank - hop) % ranks",
+                "with 2 ranks and 8 numbers, round 2: rank 0 sends chunk 0 to rank 1 as finished, and after round 1 it lacks rank 1's part",
+            ),
+            (
+                "(rank + 1 - hop) % ranks",
+                "(rank + 1) % ranks",
+                "round 6: rank 0 ends with a sum of chunk 2 and lacks rank 1's part of it",
+            ),
             (
                 "return start, start + size + (1 if index < rest else 0)",
                 "return start, start + size",

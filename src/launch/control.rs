@@ -15,6 +15,7 @@ use crate::dataset::Location;
 use crate::domain::checkpoint;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
+use crate::host::cpu::host_memory;
 use crate::host::{self, files, read};
 use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, process};
 
@@ -94,11 +95,21 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     };
     let (spec, log_dir) = (&request.spec, folder.log_dir());
     let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    if let Some(problem) = too_large(spec).filter(|_| !setup.machine.in_allocation) {
+        return Err(LaunchError::Spec(problem));
+    }
     // A program that someone is working on may do anything, also never answer.
     if training.is_some_and(|training| !training.trainer_flags.is_empty()) && request.program.is_none() {
         setup.ask_trainer(&line.argv)?;
     }
     Ok(Plan { request, images, setup, line })
+}
+
+/// Buffers that this host has no memory for. Of other hosts only their ranks know.
+fn too_large(spec: &RunSpec) -> Option<String> {
+    let collectives = spec.collectives().filter(|_| spec.resources.hosts.is_none() && spec.resources.hostfile.is_none())?;
+    let (needed, available) = (collectives.memory_bytes(spec.resources.np), host_memory().0);
+    (available > 0 && needed > available).then(|| collectives.does_not_fit(needed))
 }
 
 /// Make a run folder and start its supervisor; returns at once.

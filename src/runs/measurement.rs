@@ -13,8 +13,14 @@ pub struct Measurement {
     pub record: RunRecord,
     pub spec: CollectivesSpec,
     pub measured: Measured,
-    /// Events that no run can have sent, in one sentence.
-    pub damaged: Option<String>,
+}
+
+/// What the events of a run of collectives add up to, and whether some are damaged; `None` of any other run.
+pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
+    let spec = record.spec.collectives()?;
+    let mut events = folder.events();
+    let measured = Measured::of(record.np(), spec, events.by_ref());
+    Some(Measured { damaged: events.damaged().in_words(), ..measured })
 }
 
 impl Measurement {
@@ -24,11 +30,9 @@ impl Measurement {
     /// [`StoreError::NoCollectives`] of any other run.
     pub fn of(folder: &RunFolder, record: RunRecord) -> Result<Measurement, StoreError> {
         let workload = &record.spec.workload;
-        let spec = workload.collectives().cloned();
-        let spec = spec.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
-        let mut events = folder.events();
-        let measured = Measured::of(record.np(), &spec, events.by_ref());
-        Ok(Measurement { id: record.id, record, spec, measured, damaged: events.damaged().in_words() })
+        let found = workload.collectives().cloned().zip(measured(folder, &record));
+        let (spec, measured) = found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
+        Ok(Measurement { id: record.id, record, spec, measured })
     }
 }
 

@@ -53,7 +53,7 @@ pub use lock::{Identity, RunLock};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
-pub use measurement::{Measurement, Measurements};
+pub use measurement::{Measurement, Measurements, measured};
 pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord};
 pub use references::{Published, Source, references};

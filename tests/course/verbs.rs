@@ -119,3 +119,31 @@ fn questions_are_answered_without_a_screen() {
     let report = stdout(&report) + &stderr(&report);
     assert!(report.contains("How an allreduce works, question 2") && report.contains("right at try 2"), "{report}");
 }
+
+/// Whoever reads first and answers then has predicted nothing.
+#[test]
+fn questions_stand_first_and_what_gives_answers_away_comes_after_them() {
+    let lab = Lab::with_fake_mpirun("5");
+    let show = |number: &str| stdout(&lab.run(&["lessons", "show", number]));
+    for (number, away) in [("15", &["2(p-1)", "p - 1", "The crossover", "What it costs"] as &[&str]), ("16", &["1057", "1053"])] {
+        let text = show(number);
+        let (question, problem) = (text.find("Predict before you run"), text.find("The problem"));
+        assert!(question.is_some() && question < problem, "{text}");
+        assert!(text.contains("The rest of this lesson"), "{text}");
+        assert!(away.iter().all(|words| !text.contains(words)), "{text}");
+    }
+    for (number, answers) in [("15", &["5", "6", "24", "1", "3"] as &[&str]), ("16", &["4"])] {
+        assert!(!show(number).contains("What to look for"));
+        answers.iter().for_each(|answer| _ = lab.run(&["lessons", "answer", number, answer]));
+        let text = show(number);
+        assert!(
+            text.contains("What to look for") && text.contains("Right: ") && !text.contains("The rest of this lesson"),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("https://")), "{text}");
+    }
+    assert!(show("15").contains("2(p-1)a + 2(p-1)/p nb"));
+    // The lesson of a step gives nothing away.
+    let text = show("4");
+    assert!(text.find("Predict before you run") > text.find("The problem"), "{text}");
+}

@@ -25,7 +25,7 @@ Exit codes: 0 measured, 1 failed, 2 a flag that cannot be used.";
 ///
 /// One program for every rank.
 #[derive(Clone, Debug, PartialEq, Parser)]
-#[command(name = "hvd-bench", version, after_long_help = EXAMPLES, max_term_width = 110)]
+#[command(name = "hvd-bench", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
 pub struct Args {
     /// Whose lines to print: horovod, tf-cnn, nvcnn or json
     #[arg(long, value_name = "NAME", default_value = "horovod")]

@@ -12,9 +12,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use hvd_lab::comm::{self, Communicator, MpiComm, StallLimits};
-use hvd_lab::domain::collective::{Algorithm, CollectivesSpec, Method};
+use hvd_lab::domain::collective::{CollectivesSpec, Method};
 use hvd_lab::domain::event::{Event, TopologyReport};
-use hvd_lab::domain::units;
 use hvd_lab::host::{self, cpu::host_memory};
 use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::report::Reporter;
@@ -131,7 +130,7 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
     if let Some(problem) = spec.problem(topology.size.0) {
         return Err(Failure::Refused(refusal(&problem)));
     }
-    refuse_what_does_not_fit(&spec, &methods, comm)?;
+    refuse_what_does_not_fit(&spec, comm)?;
 
     let peers = comm.point_to_point();
     let table = Table { report, spec: &spec, ranks: topology.size.0, check: request.check };
@@ -177,25 +176,15 @@ fn ways<'a>(request: &Request, comm: &'a MpiComm, report: &Reporter) -> Result<V
     Ok(ways)
 }
 
-/// Two buffers of the largest size, and what is received and not yet added: of the ranks of each host, together.
-fn refuse_what_does_not_fit(spec: &CollectivesSpec, methods: &[Method], comm: &MpiComm) -> Result<(), Failure> {
-    let largest = spec.sizes().into_iter().max().unwrap_or_default().max(spec.log_bytes.unwrap_or_default());
-    let of_scratch = |method: &Method| match method.algorithm() {
-        // Two messages of a server are in flight, and the library has some memory of its own.
-        Some(Algorithm::ParameterServer) => 2,
-        _ => 1,
-    };
-    let buffers = 2 + methods.iter().map(of_scratch).max().unwrap_or_default();
-    let needed = largest.saturating_mul(buffers).saturating_mul(comm.topology().local_size.0 as u64);
+/// All ranks of each host together.
+fn refuse_what_does_not_fit(spec: &CollectivesSpec, comm: &MpiComm) -> Result<(), Failure> {
+    let needed = spec.memory_bytes(comm.topology().local_size.0);
     let available = host_memory().0;
     let is_too_much = available > 0 && needed > available;
-    let too_much = most(comm, if is_too_much { needed } else { 0 })?;
-    if too_much == 0 {
-        return Ok(());
+    match most(comm, if is_too_much { needed } else { 0 })? {
+        0 => Ok(()),
+        needed => Err(Failure::Refused(refusal(&spec.does_not_fit(needed)))),
     }
-    let (largest, needed) = (units::bytes(largest), units::bytes(too_much));
-    let problem = format!("buffers of {largest} need {needed} on a host, which it does not have: lower --max-bytes");
-    Err(Failure::Refused(refusal(&problem)))
 }
 
 fn of_all(comm: &dyn Communicator, value: u64) -> Result<impl Iterator<Item = u64>, comm::CommError> {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use hvd_lab::comm::MpiComm;
-use hvd_lab::comm::p2p::{Executor, PointToPoint};
+use hvd_lab::comm::p2p::{Executor, Plan, PointToPoint};
 use hvd_lab::domain::collective::{Schedule, prove};
 use hvd_lab::host::read;
 use hvd_lab::trainer::config::Stop;
@@ -13,6 +13,8 @@ use super::args::refusal;
 
 /// Schedules are for reading: one of more bytes is none.
 const MOST_BYTES: u64 = 1 << 20;
+/// The memory of the proof grows with the square of the ranks.
+const MOST_RANKS: usize = 1024;
 const MOST_ELEMENTS: usize = 1 << 20;
 
 /// The schedule in a file: ranks and numbers in its first line, then the plan.
@@ -24,11 +26,12 @@ pub fn read_schedule(path: &Path) -> Result<Schedule, Stop> {
     let text = read::small_text(path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
     let (sizes, plan) = text.split_once('\n').ok_or_else(|| wrong("its first line is not `RANKS NUMBERS`".into()))?;
     let mut sizes = sizes.split_whitespace().map(str::parse::<usize>);
-    let (Some(Ok(ranks)), Some(Ok(elements @ 0..=MOST_ELEMENTS))) = (sizes.next(), sizes.next()) else {
-        return Err(wrong(format!("its first line is not `RANKS NUMBERS` with at most {MOST_ELEMENTS} numbers")));
+    let (Some(Ok(ranks @ 1..=MOST_RANKS)), Some(Ok(elements @ 0..=MOST_ELEMENTS))) = (sizes.next(), sizes.next()) else {
+        let most = format!("{MOST_RANKS} ranks and {MOST_ELEMENTS} numbers");
+        return Err(wrong(format!("its first line is not `RANKS NUMBERS` with at most {most}")));
     };
     let schedule = Schedule::read_plan(ranks, elements, plan).map_err(wrong)?;
-    prove(&schedule).map_err(|fault| wrong(fault.to_string()))?;
+    prove(&schedule).and_then(|()| Plan::check(&schedule)).map_err(|fault| wrong(fault.to_string()))?;
     Ok(schedule)
 }
 

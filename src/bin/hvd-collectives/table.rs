@@ -2,6 +2,7 @@
 
 use hvd_lab::domain::collective::{AllreduceReport, CollectivesSpec};
 use hvd_lab::domain::event::Event;
+use hvd_lab::domain::units;
 use hvd_lab::trainer::report::Reporter;
 
 pub struct Table<'a> {
@@ -26,6 +27,12 @@ impl Table<'_> {
         if let Some(bits) = link_bits {
             line(&format!("# each rank has a network of {} Mbit/s", *bits as f64 / 1e6));
         }
+        if self.ranks == 1 {
+            line("# one rank exchanges nothing: these times are what the call alone takes");
+        }
+        if let Some(rounding) = self.spec.rounding() {
+            line(&format!("# {rounding}"));
+        }
         line("#");
         let names = ["size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong"];
         let units = ["(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", ""];
@@ -48,8 +55,8 @@ impl Table<'_> {
                 "sum".to_owned(),
                 "-1".to_owned(),
                 format!("{:.2}", mean_s * 1e6),
-                format!("{algbw:.3}"),
-                format!("{busbw:.3}"),
+                units::figure(algbw),
+                units::figure(busbw),
                 wrong,
             ],
         ));

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::asked::{ShapeFlags, bytes, from_one, newest, open};
+use super::asked::{ShapeFlags, buffer, from_one, newest, open, whole_numbers};
 use super::{json, table};
-use crate::domain::collective::{Advice, AdviceRow, Refused};
+use crate::domain::collective::{Advice, AdviceRow, Algorithm, Apart, Refused};
 use crate::domain::event::Event;
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -25,12 +25,12 @@ size, p the number of ranks. `formula` is the time with these put in, `predicted
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The buffer of each rank, such as 65M.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = buffer)]
     size: u64,
     /// Ranks [default: as many as the run had].
     #[arg(long, value_name = "N", value_parser = from_one)]
     np: Option<usize>,
-    /// The run whose measurements count [default: the newest that measured messages between two ranks].
+    /// The run whose measurements count [default: the newest that measured messages between two ranks, without --link if there is one].
     #[arg(long, value_name = "ID")]
     run: Option<RunId>,
     #[command(flatten)]
@@ -45,10 +45,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let has_link = |id| store.folder(id).events().any(|line| matches!(line.event, Event::Link(_)));
     let id = match args.run {
         Some(id) => id,
-        None => newest(&store, has_link).ok_or_else(|| {
-            let advice = "no run has measured messages between two ranks yet: `hvd-lab collectives run --np 2` does";
-            Usage(advice.into())
-        })?,
+        // Links that were made slow say nothing of the machine's own.
+        None => {
+            newest(&store, |id| has_link(id) && !is_on_made_links(&store, id)).or(newest(&store, has_link)).ok_or_else(|| {
+                let advice = "no run has measured messages between two ranks yet: `hvd-lab collectives run --np 2` does";
+                Usage(advice.into())
+            })?
+        }
     };
     let told = open(&store, Some(id))?;
     if told.measured.machine.link.is_none() {
@@ -59,8 +62,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if np > crate::domain::job::MAX_RANKS {
         return Err(Usage(format!("--np: {np} is more than {} ranks", crate::domain::job::MAX_RANKS)).into());
     }
-    let shape = args.shape.shape(np)?;
-    let advice = Advice::new(&told.measured.machine, args.size, np, shape);
+    let shape = args.shape.shape(np, &Algorithm::ALL)?;
+    let advice = Advice::new(&told.measured.machine, whole_numbers(args.size), np, shape);
     match args.json {
         true => print_json(&as_json(&told, &advice))?,
         false => print(&text(&told, &advice))?,
@@ -68,14 +71,26 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn is_on_made_links(store: &RunStore, id: RunId) -> bool {
+    store.record(id).is_ok_and(|record| record.spec.collectives().is_some_and(|spec| spec.link_bits.is_some()))
+}
+
 fn text(told: &Measurement, advice: &Advice) -> String {
     let size = units::bytes(advice.bytes);
-    let mut text = format!("# allreduce of {size} (n) on {} ranks (p), from what run {} measured", advice.ranks, told.id);
+    let mut text = format!("# allreduce of {size} (n) on {} (p), from what run {} measured", counted(advice.ranks), told.id);
     text += &told.spec.link().map(|link| format!(" {link}")).unwrap_or_default();
     text += "\n";
     match &advice.fit {
         Ok(fit) => text += &format!("# {}\n", table::fit_in_words(fit)),
-        Err(refused) => text += &format!("# no times for {} ranks: {refused}\n", advice.ranks),
+        Err(refused) => text += &format!("# no times for {}: {refused}\n", counted(advice.ranks)),
+    }
+    if let Some(error) = told.measured.median_error() {
+        text += &format!("# run {}'s own predictions were off by {} (median)\n", told.id, units::percent(error));
+    }
+    let largest = told.measured.machine.link.iter().flat_map(|link| &link.rows).map(|row| row.bytes).max();
+    if let Some(largest) = largest.filter(|largest| *largest < advice.bytes && advice.fit.is_ok()) {
+        let size = units::bytes(largest);
+        text += &format!("# run {} sent messages of up to {size}: what is larger is predicted in proportion\n", told.id);
     }
     let seconds = |time: Result<f64, Refused>| time.map_or_else(|_| "-".to_owned(), units::short_time);
     let sent = |numbers: f64| units::bytes((4.0 * numbers) as u64);
@@ -94,9 +109,14 @@ fn text(told: &Measurement, advice: &Advice) -> String {
     };
     let rows: Vec<Vec<String>> = advice.rows.iter().map(cells).collect();
     text += &render(&["algorithm", "messages", "sent", "added", "formula", "predicted", "time"], &rows);
+    for row in &advice.rows {
+        if let Some(apart) = &row.why_apart {
+            text += &format!("# {}: {apart}\n", row.algorithm.name());
+        }
+    }
     if let Some(row) = advice.fastest() {
         let time = seconds(row.predicted_s);
-        text += &format!("fastest for {size} on {} ranks: {} ({time})\n", advice.ranks, row.algorithm.name());
+        text += &format!("fastest for {size} on {}: {} ({time})\n", counted(advice.ranks), row.algorithm.name());
         for (place, lead) in advice.leads.iter().enumerate() {
             let from = units::bytes(lead.from_bytes);
             let until = advice.leads.get(place + 1).map(|next| format!(" to below {}", units::bytes(next.from_bytes)));
@@ -105,6 +125,10 @@ fn text(told: &Measurement, advice: &Advice) -> String {
         text += "These are predictions, and less than 5 % is no difference: `hvd-lab collectives run` measures.\n";
     }
     text
+}
+
+fn counted(ranks: usize) -> String {
+    units::counted(ranks, "rank")
 }
 
 fn as_json(told: &Measurement, advice: &Advice) -> serde_json::Value {
@@ -117,6 +141,7 @@ fn as_json(told: &Measurement, advice: &Advice) -> serde_json::Value {
             "formula_s": row.formula_s.ok(),
             "predicted_s": row.predicted_s.ok(),
             "no_prediction": json::refusal(row.predicted_s),
+            "why_apart": row.why_apart.as_ref().map(Apart::to_string),
         })
     };
     let lead = |lead: &crate::domain::collective::Lead| serde_json::json!({ "from_bytes": lead.from_bytes, "algorithm": lead.algorithm.name() });
@@ -125,6 +150,7 @@ fn as_json(told: &Measurement, advice: &Advice) -> serde_json::Value {
         "bytes": advice.bytes,
         "np": advice.ranks,
         "link": told.spec.link(),
+        "median_error": told.measured.median_error(),
         "fit": json::fit(advice.fit),
         "rows": advice.rows.iter().map(row).collect::<Vec<_>>(),
         "fastest": advice.fastest().map(|row| row.algorithm.name()),

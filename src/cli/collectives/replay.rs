@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::asked::{List, list, open};
+use super::asked::{List, ended, list, open};
 use super::{json, schedule};
-use crate::domain::collective::{Method, Operation, Shape};
+use crate::domain::collective::Operation;
 use crate::domain::measured::MessageLog;
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -35,14 +35,20 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let told = open(&RunStore::open_default()?, args.run)?;
+    let store = RunStore::open_default()?;
+    let told = open(&store, args.run)?;
     let wanted = |log: &&MessageLog| {
         args.algorithm.as_ref().is_none_or(|List(methods)| methods.iter().any(|method| method.name() == log.method))
     };
     let logs: Vec<&MessageLog> = told.measured.logs.iter().filter(wanted).collect();
     if logs.is_empty() {
         let logged = told.measured.logs.iter().map(|log| log.method.as_str()).collect::<Vec<_>>().join(", ");
+        let was_asked = told.spec.log_bytes.is_some() && told.spec.uses(|_| true);
         let what = match logged.as_str() {
+            "" if was_asked && told.measured.damaged.is_some() => {
+                anyhow::bail!("run {}: the log of its messages is damaged, and nothing of it can be read. Measure again", told.id)
+            }
+            "" if was_asked => anyhow::bail!("run {}: the log of its messages is not there: {}", told.id, ended(&store, &told)?),
             "" => "has no log of messages: start one with --log-bytes and one of the lab's algorithms".to_owned(),
             logged => format!("has no log of these: it has {logged}"),
         };
@@ -67,7 +73,7 @@ fn text(told: &Measurement, log: &MessageLog) -> String {
     let mut text =
         format!("# run {}: {}, np {ranks}, {} float32 ({size})", told.id, log.method, units::counted(log.elements, "number"));
     text += &told.spec.link().map(|link| format!(", {link}")).unwrap_or_default();
-    text += &format!("\n# {}\n", against_schedule(log, ranks, told.spec.shape));
+    text += &format!("\n# {}\n", log.compared(ranks, told.spec.shape));
     let micro = |seconds: f64| format!("{:.1}", seconds * 1e6);
     for messages in log.messages.chunk_by(|one, other| one.round == other.round) {
         let began = messages.iter().map(|message| message.began_s).fold(f64::INFINITY, f64::min);
@@ -100,20 +106,4 @@ fn text(told: &Measurement, log: &MessageLog) -> String {
     };
     let rows: Vec<Vec<String>> = (0..ranks).map(of).collect();
     text + &render(&["rank", "messages sent", "bytes sent", "messages received", "bytes received", "bytes added"], &rows)
-}
-
-/// Whether the ranks sent what their schedule says.
-fn against_schedule(log: &MessageLog, ranks: usize, shape: Shape) -> String {
-    let Some(algorithm) = log.method.parse::<Method>().ok().and_then(Method::algorithm) else {
-        return "a library's own algorithm: the lab has no schedule of it".to_owned();
-    };
-    if ranks > 1024 {
-        return "too many ranks to compare with the schedule".to_owned();
-    }
-    let schedule = algorithm.schedule(ranks, log.elements, shape);
-    let sent = units::counted(log.messages.len(), "message");
-    match log.follows(&schedule) {
-        Ok(()) => format!("the log equals the schedule: {sent}"),
-        Err(_) => format!("the log has {sent}, the schedule {}: they differ", schedule.messages().count()),
-    }
 }

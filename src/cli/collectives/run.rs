@@ -120,7 +120,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => {}
     }
     if measured.wrong() > 0 {
-        say(&format!("run {id}: {} numbers are not the sum that they should be", measured.wrong()));
+        say(&match measured.wrong() {
+            1 => format!("run {id}: 1 number is not the sum that it should be"),
+            wrong => format!("run {id}: {wrong} numbers are not the sum that they should be"),
+        });
         return Ok(ExitCode::FAILURE);
     }
     Ok(code)
@@ -136,9 +139,10 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
             methods.iter().copied().filter(|method| *method != Method::Nccl || has_gpus).collect()
         }
     };
+    let algorithms: Vec<_> = methods.iter().filter_map(|method| method.algorithm()).collect();
     let spec = CollectivesSpec {
         methods: methods.iter().map(Method::to_string).collect(),
-        shape: args.shape.shape(resources.np)?,
+        shape: args.shape.shape(resources.np, &algorithms)?,
         min_bytes: args.min_bytes,
         max_bytes: args.max_bytes,
         factor: args.factor,
@@ -170,6 +174,9 @@ impl Lines for Live {
     fn take(&mut self, line: &EventLine) -> Option<String> {
         self.history.take(line);
         let Event::Allreduce(report) = &line.event else { return None };
+        if !report.is_measured() {
+            return None;
+        }
         let machine = Measured::machine(&self.spec, &self.history);
         let row = table::row(&MeasuredRow::new(report, &machine, self.np, self.spec.shape), self.np);
         let heading = if self.has_begun { String::new() } else { table::heading(self.np, &self.spec) };

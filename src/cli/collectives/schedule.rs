@@ -33,8 +33,8 @@ pub fn text(algorithm: Algorithm, schedule: &Schedule, shape: Shape) -> String {
     let terms = schedule.terms(None);
     let bytes = |numbers: f64| units::bytes((4.0 * numbers) as u64);
     text += &format!(
-        "one after the other: {} messages (a), {} sent (b), {} added (g)\nformula: {}\n",
-        terms.messages + terms.local_messages,
+        "one after the other: {} (a), {} sent (b), {} added (g)\nformula: {}\n",
+        units::counted((terms.messages + terms.local_messages) as usize, "message"),
         bytes(terms.sent + terms.local_sent),
         bytes(terms.added),
         algorithm.formula_in_words()

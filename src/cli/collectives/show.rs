@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, print_json};
-use super::asked::{List, ShapeFlags, bytes, from_one, list, open};
+use super::super::output::{Usage, print, print_json, say};
+use super::asked::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
 use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
+use crate::domain::run::RunState;
 use crate::runs::{Measurement, RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
@@ -32,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "N", conflicts_with = "run", requires = "algorithm", value_parser = from_one)]
     np: Option<usize>,
     /// The buffer of each rank [default: 1K].
-    #[arg(long, value_name = "SIZE", conflicts_with = "run", requires = "algorithm", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", conflicts_with = "run", requires = "algorithm", value_parser = buffer)]
     size: Option<u64>,
     #[command(flatten)]
     shape: ShapeFlags,
@@ -45,9 +46,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match (&args.algorithm, args.run) {
         (Some(List(methods)), None) => show_schedules(methods, &args)?,
         (chosen, run) => {
-            let mut told = open(&RunStore::open_default()?, run)?;
+            let store = RunStore::open_default()?;
+            let mut told = open(&store, run)?;
+            if told.measured.rows.is_empty() && store.status(told.id)?.state.is_over() {
+                anyhow::bail!("{}", no_rows(&store, &told)?);
+            }
             if let Some(List(methods)) = chosen {
+                let measured = told.measured.methods().join(", ");
+                let is_going = told.measured.rows.is_empty();
                 told.measured.rows.retain(|row| methods.iter().any(|method| method.name() == row.report.method));
+                if told.measured.rows.is_empty() && !is_going {
+                    let names = methods.iter().map(Method::to_string).collect::<Vec<_>>().join(", ");
+                    return Err(Usage(format!("run {} has no row of {names}: it measured {measured}", told.id)).into());
+                }
             }
             show_table(&told, args.json)?;
         }
@@ -62,7 +73,7 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if measured.rows.is_empty() {
-        print(&format!("run {id} has no rows yet, or none of these\n"))?;
+        print(&format!("run {id} is going and has no rows yet\n"))?;
         return Ok(());
     }
     let name = record.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
@@ -72,15 +83,35 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Why a run that is over has no rows.
+fn no_rows(store: &RunStore, told: &Measurement) -> anyhow::Result<String> {
+    let Measurement { id, .. } = told;
+    let status = store.status(*id)?;
+    Ok(match status.state {
+        RunState::Finished => {
+            let file = store.folder(*id).events_file();
+            format!("run {id} finished, and its events hold no row: {} was changed or damaged. Measure again", file.display())
+        }
+        state => format!("run {id} measured nothing: it {} ({})", state.name(), status.message),
+    })
+}
+
 fn show_schedules(methods: &[Method], args: &Args) -> anyhow::Result<()> {
     let np = args.np.unwrap_or(4);
     if np > MOST_RANKS {
         return Err(Usage(format!("--np: a schedule of {np} ranks is too long to read: use {MOST_RANKS} or fewer")).into());
     }
-    let shape = args.shape.shape(np)?;
-    let elements = usize::try_from(args.size.unwrap_or(1 << 10) / 4)?;
-    let own = |method: &Method| method.algorithm().ok_or_else(|| Usage(no_schedule(*method)));
-    let algorithms: Vec<Algorithm> = methods.iter().map(own).collect::<Result<_, _>>()?;
+    let algorithms: Vec<Algorithm> = methods.iter().filter_map(|method| method.algorithm()).collect();
+    let others: Vec<&str> = methods.iter().filter(|method| method.algorithm().is_none()).map(|method| method.name()).collect();
+    if algorithms.is_empty() {
+        return Err(Usage(no_schedule(&others)).into());
+    }
+    if !others.is_empty() {
+        let are = if others.len() == 1 { "is" } else { "are" };
+        say(&format!("{} {are} left out: a library does it its own way, so the lab has no schedule of it", others.join(", ")));
+    }
+    let shape = args.shape.shape(np, &algorithms)?;
+    let elements = usize::try_from(args.size.map_or(1 << 10, whole_numbers) / 4)?;
     let schedules: Vec<_> = algorithms.iter().map(|algorithm| (*algorithm, algorithm.schedule(np, elements, shape))).collect();
     if args.json {
         let all: Vec<_> = schedules.iter().map(|(algorithm, found)| json::schedule(*algorithm, found, shape)).collect();
@@ -95,7 +126,8 @@ fn show_schedules(methods: &[Method], args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn no_schedule(method: Method) -> String {
+fn no_schedule(names: &[&str]) -> String {
     let own = Algorithm::ALL.map(Algorithm::name).join(", ");
-    format!("`{method}` has no schedule of the lab's, a library does it its own way: choose from {own}")
+    let have = if names.len() == 1 { "has" } else { "have" };
+    format!("`{}` {have} no schedule of the lab's, a library does it its own way: choose from {own}", names.join("`, `"))
 }

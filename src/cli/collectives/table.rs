@@ -1,22 +1,33 @@
 //! The table of collectives in the columns of nccl-tests, with the algorithm before them and the prediction behind them.
 
-use crate::domain::collective::CollectivesSpec;
+use crate::domain::collective::{Algorithm, CollectivesSpec};
 use crate::domain::measured::{Measured, MeasuredRow, refusals};
 use crate::domain::units;
 
 /// Where and how it was measured, and the heading of the columns.
 pub fn heading(np: usize, spec: &CollectivesSpec) -> String {
-    let shape = spec.shape;
     let mut text = format!(
-        "# np {np}, {} to {} by {}, {} iterations after {} to warm up, servers {}, ranks per host {}\n",
+        "# {}, {} to {} by {}, {} after {} to warm up",
+        units::counted(np, "rank"),
         units::bytes(spec.min_bytes),
         units::bytes(spec.max_bytes),
         spec.factor,
-        spec.iterations,
+        units::counted(spec.iterations, "iteration"),
         spec.warmup,
-        shape.servers,
-        shape.ranks_per_host
     );
+    if spec.uses(Algorithm::needs_servers) {
+        text += &format!(", servers {}", spec.shape.servers);
+    }
+    if spec.uses(Algorithm::needs_ranks_per_host) {
+        text += &format!(", ranks per host {}", spec.shape.ranks_per_host);
+    }
+    text += "\n";
+    if np == 1 {
+        text += "# one rank exchanges nothing: these times are what the call alone takes\n";
+    }
+    if let Some(rounding) = spec.rounding() {
+        text += &format!("# {rounding}\n");
+    }
     if let Some(link) = spec.link() {
         text += &format!("# {link}\n");
     }
@@ -38,7 +49,7 @@ pub fn heading(np: usize, spec: &CollectivesSpec) -> String {
 pub fn row(row: &MeasuredRow, np: usize) -> String {
     let report = &row.report;
     let dash = || "-".to_owned();
-    let micro = |seconds: f64| digits(seconds * 1e6);
+    let micro = |seconds: f64| units::figure(seconds * 1e6);
     let wrong = report.wrong.map_or("N/A".to_owned(), |wrong| wrong.to_string());
     let predicted = row.predicted_s.map_or_else(|_| dash(), micro);
     let error = row.error().map_or_else(dash, |error| format!("{:+.0}", error * 100.0));
@@ -50,21 +61,10 @@ pub fn row(row: &MeasuredRow, np: usize) -> String {
         "float",
         "sum",
         micro(report.mean_s),
-        digits(report.algbw() / 1e9),
-        digits(report.busbw(np) / 1e9),
+        units::figure(report.algbw() / 1e9),
+        units::figure(report.busbw(np) / 1e9),
         micro(report.median_s),
     )
-}
-
-/// As nccl-tests writes it: four digits, fewer behind the point where there are more before it.
-fn digits(value: f64) -> String {
-    let behind = match value.abs() {
-        size if size < 10.0 => 3,
-        size if size < 100.0 => 2,
-        size if size < 1000.0 => 1,
-        _ => 0,
-    };
-    format!("{value:.behind$}")
 }
 
 /// Why some rows have no prediction, how far the others are off, and the mean bus bandwidth of each algorithm.
@@ -80,14 +80,14 @@ pub fn ending(measured: &Measured) -> String {
         text += &format!("# Median error of the predictions : {:.0} %\n", error * 100.0);
     }
     for (method, busbw) in measured.mean_busbw() {
-        text += &format!("# Avg bus bandwidth {method:<22} : {}\n", digits(busbw / 1e9));
+        text += &format!("# Avg bus bandwidth {method:<22} : {}\n", units::figure(busbw / 1e9));
     }
     text
 }
 
 pub fn fit_in_words(fit: &crate::domain::collective::Fit) -> String {
     let rate = |seconds: f64| match seconds > 0.0 {
-        true => format!("{} GB/s", digits(1e-9 / seconds)),
+        true => format!("{} GB/s", units::figure(1e-9 / seconds)),
         false => "no time".to_owned(),
     };
     let (sent, added) = (rate(fit.beta_s), rate(fit.gamma_s));
@@ -97,7 +97,7 @@ pub fn fit_in_words(fit: &crate::domain::collective::Fit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{AllreduceReport, Machine, Refused};
+    use crate::domain::collective::{AllreduceReport, Refused};
 
     #[test]
     fn rows_stand_under_their_heading() {
@@ -114,16 +114,11 @@ mod tests {
             assert_eq!(line.split_whitespace().collect::<Vec<_>>().join(" "), cells);
             assert_eq!(line.trim_end().len(), names.len(), "{names}\n{line}");
         }
-        let measured = Measured { ranks: 2, machine: Machine::default(), rows: vec![good, bad], logs: vec![] };
+        let measured = Measured { ranks: 2, rows: vec![good, bad], ..Measured::default() };
         let end = ending(&measured);
         assert!(end.contains("# no prediction for mpi: nothing was measured"), "{end}");
         assert!(end.contains("Median error of the predictions : 10 %"), "{end}");
         let last: Vec<&str> = end.lines().rev().take(2).collect();
         assert!(last.iter().all(|line| line.starts_with("# Avg bus bandwidth")), "{end}");
-    }
-
-    #[test]
-    fn numbers_keep_four_digits() {
-        assert_eq!([0.1234, 12.345, 123.45, 12345.6].map(digits), ["0.123", "12.35", "123.5", "12346"].map(String::from));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::domain::collective::{Message, Operation, Schedule};
+use crate::domain::collective::{Fault, Message, Operation, Schedule};
 
 /// Numbers in one message of MPI, which counts in i32: longer ones are cut.
 const LONGEST: usize = 1 << 30;
@@ -45,6 +45,35 @@ impl Plan {
     /// not made by this program is proven first.
     pub fn new(schedule: &Schedule, rank: usize) -> Plan {
         Plan::cut(schedule, rank, LONGEST)
+    }
+
+    /// Whether there is a plan for every rank of a schedule that is proven. The proof lets a rank send numbers and get others in their
+    /// place in one round; memory does not, since both are the same place.
+    ///
+    /// # Errors
+    /// The first rank for which there is none.
+    pub fn check(schedule: &Schedule) -> Result<(), Fault> {
+        for (round, messages) in schedule.rounds.iter().enumerate() {
+            let mut sends: Vec<Vec<&Message>> = vec![Vec::new(); schedule.ranks];
+            messages.iter().for_each(|sent| sends[sent.from].push(sent));
+            for copy in messages.iter().filter(|sent| sent.operation == Operation::Copy && !sent.range.is_empty()) {
+                let meets = |sent: &&&Message| sent.range.start < copy.range.end && copy.range.start < sent.range.end;
+                if let Some(sent) = sends[copy.to].iter().find(meets) {
+                    let shared = copy.range.start.max(sent.range.start)..copy.range.end.min(sent.range.end);
+                    let (what, them) = match shared.len() {
+                        1 => (format!("number {}", shared.start), "it"),
+                        _ => (format!("numbers {} to {}", shared.start, shared.end - 1), "them"),
+                    };
+                    let what = format!(
+                        "sends {what} to rank {} and gets a copy of {them} from rank {} in the same round: put one of the two into \
+                         another round",
+                        sent.to, copy.from
+                    );
+                    return Err(Fault { round, rank: copy.to, what });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// As [`Plan::new`], with at most `longest` numbers in a message.
@@ -171,6 +200,19 @@ mod tests {
             let received = [ranges(&receiver.reduces, from), ranges(&receiver.copies, from)].concat();
             assert_eq!(ranges(&sender.sends, to), received, "round {round}, {from} to {to}");
             assert!(received.iter().all(|range| range.len() <= 7));
+        }
+    }
+
+    #[test]
+    fn what_has_no_plan_is_said_before_it_panics() {
+        let copy = |from, to, range| Message { from, to, range, operation: Operation::Copy };
+        let both = Schedule::new(2, 8, vec![vec![], vec![copy(0, 1, 0..4), copy(1, 0, 2..8)]]);
+        let fault = Plan::check(&both).unwrap_err();
+        assert_eq!((fault.round, fault.rank), (1, 1));
+        assert!(fault.what.starts_with("sends numbers 2 to 3 to rank 0 and gets a copy of them from rank 0"), "{fault}");
+        assert_eq!(Plan::check(&Schedule::new(2, 8, vec![vec![copy(0, 1, 0..4), copy(1, 0, 4..8)]])), Ok(()));
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Plan::check(&schedule(algorithm, 7, 33)), Ok(()));
         }
     }
 

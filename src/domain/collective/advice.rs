@@ -2,6 +2,7 @@
 //! times, and the sizes at which another one takes the lead.
 
 use super::algorithm::{Algorithm, Shape};
+use super::apart::Apart;
 use super::predict::{Fit, Machine, Refused};
 use super::terms::Terms;
 
@@ -35,6 +36,8 @@ pub struct AdviceRow {
     pub formula_s: Result<f64, Refused>,
     /// Round by round, from what was measured at each size.
     pub predicted_s: Result<f64, Refused>,
+    /// Why the two are far apart, where they are.
+    pub why_apart: Option<Apart>,
 }
 
 /// From this size on this algorithm is fastest.
@@ -56,13 +59,15 @@ impl Advice {
                 _ => algorithm.schedule(ranks, elements, shape).terms(None),
             };
             let terms = formula.unwrap_or_else(by_schedule);
-            AdviceRow {
-                algorithm,
-                terms,
-                has_formula: formula.is_some(),
-                formula_s: fit.map(|fit| fit.seconds(&terms)),
-                predicted_s: machine.predict_own(algorithm, ranks, elements, shape),
-            }
+            let (formula_s, predicted_s) =
+                (fit.map(|fit| fit.seconds(&terms)), machine.predict_own(algorithm, ranks, elements, shape));
+            let why_apart = match (fit, formula_s, predicted_s, &machine.link) {
+                (Ok(fit), Ok(formula_s), Ok(predicted_s), Some(link)) => {
+                    Apart::of(algorithm, &terms, fit, predicted_s / formula_s, (&link.rows, ranks, shape))
+                }
+                _ => None,
+            };
+            AdviceRow { algorithm, terms, has_formula: formula.is_some(), formula_s, predicted_s, why_apart }
         };
         let rows = Algorithm::ALL.into_iter().map(row).collect();
         Advice { bytes, ranks, fit, rows, leads: leads(machine, ranks, shape) }

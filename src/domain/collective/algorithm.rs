@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schedule::Schedule;
 use super::{binomial, hierarchical, parameter_server, rabenseifner, recursive_doubling, ring};
+use crate::domain::units;
 
 /// An algorithm whose schedule the lab makes itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +24,16 @@ pub struct Shape {
     pub servers: usize,
     /// Ranks of one host, for the hierarchical algorithm: ranks 0 to L-1 are on the first host, and so on.
     pub ranks_per_host: usize,
+}
+
+impl Shape {
+    pub fn too_many_servers(self, np: usize) -> String {
+        format!("{} servers are more than the {}", self.servers, units::counted(np, "rank"))
+    }
+
+    pub fn too_many_per_host(self, np: usize) -> String {
+        format!("{} ranks per host are more than the {}", self.ranks_per_host, units::counted(np, "rank"))
+    }
 }
 
 impl Algorithm {

@@ -1,6 +1,7 @@
 //! Whether a schedule that a learner wrote is the algorithm that it should be.
 
-use super::proof::{Fault, numbers, prove};
+use super::naming::Naming;
+use super::proof::{Fault, prove_in};
 use super::schedule::{Message, Operation, Schedule};
 
 /// A schedule can be an allreduce and still another algorithm, or a wasteful one. So it is proven first, and then every round
@@ -9,6 +10,15 @@ use super::schedule::{Message, Operation, Schedule};
 /// # Errors
 /// The first fault.
 pub fn judge(schedule: &Schedule, reference: &Schedule) -> Result<(), Fault> {
+    judge_in(schedule, reference, Naming::Numbers)
+}
+
+/// As [`judge`], with faults in the words of a reader.
+///
+/// # Errors
+/// As [`judge`].
+pub fn judge_in(schedule: &Schedule, reference: &Schedule, naming: Naming) -> Result<(), Fault> {
+    let told = |message, sends| told(message, sends, naming);
     if (schedule.ranks, schedule.elements) != (reference.ranks, reference.elements) {
         let Schedule { ranks, elements, .. } = schedule;
         let what = format!(
@@ -17,7 +27,7 @@ pub fn judge(schedule: &Schedule, reference: &Schedule) -> Result<(), Fault> {
         );
         return Err(Fault { round: 0, rank: 0, what });
     }
-    prove(schedule)?;
+    prove_in(schedule, naming)?;
     for round in 0..schedule.rounds.len().max(reference.rounds.len()) {
         let (mut surplus, mut missing) = (sorted(schedule, round), sorted(reference, round));
         missing.retain(|message| match surplus.iter().position(|other| other == message) {
@@ -50,10 +60,10 @@ fn sorted(schedule: &Schedule, round: usize) -> Vec<&Message> {
 }
 
 /// `sends numbers 4 to 7 to rank 3, to be added`.
-fn told(message: &Message, sends: &str) -> String {
+fn told(message: &Message, sends: &str, naming: Naming) -> String {
     let purpose = match message.operation {
         Operation::Reduce => "to be added",
         Operation::Copy => "as the finished sum",
     };
-    format!("{sends} {} to rank {}, {purpose}", numbers(&message.range), message.to)
+    format!("{sends} {} to rank {}, {purpose}", naming.place(&message.range), message.to)
 }

@@ -5,11 +5,13 @@
 
 mod advice;
 mod algorithm;
+mod apart;
 mod binomial;
 mod fold;
 mod hierarchical;
 mod judge;
 mod method;
+mod naming;
 mod parameter_server;
 mod plan;
 mod predict;
@@ -24,8 +26,10 @@ mod terms;
 
 pub use advice::{Advice, AdviceRow, Lead};
 pub use algorithm::{Algorithm, Shape};
-pub use judge::judge;
+pub use apart::{Apart, Cause};
+pub use judge::{judge, judge_in};
 pub use method::{Method, MpiAlgorithm, UnknownMethod};
+pub use naming::Naming;
 pub use predict::{Fit, Machine, Refused};
 pub use proof::{Fault, prove};
 pub use report::{AllreduceReport, LinkReport, LinkRow, MessageReport, MessagesReport, bus_bandwidth};

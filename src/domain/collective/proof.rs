@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
+use super::naming::Naming;
 use super::schedule::{Message, Operation, Schedule};
 
 /// What is wrong with a schedule: in which round, counted from 0, at which rank, and in one sentence.
@@ -30,10 +31,18 @@ impl std::error::Error for Fault {}
 /// # Errors
 /// The first fault, in the order of the rounds.
 pub fn prove(schedule: &Schedule) -> Result<(), Fault> {
+    prove_in(schedule, Naming::Numbers)
+}
+
+/// As [`prove`], with faults in the words of a reader.
+///
+/// # Errors
+/// As [`prove`].
+pub(super) fn prove_in(schedule: &Schedule, naming: Naming) -> Result<(), Fault> {
     for (round, message) in schedule.messages() {
-        is_possible(schedule, message).map_err(|what| Fault { round, rank: message.from, what })?;
+        is_possible(schedule, message, naming).map_err(|what| Fault { round, rank: message.from, what })?;
     }
-    let mut holdings = Holdings::new(schedule);
+    let mut holdings = Holdings::new(schedule, naming);
     for (round, messages) in schedule.rounds.iter().enumerate() {
         holdings.play(round, messages)?;
     }
@@ -41,7 +50,8 @@ pub fn prove(schedule: &Schedule) -> Result<(), Fault> {
 }
 
 /// What can be said of a message without the others.
-fn is_possible(schedule: &Schedule, message: &Message) -> Result<(), String> {
+fn is_possible(schedule: &Schedule, message: &Message, naming: Naming) -> Result<(), String> {
+    let numbers = |range| naming.place(range);
     let Message { from, to, range, .. } = message;
     let last = schedule.ranks.saturating_sub(1);
     if *from >= schedule.ranks {
@@ -59,32 +69,12 @@ fn is_possible(schedule: &Schedule, message: &Message) -> Result<(), String> {
     Ok(())
 }
 
-/// `numbers 4 to 7`, of the range from 4 to before 8.
-pub(super) fn numbers(range: &Range<usize>) -> String {
-    match range.end.saturating_sub(range.start) {
-        0 => format!("no numbers (from {} to before {})", range.start, range.end),
-        1 => format!("number {}", range.start),
-        _ => format!("numbers {} to {}", range.start, range.end - 1),
-    }
-}
-
-/// `rank 2`, `ranks 0 and 1`, `ranks 0, 1 and 2`.
-fn ranks(of: &[usize]) -> String {
-    match of {
-        [] => "no rank".to_owned(),
-        [one] => format!("rank {one}"),
-        [many @ .., last] => {
-            let many: Vec<String> = many.iter().map(usize::to_string).collect();
-            format!("ranks {} and {last}", many.join(", "))
-        }
-    }
-}
-
 /// A set of ranks.
 type Ranks = Vec<u64>;
 
 /// Whose numbers each rank has added up in each piece. Pieces are cut so that a message has whole ones.
 struct Holdings {
+    naming: Naming,
     ranks: usize,
     pieces: Vec<Range<usize>>,
     /// By rank, then by piece.
@@ -92,7 +82,7 @@ struct Holdings {
 }
 
 impl Holdings {
-    fn new(schedule: &Schedule) -> Holdings {
+    fn new(schedule: &Schedule, naming: Naming) -> Holdings {
         let mut cuts: BTreeSet<usize> = schedule.messages().flat_map(|(_, sent)| [sent.range.start, sent.range.end]).collect();
         cuts.extend([0, schedule.elements]);
         let cuts: Vec<usize> = cuts.into_iter().collect();
@@ -103,7 +93,7 @@ impl Holdings {
             set
         };
         let sums = (0..schedule.ranks).map(|rank| vec![own(rank); pieces.len()]).collect();
-        Holdings { ranks: schedule.ranks, pieces, sums }
+        Holdings { naming, ranks: schedule.ranks, pieces, sums }
     }
 
     /// All messages of a round take what their senders had when it began.
@@ -116,7 +106,8 @@ impl Holdings {
         for ((message, pieces), sums) in messages.into_iter().zip(sent) {
             let Message { from, to, operation, .. } = *message;
             for (piece, sum) in pieces.zip(sums) {
-                let place = || numbers(&self.pieces[piece]);
+                let (naming, range) = (self.naming, self.pieces[piece].clone());
+                let place = || naming.place(&range);
                 let at = |rank: usize, what: String| Err(Fault { round, rank, what });
                 let before = written[to][piece].replace(operation);
                 if before.is_some_and(|before| before == Operation::Copy || operation == Operation::Copy) {
@@ -127,15 +118,18 @@ impl Holdings {
                 let missing = absent(&sum, self.ranks);
                 match operation {
                     Operation::Reduce if !twice.is_empty() => {
-                        let whose = ranks(&twice);
-                        return at(to, format!("adds {whose}'s {} for a second time (they come from rank {from})", place()));
+                        let parts = naming.parts(&twice, &range);
+                        return at(to, format!("adds {parts} for a second time (they come from rank {from})"));
                     }
                     Operation::Copy if !missing.is_empty() => {
-                        let whose = ranks(&missing);
-                        return at(
-                            from,
-                            format!("hands on {} to rank {to} as finished, and {whose}'s are not in the sum", place()),
-                        );
+                        let lacking = Naming::lacking(&missing);
+                        let what = match round {
+                            0 => format!("sends {} to rank {to} as finished, and lacks {lacking}", place()),
+                            _ => {
+                                format!("sends {} to rank {to} as finished, and after round {round} it lacks {lacking}", place())
+                            }
+                        };
+                        return at(from, what);
                     }
                     Operation::Reduce => own.iter_mut().zip(&sum).for_each(|(own, new)| *own |= new),
                     Operation::Copy => *own = sum,
@@ -155,7 +149,7 @@ impl Holdings {
             for (piece, sum) in self.pieces.iter().zip(sums) {
                 let missing = absent(sum, self.ranks);
                 if !missing.is_empty() {
-                    let what = format!("ends with a sum of {} that lacks {}'s", numbers(piece), ranks(&missing));
+                    let what = format!("ends with a sum of {} and lacks {}", self.naming.place(piece), Naming::lacking(&missing));
                     return Err(Fault { round, rank, what });
                 }
             }

@@ -26,6 +26,11 @@ pub struct AllreduceReport {
 }
 
 impl AllreduceReport {
+    /// Whether it has a size and times, as every row that was measured. Some clock may not see how short the shortest one was.
+    pub fn is_measured(&self) -> bool {
+        self.bytes > 0 && self.mean_s > 0.0 && self.median_s > 0.0
+    }
+
     /// Algorithm bandwidth as nccl-tests has it: bytes of the buffer a second.
     pub fn algbw(&self) -> f64 {
         self.bytes as f64 / self.mean_s

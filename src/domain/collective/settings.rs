@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::algorithm::Shape;
+use super::algorithm::{Algorithm, Shape};
 use super::method::Method;
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, at_least_one, count, first};
 use crate::domain::units;
@@ -14,6 +14,8 @@ const NUMBER_BYTES: u64 = 4;
 const MAX_ROWS: usize = 10_000;
 /// Allreduces of one row.
 const MAX_ITERATIONS: usize = 1_000_000;
+/// The messages of a larger buffer are the same, and only take longer.
+const MOST_LOGGED: u64 = 1 << 30;
 /// Bits a second that a link may be given.
 const LINK_BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
@@ -49,6 +51,40 @@ impl CollectivesSpec {
         std::iter::successors(Some(self.min_bytes), next).take_while(|bytes| *bytes <= self.max_bytes).take(MAX_ROWS).collect()
     }
 
+    /// What becomes of sizes that are no whole numbers of float32: nccl-tests rounds them down, and so does this.
+    pub fn rounding(&self) -> Option<String> {
+        let odd = self.sizes().into_iter().find(|bytes| bytes % NUMBER_BYTES != 0)?;
+        Some(format!(
+            "sizes are rounded down to whole numbers of {NUMBER_BYTES} B: {odd} B is measured as {} B",
+            odd - odd % NUMBER_BYTES
+        ))
+    }
+
+    /// Whether an algorithm that is listed has servers, or rings of hosts.
+    pub fn uses(&self, needs: fn(Algorithm) -> bool) -> bool {
+        self.methods.iter().filter_map(|name| name.parse::<Method>().ok()?.algorithm()).any(needs)
+    }
+
+    /// Bytes of memory that so many ranks on a host need together: two buffers of the largest size, and what is received and not yet
+    /// added.
+    pub fn memory_bytes(&self, ranks_on_a_host: usize) -> u64 {
+        // Two messages of a server are in flight, and a library has some memory of its own.
+        let scratch = if self.uses(Algorithm::needs_servers) { 2 } else { 1 };
+        self.largest().saturating_mul(2 + scratch).saturating_mul(ranks_on_a_host as u64)
+    }
+
+    fn largest(&self) -> u64 {
+        self.sizes().into_iter().max().unwrap_or_default().max(self.log_bytes.unwrap_or_default())
+    }
+
+    /// What to say where a host does not have the memory that is needed.
+    pub fn does_not_fit(&self, needed_bytes: u64) -> String {
+        let largest = self.largest();
+        let flag = if self.log_bytes == Some(largest) { "--log-bytes" } else { "--max-bytes" };
+        let (largest, needed) = (units::bytes(largest), units::bytes(needed_bytes));
+        format!("buffers of {largest} need {needed} on a host, which it does not have: lower {flag}")
+    }
+
     /// What the ranks' links are, where they were made slow for the run; the words that every table says.
     pub fn link(&self) -> Option<String> {
         let bits = units::bits_per_second(self.link_bits?);
@@ -75,12 +111,21 @@ impl CollectivesSpec {
             ),
             (self.iterations == 0, "0 iterations measure nothing: use 1 or more".to_owned()),
             (self.shape.servers == 0, "0 servers add up nothing: use 1 or more".to_owned()),
-            (self.shape.servers > np.max(1), format!("{} servers are more than the {np} ranks", self.shape.servers)),
+            (self.shape.servers > np.max(1), self.shape.too_many_servers(np)),
             (
                 self.log_bytes.is_some_and(|bytes| bytes < NUMBER_BYTES),
                 format!("the logged size is below {NUMBER_BYTES} B, which is one number"),
             ),
+            (
+                self.log_bytes.is_some_and(|bytes| bytes > MOST_LOGGED),
+                format!(
+                    "a log of {} is too much: use {} or less (--log-bytes), which has the same messages",
+                    units::bytes(self.log_bytes.unwrap_or_default()),
+                    units::bytes(MOST_LOGGED)
+                ),
+            ),
             (self.shape.ranks_per_host == 0, "0 ranks per host leave no rank: use 1 or more".to_owned()),
+            (self.shape.ranks_per_host > np.max(1), self.shape.too_many_per_host(np)),
             (
                 self.link_bits.is_some_and(|bits| !LINK_BITS.contains(&bits)),
                 "a link has from 1 mbit to 1000 gbit a second".to_owned(),
@@ -159,11 +204,34 @@ mod tests {
                 "3 servers are more than the 2 ranks",
             ),
             (CollectivesSpec { shape: Shape { servers: 1, ranks_per_host: 0 }, ..sample() }, "ranks per host"),
+            (
+                CollectivesSpec { shape: Shape { servers: 1, ranks_per_host: 3 }, ..sample() },
+                "3 ranks per host are more than the 2",
+            ),
+            (CollectivesSpec { log_bytes: Some(64 << 30), ..sample() }, "a log of 64 GiB is too much: use 1.0 GiB or less"),
             (CollectivesSpec { link_bits: Some(5), ..sample() }, "1 mbit"),
         ];
         for (spec, word) in cases {
             let problem = spec.problem(2).unwrap_or_default();
             assert!(problem.contains(word) && !problem.contains('\n'), "{word}: {problem}");
         }
+    }
+
+    #[test]
+    fn sizes_that_are_not_whole_numbers_are_said_to_be_rounded() {
+        let from = |min_bytes| CollectivesSpec { min_bytes, max_bytes: 64, factor: 2, ..CollectivesSpec::sample() }.rounding();
+        assert_eq!((from(8), from(4)), (None, None));
+        assert_eq!(from(7).unwrap(), "sizes are rounded down to whole numbers of 4 B: 7 B is measured as 4 B");
+    }
+
+    #[test]
+    fn memory_is_counted_for_all_ranks_of_a_host_and_the_largest_buffer_is_blamed() {
+        let sample = CollectivesSpec::sample;
+        assert_eq!(sample().memory_bytes(4), 12 << 20);
+        let servers = CollectivesSpec { methods: vec!["parameter-server".into()], log_bytes: Some(1 << 30), ..sample() };
+        assert_eq!(servers.memory_bytes(1), 4 << 30);
+        assert!(servers.does_not_fit(1 << 40).ends_with("lower --log-bytes"));
+        assert!(sample().does_not_fit(1 << 40).starts_with("buffers of 1.0 MiB need 1.0 TiB on a host"));
+        assert!(sample().does_not_fit(1 << 40).ends_with("lower --max-bytes"));
     }
 }

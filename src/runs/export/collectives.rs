@@ -106,7 +106,7 @@ pub fn markdown(all: &Measurements) -> String {
             report.method.clone(),
             units::bytes(report.bytes),
             units::short_time(report.median_s),
-            format!("{:.3}", report.busbw(cell.run.measured.ranks) / 1e9),
+            units::figure(report.busbw(cell.run.measured.ranks) / 1e9),
             dash(cell.row.predicted_s.ok().map(units::short_time)),
             dash(cell.row.error().map(|error| format!("{:+.0} %", error * 100.0))),
             dash(cell.times_as_fast.map(|ratio| format!("{ratio:.2}×"))),
@@ -121,7 +121,7 @@ pub fn markdown(all: &Measurements) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{AllreduceReport, CollectivesSpec, Machine, Refused};
+    use crate::domain::collective::{AllreduceReport, CollectivesSpec, Refused};
     use crate::domain::job::{Job, Resources, Workload};
     use crate::domain::measured::{Measured, MeasuredRow};
     use crate::runs::export::FORMATS;
@@ -149,8 +149,8 @@ mod tests {
             MeasuredRow { report, predicted_s }
         };
         let rows = vec![row("ring", 1024, Ok(1e-3)), row("ring", 1 << 20, Ok(1.0)), row("mpi", 1024, Err(Refused::NoLink))];
-        let measured = Measured { ranks: np, machine: Machine::default(), rows, logs: vec![] };
-        Measurement { id: RunId(id), record, spec, measured, damaged: None }
+        let measured = Measured { ranks: np, rows, ..Measured::default() };
+        Measurement { id: RunId(id), record, spec, measured }
     }
 
     fn all() -> Measurements {

@@ -160,7 +160,9 @@ impl Command {
                         | exercise::keys::Command::Mine
                         | exercise::keys::Command::Reset
                 )
-                | Command::Collectives(collectives::keys::Command::Measure | collectives::keys::Command::StartRun)
+                | Command::Collectives(
+                    collectives::keys::Command::Measure | collectives::keys::Command::StartRun | collectives::keys::Command::Stop
+                )
         )
     }
 }

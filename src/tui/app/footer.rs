@@ -14,7 +14,7 @@ use super::windows;
 use crate::course::Next;
 use crate::tui::chart::graph::Tab;
 use crate::tui::widgets::footer::{self, Entry, LESSER};
-use crate::tui::{chart, exercise, next_run, runs, series};
+use crate::tui::{chart, collectives, exercise, next_run, runs, series};
 
 /// Kept when there is no room for all: what starts, stops, helps and ends, then what the place is for.
 fn rank(key: &Key) -> u8 {
@@ -67,7 +67,7 @@ fn is_idle(state: &State, command: Command) -> bool {
         Command::NextRun(NextRun::Accept) if !windows::is_open(state) => state.next_run.field.is_choice(),
         Command::Chart(Chart::Along | Chart::LogScale) => state.chart.tab == Tab::Timeline,
         Command::Exercise(Exercise::Reset) => state.exercise.shows_step(),
-        Command::App(AppCommand::Stop) => shared.going().is_none(),
+        Command::App(AppCommand::Stop) | Command::Collectives(collectives::keys::Command::Stop) => shared.going().is_none(),
         Command::Series(series::keys::Command::Stop) => state.series.next(shared) == Next::Over,
         Command::App(AppCommand::Continue) | Command::Runs(Runs::Continue) => {
             watched.as_ref().is_none_or(|watched| watched.is_going())

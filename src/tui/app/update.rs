@@ -58,7 +58,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Collectives(run, measured) => {
-            collectives::update::receive(&mut state.collectives, run, *measured).into_iter().collect()
+            collectives::update::receive(&mut state.collectives, &state.shared, run, *measured).into_iter().collect()
         }
         Message::Beat(now_s) => {
             collectives::update::beat(&mut state.collectives, now_s);

@@ -49,6 +49,10 @@ impl Window for Form {
             Command::Move(by @ (Move::Left | Move::Right)) => self.settings.step(field, by == Move::Right),
             Command::Move(by) => self.chosen = by.within(self.chosen, fields.len()),
             Command::Play => self.settings.step(field, true),
+            Command::Stop => {
+                own.window = Some(self.into());
+                return vec![Action::Stop];
+            }
             _ => {}
         }
         own.window = Some(self.into());

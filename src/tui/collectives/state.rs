@@ -7,7 +7,7 @@ use super::player::Player;
 use super::settings::Settings;
 use super::windows::Window;
 use crate::domain::collective::{Algorithm, Shape};
-use crate::domain::measured::Measured;
+use crate::domain::measured::{Comparison, Measured};
 use crate::runs::RunId;
 use crate::tui::window::opens;
 
@@ -27,6 +27,10 @@ pub struct Collectives {
     pub method: usize,
     /// Its messages, where it has any.
     pub log: Option<Log>,
+    /// What is wrong with the log of the run, in one sentence.
+    pub log_problem: Option<String>,
+    /// The run was asked to log its messages, and is over: what is not there will not come.
+    pub is_log_due: bool,
     pub player: Player,
     /// Ranks or methods above the first one shown.
     pub scroll: usize,
@@ -44,6 +48,9 @@ pub struct Collectives {
 /// Numbers of a schedule that no run has executed: 16 KiB.
 const ELEMENTS: usize = 4096;
 
+/// Ranks of such a schedule: its messages grow with the square of them.
+const MOST_RANKS: usize = 256;
+
 impl Collectives {
     /// Those of the run; without any, those whose schedule is known.
     pub fn methods(&self) -> Vec<&str> {
@@ -58,9 +65,27 @@ impl Collectives {
     /// The messages of the chosen method, from the start if they are others than before.
     pub fn take_log(&mut self) {
         let log = self.chosen_log();
+        self.log_problem = self.problem_of_log();
         if log != self.log {
             self.player = Player::default();
             self.log = log;
+        }
+    }
+
+    fn problem_of_log(&self) -> Option<String> {
+        let method = self.method();
+        let executed = self.measured.logs.iter().find(|log| log.method == method);
+        let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method);
+        match (executed, &self.measured.damaged) {
+            (Some(log), damaged) => {
+                let compared = log.compared(self.ranks, self.shape?);
+                let is_whole = !matches!(compared, Comparison::Incomplete { .. } | Comparison::Differs { .. });
+                let why = damaged.as_ref().map(|damaged| format!(" ({damaged})")).unwrap_or_default();
+                (!is_whole).then(|| format!("{}{why}.", capital(&compared.to_string())))
+            }
+            _ if algorithm.is_none() || !self.is_log_due || self.is_reading || self.measured.rows.is_empty() => None,
+            (None, Some(damaged)) => Some(format!("The log is damaged: {damaged}. This is the schedule, not what was sent.")),
+            (None, None) => Some("The log has no message of it. This is the schedule, not what was sent.".to_owned()),
         }
     }
 
@@ -69,8 +94,8 @@ impl Collectives {
         let executed = self.measured.logs.iter().find(|log| log.method == method);
         let schedule = || {
             let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method)?;
-            let shape = self.shape.unwrap_or(Shape::usual(self.ranks));
-            Some(Log::of_schedule(method, &algorithm.schedule(self.ranks.max(1), ELEMENTS, shape)))
+            let (ranks, shape) = (self.ranks.max(1), self.shape.unwrap_or(Shape::usual(self.ranks)));
+            (ranks <= MOST_RANKS).then(|| Log::of_schedule(method, &algorithm.schedule(ranks, ELEMENTS, shape)))
         };
         executed.map(|log| Log::of(log, self.ranks)).or_else(schedule)
     }
@@ -85,6 +110,11 @@ impl Collectives {
         let sizes = self.measured.sizes();
         self.size.filter(|size| sizes.contains(size)).or(sizes.last().copied())
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 opens!(Collectives, Window);

@@ -25,6 +25,7 @@ pub fn open(own: &mut Collectives, shared: &Shared) -> Vec<Action> {
     own.ranks = record.map_or(shared.spec.resources.np.max(2), |record| record.np());
     own.link = record.and_then(|record| record.spec.collectives()?.link());
     own.shape = record.and_then(|record| Some(record.spec.collectives()?.shape));
+    own.is_log_due = run.is_some_and(|run| is_log_due(shared, run));
     own.window = Some(Stage { run, show: Show::Messages }.into());
     own.take_log();
     let mut actions = Vec::new();
@@ -35,6 +36,12 @@ pub fn open(own: &mut Collectives, shared: &Shared) -> Vec<Action> {
         actions.extend(read(own, run));
     }
     actions
+}
+
+/// It was asked for its messages, and has told all that it will.
+fn is_log_due(shared: &Shared, run: RunId) -> bool {
+    let was_asked = shared.summary(run).and_then(|run| run.record.as_ref()?.spec.collectives()?.log_bytes).is_some();
+    was_asked && shared.status(run).is_some_and(|status| status.state.is_over())
 }
 
 /// Once at a time: what is told while it is being read is read after that.
@@ -50,15 +57,15 @@ pub fn told(own: &mut Collectives, run: RunId) -> Option<Action> {
 }
 
 /// What a run has measured so far.
-pub fn receive(own: &mut Collectives, run: RunId, measured: Measured) -> Option<Action> {
+pub fn receive(own: &mut Collectives, shared: &Shared, run: RunId, measured: Measured) -> Option<Action> {
     if own.run != Some(run) {
         return None;
     }
     let chosen = own.method().to_owned();
     own.measured = measured;
     own.method = own.methods().iter().position(|method| *method == chosen).unwrap_or(0);
+    (own.is_reading, own.is_log_due) = (false, is_log_due(shared, run));
     own.take_log();
-    own.is_reading = false;
     if std::mem::take(&mut own.has_news) { read(own, run) } else { None }
 }
 
@@ -77,6 +84,8 @@ pub fn stage(mut stage: Stage, own: &mut Collectives, shared: &mut Shared, comma
         Command::Move(Move::Right) => turn(&mut stage, own, 1),
         Command::Move(by) => own.scroll = by.within(own.scroll, rows(own, stage.show)),
         Command::Measure => return measure(stage, own, shared),
+        // The question, or the help, takes the place of the window.
+        Command::Stop | Command::Help => own.player.pause(),
         Command::NextMethod => choose(own, 1),
         Command::PreviousMethod => choose(own, own.methods().len().saturating_sub(1)),
         command if stage.show == Show::Messages => play(own, shared, command),

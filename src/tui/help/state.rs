@@ -57,6 +57,11 @@ impl Help {
         self.window = Some(Keys { scroll: 0, words: String::new(), typing: false }.into());
     }
 
+    /// Only those of one place, by its title.
+    pub fn show_keys_of(&mut self, title: &str) {
+        self.window = Some(Keys { scroll: 0, words: title.to_lowercase(), typing: false }.into());
+    }
+
     pub fn show_palette(&mut self) {
         self.window = Some(Palette { typed: String::new(), chosen: 0 }.into());
     }
@@ -85,8 +90,8 @@ pub struct Page {
     pub keys: &'static str,
 }
 
-/// The tour: five pages of a title and a few lines.
-pub static TOUR: [Page; 5] = [
+/// The tour: six pages of a title and a few lines.
+pub static TOUR: [Page; 6] = [
     Page {
         title: "Ten steps",
         text: "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
@@ -129,6 +134,15 @@ pub static TOUR: [Page; 5] = [
         ),
         pane: Some(Pane::Runs),
         keys: "b1234567890r",
+    },
+    Page {
+        title: "Allreduce",
+        text: "How do the ranks add up their gradients? C plays an allreduce message by message, and measures which algorithm is \
+               fastest. Lessons 15 and 16 are about it.",
+        small: None,
+        replay: None,
+        pane: None,
+        keys: "C",
     },
     Page {
         title: "Find your way",

@@ -2,7 +2,6 @@
 //!
 //! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
 
-use crate::tui::shared::measured::measured;
 use crate::tui::shared::state::{DataInfo, Playing, Shared};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
 use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
-use crate::runs::{RunFolder, RunId, RunRecord, RunSummary};
+use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
 use crate::tui::actions::effect::Effect;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
 use crate::tui::io::runner::{curves, follow};
@@ -118,7 +117,7 @@ impl ReplayRunner {
             Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
             Effect::ReadCurves(run) => self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(curves(folder)))),
             Effect::ReadCollectives(run) => {
-                let measured = |(record, folder): &(RunRecord, RunFolder)| measured(record, folder.events());
+                let measured = |(record, folder): &(RunRecord, RunFolder)| measured(folder, record).unwrap_or_default();
                 self.find(run).map(|recorded| Message::Collectives(run, Box::new(measured(recorded))))
             }
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),

@@ -14,14 +14,13 @@ use crate::domain::job::TrainingJob;
 use crate::domain::step::Step;
 use crate::exercise::{self, Built, Folder, Watch, attempt};
 use crate::launch::{self, MoreWork, StartRequest};
-use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate};
+use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
-use crate::tui::shared::measured::measured;
 use crate::tui::shared::state::DataInfo;
 
 /// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
@@ -157,8 +156,8 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
         Effect::ReadCollectives(run) => {
             // A run that is gone has measured nothing.
-            let measured = store.record(run).map(|record| measured(&record, store.folder(run).events())).unwrap_or_default();
-            Message::Collectives(run, Box::new(measured))
+            let measured = store.record(run).ok().and_then(|record| measured(&store.folder(run), &record));
+            Message::Collectives(run, Box::new(measured.unwrap_or_default()))
         }
         // Ended before it was in the list: it has no steps.
         Effect::Judge(run) if !store.record(run)?.spec.workload.has_steps() => return Ok(None),

@@ -23,22 +23,24 @@ pub fn lines(
     let theme = shared.theme;
     let mut page = Sheet::new(theme, width, 0);
     page.text(&lesson.summary, theme.strong());
-    for (index, row) in own.page.rows(&lesson.body, width).iter().enumerate() {
+    let is_answered = |id: QuestionId| shared.course.answers.contains_key(&id);
+    // Where the text gives answers away, they are asked first.
+    if lesson.answers_at.is_some() {
+        questions(&mut page, shared, lesson, typed);
+    }
+    for (index, row) in own.page.rows(lesson.text(is_answered), width).iter().enumerate() {
         // The first block of the text stands apart from the summary.
-        if index == 0 && page.lines.len() == 1 {
+        if index == 0 && (page.lines.len() == 1 || lesson.answers_at.is_some()) {
             page.lines.push(Line::raw(""));
         }
         page.lines.push(styled(theme, row));
     }
-    if let Some((asked, _)) = shared.course.asked(lesson) {
-        page.title("Predict before you run");
-        for (place, question) in lesson.questions.iter().enumerate().take(asked.question + 1) {
-            let id = QuestionId { question: place, ..asked };
-            if lesson.questions.len() > 1 {
-                page.text(&format!("Question {} of {}", place + 1, lesson.questions.len()), theme.dim());
-            }
-            prediction(&mut page, shared, id, question, if id == asked { typed } else { "" }, id == asked);
-        }
+    if lesson.keeps_back(is_answered) {
+        page.title("The rest of this lesson");
+        page.text("It gives the answers away: it shows here when you have answered the questions above.", theme.dim());
+    }
+    if lesson.answers_at.is_none() {
+        questions(&mut page, shared, lesson, typed);
     }
     if let Some(run) = lesson.run {
         page.title("Try it");
@@ -93,6 +95,19 @@ pub fn lines(
         }
     }
     page.lines
+}
+
+/// Up to the one that is asked.
+fn questions(page: &mut Sheet, shared: &Shared, lesson: &course::Lesson, typed: &str) {
+    let Some((asked, _)) = shared.course.asked(lesson) else { return };
+    page.title("Predict before you run");
+    for (place, question) in lesson.questions.iter().enumerate().take(asked.question + 1) {
+        let id = QuestionId { question: place, ..asked };
+        if lesson.questions.len() > 1 {
+            page.text(&format!("Question {} of {}", place + 1, lesson.questions.len()), shared.theme.dim());
+        }
+        prediction(page, shared, id, question, if id == asked { typed } else { "" }, id == asked);
+    }
 }
 
 /// `is_asked`: keys answer this one.

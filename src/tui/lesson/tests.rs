@@ -37,6 +37,24 @@ fn a_lesson_is_laid_out() {
     insta::assert_snapshot!("lesson_answered_120x60", window(&state, 120, 60));
 }
 
+/// `d` and `g` are about a step, whichever was chosen before.
+#[test]
+fn a_lesson_without_a_step_says_so_instead_of_showing_another_one() {
+    for number in [15, 16] {
+        let mut state = open();
+        state.shared.step = Step::NovoGrad;
+        state.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
+        state.lesson.window =
+            Some(crate::tui::lesson::windows::Reading { number, scroll: 0, hints: 0, typed: String::new() }.into());
+        for key in ["d", "g"] {
+            assert_eq!(type_text(&mut state, key), []);
+            assert!(matches!(front(&state), Front::Lesson(_)), "{key} opened another window");
+            let notice = state.shared.notice.clone().unwrap().text;
+            assert!(notice.starts_with("this lesson has no step"), "{key}: {notice}");
+        }
+    }
+}
+
 #[test]
 fn the_answer_is_told_after_a_prediction_only() {
     let mut state = open();

@@ -36,7 +36,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
         Command::Back => return Vec::new(),
         Command::Diff => match read.step {
             Some(step) => return vec![Action::Diff(step)],
-            None => shared.inform("this lesson changes nothing in the program"),
+            None => shared.inform("this lesson has no step, so it changes nothing in the program"),
         },
         Command::Guided if read.step.is_none() => shared.inform("this lesson has no step to run without and with"),
         Command::Guided => actions.push(Action::Guided),

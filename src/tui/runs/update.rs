@@ -204,6 +204,10 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
     let Some(record) = &run.record else {
         return never(format!("the record of run {id} cannot be read, so it cannot go on"));
     };
+    if record.spec.collectives().is_some() {
+        let why = format!("run {id} measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
+        return Err(Refused::NotYet(why));
+    }
     let Some(training) = record.training() else {
         let why = record.spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", record.spec.workload.title()));
         return never(format!("run {id} cannot go on: {why}"));

@@ -1,13 +1,6 @@
-//! Runs of collectives, and what one has measured.
+//! Which runs measure collectives.
 
-use crate::domain::event::EventLine;
-use crate::domain::measured::Measured;
-use crate::runs::{RunRecord, RunSummary};
-
-/// What the events of a run add up to; nothing, where it measures something else.
-pub fn measured(record: &RunRecord, events: impl IntoIterator<Item = EventLine>) -> Measured {
-    record.spec.collectives().map_or_else(Measured::default, |spec| Measured::of(record.np(), spec, events))
-}
+use crate::runs::RunSummary;
 
 /// Whether a run trains for a result: then it has epochs and steps to speak of.
 pub fn has_steps(run: &RunSummary) -> bool {

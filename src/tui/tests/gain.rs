@@ -165,3 +165,12 @@ fn a_run_of_collectives_has_no_speed_up_and_a_key_that_shows_it() {
     assert!(second.starts_with(" run 3: collectives; C shows their times and messages"), "{second}");
     assert!(first.contains("finished  measured 15 rows") && !first.contains("epoch"), "{first}");
 }
+
+#[test]
+fn a_run_of_collectives_says_in_its_own_words_that_it_is_not_continued() {
+    let mut state = watching(vec![samples::finished(1, 1, 1000.0), crate::tui::collectives::tests::samples::summary(3, 2)], 3);
+    crate::tui::tests::type_text(&mut state, "c");
+    let notice = state.shared.notice.clone().unwrap();
+    assert!(!notice.is_error, "it is no problem: {}", notice.text);
+    assert_eq!(notice.text, "run 3 measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
+}

@@ -20,14 +20,15 @@ use crate::tui::tests::{cut_out, press, text, type_text};
 use ratatui::layout::Rect;
 
 #[test]
-fn the_tour_has_five_pages_and_fits_the_smallest_screen() {
-    assert_eq!(TOUR.len(), 5);
+fn the_tour_has_six_pages_and_fits_the_smallest_screen() {
+    assert_eq!(TOUR.len(), 6);
+    assert!(TOUR.iter().any(|page| page.text.contains("C plays an allreduce") && page.keys == "C"), "collectives have a stop");
     let mut state = samples::never_used();
     state.help.start_tour();
     for (page, Page { title, text: words, small, .. }) in TOUR.iter().enumerate() {
         for (width, height) in [(60, 16), (80, 24), (120, 40), (200, 60)] {
             let shown = text(&state, width, height);
-            assert!(shown.contains(&format!("Tour {} of 5: {title}", page + 1)), "{shown}");
+            assert!(shown.contains(&format!("Tour {} of 6: {title}", page + 1)), "{shown}");
             let words = small.filter(|_| width == 60).unwrap_or(words);
             let last = words.split_whitespace().last().unwrap();
             assert!(shown.contains(last), "the last word of page {page} is cut at {width}x{height}");

@@ -21,9 +21,9 @@ fn message(schedule: &mut Schedule, round: usize, from: usize) -> &mut Message {
 fn a_fault_is_told_with_its_round_and_rank() {
     let twice = "round 3: rank 2 adds rank 1's numbers 2 to 3 for a second time (they come from rank 1)";
     assert_eq!(said(|ring| message(ring, 2, 1).range = 2..4), twice);
-    let early = "round 3: rank 1 hands on numbers 6 to 7 to rank 2 as finished, and rank 2's are not in the sum";
+    let early = "round 3: rank 1 sends numbers 6 to 7 to rank 2 as finished, and after round 2 it lacks rank 2's part of it";
     assert_eq!(said(|ring| message(ring, 2, 1).operation = Operation::Copy), early);
-    let lost = "round 6: rank 3 ends with a sum of numbers 2 to 3 that lacks rank 0's";
+    let lost = "round 6: rank 3 ends with a sum of numbers 2 to 3 and lacks rank 0's part of it";
     assert_eq!(said(|ring| ring.rounds[5].retain(|message| message.from != 2)), lost);
     assert_eq!(said(|ring| message(ring, 0, 3).to = 3), "round 1: rank 3 sends numbers 6 to 7 to itself");
     let astray = "round 1: rank 3 sends numbers 6 to 7 to rank 4, and there are only the ranks 0 to 3";

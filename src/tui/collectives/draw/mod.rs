@@ -15,21 +15,28 @@ use super::crossing::is_reference;
 use super::show::Show;
 use super::state::Collectives;
 use crate::columns::{cut, wrap};
+use crate::domain::units;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::theme::Theme;
+
+/// With fewer rows a problem has one.
+const LEAST_FOR_ALL: usize = 14;
 
 /// `Run 3: ring on 4 ranks, messages`, or that no run has made what is shown.
 pub fn title(own: &Collectives, show: Show) -> String {
     let run = own.run.map_or("Collectives".to_owned(), |run| format!("Run {run}"));
     match (show, &own.log) {
         (Show::Messages, Some(log)) if !log.is_measured => {
-            format!("{run}: {} on {} ranks, schedule, no run", log.method, log.ranks)
+            let source = if own.run.is_some() { "schedule, not a log" } else { "schedule, no run" };
+            format!("{run}: {} on {}, {source}", log.method, units::counted(log.ranks, "rank"))
         }
-        (Show::Messages, Some(log)) => format!("{run}: {} on {} ranks, messages of one allreduce", log.method, log.ranks),
+        (Show::Messages, Some(log)) => {
+            format!("{run}: {} on {}, messages of one allreduce", log.method, units::counted(log.ranks, "rank"))
+        }
         (Show::Messages, None) => format!("{run}: {}", own.method()),
         (show, _) => {
             let link = own.link.as_ref().map_or(String::new(), |link| format!(", {link}"));
-            format!("{run}: {} on {} ranks{link}", show.name(), own.ranks)
+            format!("{run}: {} on {}{link}", show.name(), units::counted(own.ranks, "rank"))
         }
     }
 }
@@ -37,6 +44,11 @@ pub fn title(own: &Collectives, show: Show) -> String {
 pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let mut lines = vec![tabs(own, show, theme, width)];
+    // Where the window is low, the first line of it says enough.
+    let problem = own.log_problem.as_ref().filter(|_| show == Show::Messages);
+    let problem = problem.map(|text| wrap(text, width)).unwrap_or_default();
+    let most = if height < LEAST_FOR_ALL { 1 } else { problem.len() };
+    lines.extend(problem.into_iter().take(most).map(|line| Line::styled(line, theme.warn())));
     let room = height.saturating_sub(lines.len());
     let rest = match (show, &own.log) {
         (Show::Messages, Some(log)) => picture::lines(own, log, theme, width, room),
@@ -72,7 +84,7 @@ fn nothing_yet(own: &Collectives) -> &'static str {
     match own.run {
         _ if own.is_starting => "The run is starting. Its rows come here as they are measured.",
         Some(_) => "The rows of the table come here as they are measured.",
-        None => "No run has measured collectives yet, so there is no chart: r starts one. ← shows the schedules.",
+        None => "No run has measured collectives yet, so there is no chart: Enter starts one. ← shows the schedules.",
     }
 }
 

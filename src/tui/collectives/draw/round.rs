@@ -26,11 +26,32 @@ pub fn lines(log: &Log, player: &Player, theme: Theme, width: usize, height: usi
     let next = messages.iter().position(|(place, _)| *place == player.arrived).unwrap_or(0);
     let first = (next + 1).saturating_sub(rows).min(messages.len().saturating_sub(rows));
     let span = Stretch::of(log, &messages);
-    let mut lines = vec![Line::styled(cut(&heading(log, round, &messages, rows), width), theme.strong())];
+    let mut lines = vec![Line::styled(cut(&heading(log, round, &messages), width), theme.strong())];
     lines.extend(
         messages.iter().skip(first).take(rows).map(|(place, message)| row(log, player, *place, message, &span, theme, width)),
     );
+    let below = messages.len() - messages.len().min(first + rows);
+    for (at, hidden, more) in [(1, first, "above"), (lines.len() - 1, below, "more")] {
+        if hidden > 0 && at > 0 {
+            lines[at] = with_more(std::mem::take(&mut lines[at]), &format!("+{hidden} {more}"), theme, width);
+        }
+    }
     lines
+}
+
+/// A row that says at its end how many messages are hidden above or below it: the player scrolls to them as they arrive.
+fn with_more(row: Line<'static>, more: &str, theme: Theme, width: usize) -> Line<'static> {
+    let room = width.saturating_sub(more.chars().count());
+    let mut spans = Vec::new();
+    let mut left = room;
+    for span in row.spans {
+        let text = span.content.chars().take(left).collect::<String>();
+        left -= text.chars().count();
+        spans.push(Span::styled(text, span.style));
+    }
+    spans.push(Span::raw(" ".repeat(left)));
+    spans.push(Span::styled(more.to_owned(), theme.warn()));
+    Line::from(spans)
 }
 
 /// From the first moment that anyone in the round waited to its end.
@@ -57,9 +78,8 @@ fn waited_s(log: &Log, message: &MessageReport) -> f64 {
     (message.began_s - log.ready_s(message)).max(0.0)
 }
 
-fn heading(log: &Log, round: usize, messages: &[(usize, &MessageReport)], rows: usize) -> String {
-    let hidden = if messages.len() > rows { format!(" ({} of {} messages shown)", rows, messages.len()) } else { String::new() };
-    let number = format!("Round {}{hidden}", round + 1);
+fn heading(log: &Log, round: usize, messages: &[(usize, &MessageReport)]) -> String {
+    let number = format!("Round {}", round + 1);
     if !log.is_measured {
         return number;
     }

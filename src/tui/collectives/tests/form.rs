@@ -22,7 +22,8 @@ use crate::tui::tests::{press, text, type_text, window};
 fn asked(size: (u16, u16)) -> State {
     let mut state = samples::never_used();
     update(&mut state, Message::Resize(size.0, size.1));
-    type_text(&mut state, "Cr");
+    type_text(&mut state, "C");
+    press(&mut state, KeyCode::Enter);
     state
 }
 
@@ -115,15 +116,17 @@ fn what_cannot_run_is_said_and_not_started() {
 fn nothing_starts_beside_a_run_or_in_a_recording() {
     let mut state = samples::running();
     update(&mut state, Message::Resize(80, 24));
-    type_text(&mut state, "Cr");
+    type_text(&mut state, "C");
+    press(&mut state, KeyCode::Enter);
     assert_eq!(press(&mut state, KeyCode::Enter), []);
     assert!(state.shared.notice.as_ref().unwrap().text.contains("run 2 is still going"));
     let mut state = opened(4, (80, 24));
     let position = crate::runs::recording::Position { played_s: 1.0, duration_s: 2.0, time_s: 1.7e9, speed: 1.0, paused: false };
     state.shared.replay = Some(Playing { run: RunId(3), hardware: "4 CPU cores".into(), position });
-    assert_eq!(type_text(&mut state, "r"), []);
+    assert_eq!(press(&mut state, KeyCode::Enter), []);
+    assert_eq!(type_text(&mut state, "x"), []);
     assert!(matches!(front(&state), Front::Stage(_)));
-    assert!(!text(&state, 80, 24).contains("r measure"), "the footer names no key that does nothing");
+    assert!(!text(&state, 80, 24).contains("Enter measure"), "the footer names no key that does nothing");
     type_text(&mut state, "{.. ");
     assert!(state.collectives.is_playing(), "a recorded run plays like any other");
 }
@@ -142,4 +145,24 @@ fn the_time_it_takes_is_what_was_measured_or_a_guess() {
     settings.np = 2;
     assert!(!settings.takes_s(measured).1, "other ranks, other times");
     assert!(settings.takes_s(measured).0.is_finite());
+}
+
+#[test]
+fn x_stops_a_run_from_the_window_as_from_anywhere() {
+    let mut state = opened(4, (80, 24));
+    assert!(!text(&state, 80, 24).contains("x stop"), "nothing is going");
+    assert_eq!(type_text(&mut state, "x"), []);
+    assert!(matches!(front(&state), Front::Stage(_)) && state.shared.notice.clone().unwrap().text.contains("nothing to stop"));
+    let mut going = summary(4, 2);
+    going.status = samples::status(RunState::Running, "measuring");
+    update(&mut state, Message::Runs(vec![summary(3, 4), going]));
+    update(&mut state, Message::Started(RunId(4)));
+    for keys in [&[] as &[KeyCode], &[KeyCode::Right], &[KeyCode::Enter]] {
+        let mut state = state.clone();
+        keys.iter().for_each(|key| _ = press(&mut state, *key));
+        assert!(text(&state, 80, 24).contains("x stop"), "{}", text(&state, 80, 24));
+        type_text(&mut state, "x");
+        assert!(matches!(front(&state), Front::ConfirmStop(_)), "{:?}", front(&state));
+        assert_eq!(type_text(&mut state, "y"), [Effect::Stop(RunId(4))]);
+    }
 }

@@ -2,8 +2,9 @@
 
 use crossterm::event::KeyCode;
 
-use super::samples::{events, execution, opened, predictable, told};
+use super::samples::{events, execution, opened, predictable, rows, told};
 use crate::domain::collective::Algorithm;
+use crate::domain::event::{Event, EventLine};
 use crate::domain::measured::Measured;
 use crate::runs::RunId;
 use crate::tui::app::features::State;
@@ -30,7 +31,9 @@ fn the_player_looks_as_it_did() {
     let mut ascii = midway(4, (80, 24));
     ascii.shared.theme.ascii = true;
     let screen = text(&ascii, 80, 24);
-    assert!(screen.is_ascii() && !screen.contains('?'), "{screen}");
+    assert!(screen.is_ascii() && !screen.replace("? keys", "").contains('?'), "{screen}");
+    let footer = screen.lines().last().unwrap();
+    assert!([", . < > step", "Tab method", "Enter run", "? keys"].iter().all(|hint| footer.contains(hint)), "{footer}");
 }
 
 #[test]
@@ -109,4 +112,55 @@ fn predictions_are_points_with_their_error_and_refusals_have_a_reason() {
     let screen = text(&state, 120, 40);
     assert!(screen.contains("predicted") && screen.contains(" %"), "{screen}");
     assert!(screen.contains("No prediction for mpi: MPI picks its algorithm"), "{screen}");
+}
+
+#[test]
+fn messages_that_have_no_room_are_counted() {
+    let mut state = midway(4, (60, 16));
+    let shown = window(&state, 60, 16);
+    assert!(shown.contains("6.0 µs+1 more") && !shown.contains("above") && !shown.contains("3 → 0"), "{shown}");
+    // Wherever the player is, three of the four show, and where the fourth is.
+    press(&mut state, KeyCode::Home);
+    let mut seen = [0; 2];
+    for _ in 0..24 {
+        let shown = window(&state, 60, 16);
+        let is = ["+1 more", "+1 above"].map(|text| shown.contains(text));
+        assert!(is[0] != is[1], "{shown}");
+        seen[usize::from(is[1])] += 1;
+        type_text(&mut state, ".");
+    }
+    assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
+}
+
+#[test]
+fn a_round_that_fits_counts_nothing() {
+    assert!(!window(&opened(4, (80, 24)), 80, 24).contains("more"), "all fit");
+}
+
+/// What is shown of a log says what the log lacks.
+#[test]
+fn a_log_that_lacks_something_says_so() {
+    let execution = execution(Algorithm::Ring, 4, 4096, 9e-6);
+    let whole = events(&execution, &rows());
+    let show = |measured: Measured, size: (u16, u16)| {
+        let mut state = opened(4, size);
+        update(&mut state, Message::Collectives(RunId(3), Box::new(measured)));
+        window(&state, size.0, size.1)
+    };
+    let without = |process: usize| {
+        let is_kept = |line: &&EventLine| line.process != process || !matches!(line.event, Event::Messages(_));
+        told(4, &whole.iter().filter(is_kept).cloned().collect::<Vec<_>>())
+    };
+    for size in [(60, 16), (80, 24), (120, 40)] {
+        let shown = show(without(2), size);
+        assert!(shown.contains("The log is incomplete: it has 18 of the schedule's 24"), "{shown}");
+        assert!(!show(told(4, &whole), size).contains("incomplete"));
+        let rows: Vec<EventLine> = whole.iter().filter(|line| matches!(line.event, Event::Allreduce(_))).cloned().collect();
+        let lost = Measured { damaged: Some("4 damaged events were skipped".into()), ..told(4, &rows) };
+        let shown = show(lost, size);
+        assert!(shown.contains("The log is damaged: 4 damaged events were skipped"), "{shown}");
+        assert!(shown.contains("schedule, not a log"), "{shown}");
+        let shown = show(told(4, &rows), size);
+        assert!(shown.contains("The log has no message of it."), "{shown}");
+    }
 }

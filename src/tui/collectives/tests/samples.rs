@@ -11,7 +11,6 @@ use crate::runs::{RunId, RunSummary};
 use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::shared::measured::measured;
 use crate::tui::testing::samples;
 
 const LATENCY_S: f64 = 4e-6;
@@ -100,7 +99,7 @@ pub fn opened(np: usize, size: (u16, u16)) -> State {
 
 /// What these events of run 3 add up to.
 pub fn told(np: usize, events: &[EventLine]) -> Measured {
-    measured(&summary(3, np).record.unwrap(), events.iter().cloned())
+    Measured::of(np, &CollectivesSpec::sample(), events.iter().cloned())
 }
 
 /// Rank 0 has a core for each rank, and what was measured between two ranks predicts the times.

@@ -1,0 +1,139 @@
+//! The messages of one allreduce as the ranks logged them, and whether they are those of the schedule.
+
+use std::fmt;
+
+use crate::domain::collective::{Algorithm, Message, MessageReport, Method, Operation, Schedule, Shape, judge};
+use crate::domain::units;
+
+/// All messages of one allreduce, round by round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageLog {
+    pub method: String,
+    pub elements: usize,
+    pub messages: Vec<MessageReport>,
+}
+
+/// A log beside the schedule that it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// A library does it its own way.
+    NoSchedule,
+    TooManyRanks,
+    Equal {
+        messages: usize,
+    },
+    /// Messages are missing, and the others are as planned.
+    Incomplete {
+        logged: usize,
+        planned: usize,
+    },
+    Differs {
+        logged: usize,
+        planned: usize,
+    },
+}
+
+impl MessageLog {
+    /// Whether the ranks sent what a schedule says, message by message.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn follows(&self, reference: &Schedule) -> Result<(), String> {
+        let mut rounds = vec![Vec::new(); reference.rounds.len()];
+        for sent in &self.messages {
+            let Some(round) = rounds.get_mut(sent.round) else {
+                let (round, all) = (sent.round + 1, reference.rounds.len());
+                return Err(format!("a message of round {round} was logged, and there are only {all}"));
+            };
+            round.push(Message { from: sent.from, to: sent.to, range: sent.start..sent.end, operation: sent.operation });
+        }
+        let logged = Schedule::new(reference.ranks, reference.elements, rounds);
+        judge(&logged, reference).map_err(|fault| fault.to_string())
+    }
+
+    /// Whether the ranks sent what their schedule says.
+    pub fn compared(&self, ranks: usize, shape: Shape) -> Comparison {
+        let Some(algorithm) = self.method.parse::<Method>().ok().and_then(Method::algorithm) else {
+            return Comparison::NoSchedule;
+        };
+        let Some(schedule) = algorithm.schedule_to_compare(ranks, self.elements, shape) else { return Comparison::TooManyRanks };
+        let is_added = |operation: Operation| operation == Operation::Reduce;
+        let mut planned: Vec<_> = schedule
+            .messages()
+            .filter(|(_, sent)| !sent.range.is_empty())
+            .map(|(round, sent)| (round, sent.from, sent.to, sent.range.start, sent.range.end, is_added(sent.operation)))
+            .collect();
+        let told = self.messages.iter();
+        let mut logged: Vec<_> =
+            told.map(|sent| (sent.round, sent.from, sent.to, sent.start, sent.end, is_added(sent.operation))).collect();
+        planned.sort_unstable();
+        logged.sort_unstable();
+        let counts = (logged.len(), planned.len());
+        // Both are sorted: each message that was logged is looked for behind the one before.
+        let mut rest = planned.iter();
+        let is_part = logged.iter().all(|message| rest.any(|due| due == message));
+        match counts {
+            (logged, planned) if !is_part => Comparison::Differs { logged, planned },
+            (messages, planned) if messages == planned => Comparison::Equal { messages },
+            (logged, planned) => Comparison::Incomplete { logged, planned },
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Comparison::NoSchedule => f.write_str("a library's own algorithm: the lab has no schedule of it"),
+            Comparison::TooManyRanks => f.write_str("too many ranks to compare with the schedule"),
+            Comparison::Equal { messages } => write!(f, "the log equals the schedule: {}", units::counted(*messages, "message")),
+            Comparison::Incomplete { logged, planned } => {
+                write!(f, "the log is incomplete: it has {logged} of the schedule's {}", units::counted(*planned, "message"))
+            }
+            Comparison::Differs { logged, planned } => {
+                write!(f, "the log has {}, the schedule {planned}: they differ", units::counted(*logged, "message"))
+            }
+        }
+    }
+}
+
+/// More ranks than this have no schedule to compare with: its messages grow with the square of the ranks.
+pub const MOST_COMPARED: usize = 1024;
+
+impl Algorithm {
+    /// The schedule that a log is compared with; `None` for too many ranks.
+    pub fn schedule_to_compare(self, ranks: usize, elements: usize, shape: Shape) -> Option<Schedule> {
+        (ranks <= MOST_COMPARED).then(|| self.schedule(ranks, elements, shape))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_the_schedule_a_part_of_it_or_another() {
+        let shape = Shape { servers: 1, ranks_per_host: 2 };
+        let schedule = Algorithm::Ring.schedule(4, 16, shape);
+        let report = |(round, sent): (usize, &Message)| MessageReport {
+            round,
+            from: sent.from,
+            to: sent.to,
+            start: sent.range.start,
+            end: sent.range.end,
+            operation: sent.operation,
+            began_s: 0.0,
+            ended_s: 1e-6,
+        };
+        let mut log = MessageLog { method: "ring".into(), elements: 16, messages: schedule.messages().map(report).collect() };
+        log.messages.reverse();
+        assert_eq!(log.compared(4, shape).to_string(), "the log equals the schedule: 24 messages");
+        log.messages.remove(7);
+        assert_eq!(log.compared(4, shape).to_string(), "the log is incomplete: it has 23 of the schedule's 24 messages");
+        log.messages[3].to = 2;
+        log.messages[3].from = 0;
+        assert_eq!(log.compared(4, shape).to_string(), "the log has 23 messages, the schedule 24: they differ");
+        assert_eq!(log.compared(MOST_COMPARED + 1, shape), Comparison::TooManyRanks);
+        let of_mpi = MessageLog { method: "mpi".into(), ..log };
+        assert_eq!(of_mpi.compared(4, shape), Comparison::NoSchedule);
+    }
+}
