@@ -196,6 +196,7 @@ fn advice_names_its_run_prefers_real_links_and_explains_itself() {
     let text = stdout(&lab.run(&["collectives", "advise", "--size", "65M", "--np", "2"]));
     assert!(text.contains("from what run 1 measured"), "{text}");
     assert!(text.contains("# run 1's own predictions were off by 0 % (median)\n"), "{text}");
+    assert!(text.contains("# run 1 sent messages of up to 1.0 MiB: what is larger is predicted in proportion\n"), "{text}");
     let asked = stdout(&lab.run(&["collectives", "advise", "--size", "65M", "--np", "2", "--run", "2"]));
     assert!(asked.contains("from what run 2 measured on 200 Mbit/s links, made on this machine"), "{asked}");
     // Both ways at once takes four times as long as one way.
