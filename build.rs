@@ -1,4 +1,4 @@
-//! Compiles the trainer's piece of C++ and tells the linker where libtorch and MPI are at run time, so that `hvd-train`
+//! Compiles the trainer's pieces of C++ and C, and tells the linker where libtorch, MPI and libjpeg are at run time, so that `hvd-train`
 //! starts without LD_LIBRARY_PATH. Lists the lessons, which `hvd-lab` carries inside.
 
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     println!("cargo:rerun-if-env-changed=MPICC");
+    println!("cargo:rerun-if-env-changed=LIBJPEG");
     let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".into());
     // hvd-lab starts the launcher that belongs to the MPI library which hvd-train is linked with.
     let launcher = find_on_path(&mpicc).and_then(|path| path.parent().map(|bin| bin.join("mpirun")));
@@ -20,7 +21,13 @@ fn main() {
     }
     #[cfg(feature = "train")]
     compile_cpp();
+    #[cfg(feature = "train")]
+    compile_c();
     let mut folders: Vec<PathBuf> = std::env::var_os("LIBTORCH").map(|root| Path::new(&root).join("lib")).into_iter().collect();
+    // As `make setup` unpacks it. Where it is not, the system's is opened.
+    let root = std::env::var_os("LIBJPEG").map(PathBuf::from);
+    let set_up = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(".deps/libjpeg");
+    folders.push(root.unwrap_or(set_up).join("lib"));
     folders.extend(mpi_library_folders(&mpicc));
     // For programs that use the library, such as the learner's own.
     let joined: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
@@ -60,6 +67,14 @@ fn compile_cpp() {
         .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
         .file(SOURCE)
         .compile("hvd_libtorch");
+}
+
+/// Without libjpeg, which is opened when the first image is decoded.
+#[cfg(feature = "train")]
+fn compile_c() {
+    const SOURCE: &str = "src/trainer/pipeline/libjpeg.c";
+    println!("cargo:rerun-if-changed={SOURCE}");
+    cc::Build::new().file(SOURCE).compile("hvd_libjpeg");
 }
 
 /// Folders named by -L in the compiler wrapper's own command line (`-show` is known to Open MPI and MPICH).

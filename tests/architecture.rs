@@ -103,7 +103,10 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 16] = [
+const UNSAFE: [(&str, &str); 19] = [
+    ("src/trainer/pipeline/batch.rs", "lends each thread the memory of its own image of a batch"),
+    ("src/trainer/pipeline/decode.rs", "calls the C beside it, which calls libjpeg"),
+    ("src/trainer/pipeline/wide.rs", "calls what is compiled for AVX2 where the processor has it"),
     ("src/trainer/gradients.rs", "calls the C++ beside it, and makes regions of flat tensors"),
     ("src/trainer/distributed.rs", "lends flat tensors to collectives, and registers gradient hooks"),
     ("src/comm/region.rs", "lends raw tensor memory to a collective that runs beside backward"),

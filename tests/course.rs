@@ -22,6 +22,8 @@ mod good;
 mod lab;
 #[path = "course/lessons.rs"]
 mod lessons;
+#[path = "course/practice.rs"]
+mod practice;
 #[path = "course/progress.rs"]
 mod progress;
 #[path = "course/real.rs"]

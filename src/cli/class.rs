@@ -104,6 +104,9 @@ fn describe(class: &Class, folder: &Path) -> String {
             }
         }
     }
+    for learner in &class.learners {
+        learner.collectives.iter().for_each(|line| text += &format!("{}, {line}\n", learner.learner));
+    }
     class.problems.iter().for_each(|problem| text += &format!("left out: {problem}\n"));
     text
 }

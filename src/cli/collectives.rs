@@ -2,11 +2,12 @@
 //!
 //! Never draws a screen.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use super::output::{print, print_json};
+use super::output::{print, print_json, say};
 use super::table::render;
-use crate::course::{Claim, Outcome, check_collectives};
+use crate::course::{Claim, Outcome, ProgressFile, check_collectives};
 use crate::runs::{Measurement, RunId, RunStore};
 
 mod advise;
@@ -53,9 +54,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// `hvd-lab check` of such a run: what the lesson says, and what the run shows of it.
-pub(super) fn check(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(super) fn check(home: &Path, store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
     let Measurement { record, spec, measured, .. } = asked::open(store, Some(id))?;
     let claims = check_collectives(&spec, &measured);
+    match ProgressFile::of(home).update(|progress| progress.note_collectives(id, &claims)) {
+        Ok(((), reading)) => reading.note.iter().for_each(|note| say(note)),
+        Err(error) => say(&format!("progress could not be kept: {error}")),
+    }
     if as_json {
         print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
     } else {

@@ -65,6 +65,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => {
             super::output::print(&render(&["step", "", "title", "done", "run", "evidence"], &rows(&reading.progress)))?;
             super::output::print(&format!("{} of {} steps are done\n", reading.progress.done.len(), Step::ALL.len()))?;
+            let practice: String = reading.progress.practice().iter().map(|line| format!("{line}\n")).collect();
+            super::output::print(&practice)?;
         }
     }
     Ok(ExitCode::SUCCESS)

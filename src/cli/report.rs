@@ -24,6 +24,8 @@ name without --host. JSON fields (report: 1, the version; times in Unix seconds)
   learner, time_s, date
   steps[]        step, title, is_done, run, time_s, date, evidence, failed_runs
   predictions[]  lesson, title, answers[], tries, right_at_try, outcome
+  ring           started_s, attempts, time_s, passed_s, said: the ring exercise, if it was started
+  collectives[]  run, time_s, passed, failed, unclear, said: runs of collectives that were checked
   runs[]         run, name, date, state, np, steps, model, images, epochs, epochs_asked, images_per_sec, baseline,
                  speedup, scaling_efficiency, accuracy, training_seconds, seconds_to_target
   speedup        work, baseline, bars[]: np, run, images_per_sec, speedup, ideal

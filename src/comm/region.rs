@@ -22,7 +22,7 @@ impl Region {
     /// communicator is called for the last time, but to abort.
     // SAFETY: the promise above is the caller's; nothing is read or written here.
     pub unsafe fn new(start: *mut f32, len: usize) -> Region {
-        Region { start, len, on_gpu: false }
+        Region { start: some(start, len), len, on_gpu: false }
     }
 
     /// The same in memory of this rank's GPU, for a communicator that is CUDA-aware
@@ -33,7 +33,7 @@ impl Region {
     /// As for [`Region::new`], in the order of the compute stream.
     // SAFETY: the promise above is the caller's; nothing is read or written here.
     pub unsafe fn new_on_gpu(start: *mut f32, len: usize) -> Region {
-        Region { start, len, on_gpu: true }
+        Region { start: some(start, len), len, on_gpu: true }
     }
 
     /// Whether it lies in the GPU's memory.
@@ -92,6 +92,11 @@ impl Region {
     }
 }
 
+/// No numbers have no memory: a tensor without any is at address 0, where no slice may be.
+fn some(start: *mut f32, len: usize) -> *mut f32 {
+    if len == 0 { std::ptr::dangling_mut() } else { start }
+}
+
 #[cfg(test)]
 impl Region {
     /// Memory that is never given back, for tests.
@@ -99,4 +104,13 @@ impl Region {
         let numbers: &'static mut [f32] = vec![0.0; len].leak();
         Region { start: numbers.as_mut_ptr(), len: numbers.len(), on_gpu: false }
     }
+}
+
+/// The statistics of a model without batch norm.
+#[cfg(test)]
+#[test]
+fn no_numbers_are_a_region_too() {
+    // SAFETY: there is no memory to promise anything of.
+    let none = unsafe { Region::new(std::ptr::null_mut(), 0) };
+    assert!(none.is_empty() && none.numbers().is_empty() && none.numbers_mut().is_empty());
 }

@@ -39,6 +39,9 @@ pub struct Standing {
     pub done: Vec<usize>,
     /// Failed, and not done since.
     pub failing: Vec<Failing>,
+    /// What was done about collectives, one line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<String>,
     /// The first step that is not done.
     pub next: Option<usize>,
     /// Unix time in seconds of the last thing that was noted.
@@ -191,6 +194,7 @@ fn standing(learner: &str, file: PathBuf, progress: &Progress, now_s: f64) -> St
             .iter()
             .map(|(step, tried)| Failing { step: step.number(), runs: tried.runs, evidence: printable(&tried.evidence) })
             .collect(),
+        collectives: progress.practice().iter().map(|line| printable(line)).collect(),
         next: next.map(Step::number),
         active_s: progress.active_s(),
         idle_s: progress.active_s().map(|active_s| (now_s - active_s).max(0.0)),

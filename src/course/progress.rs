@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Prediction, QuestionId, Share, Verdict};
+use super::practice::{self, CheckedRun, RingExercise};
+use super::{Claim, Outcome, Prediction, QuestionId, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
 use crate::domain::{markup, units};
@@ -34,6 +35,12 @@ pub struct Progress {
     /// By number of the step: runs that had it on and failed its check, before it was done.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tried: BTreeMap<usize, Tried>,
+    /// The exercise of the track collectives, once it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<RingExercise>,
+    /// Runs of collectives, as they were checked last, by their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CheckedRun>,
 }
 
 /// Failed runs of one step.
@@ -78,6 +85,8 @@ impl Bounded for Progress {
         first([
             self.times().find_map(|time_s| moment("time", time_s)),
             self.tried.values().find_map(tried),
+            self.ring.as_ref().and_then(Bounded::out_of_bounds),
+            self.collectives.iter().find_map(Bounded::out_of_bounds),
             self.done
                 .keys()
                 .chain(self.tried.keys())
@@ -89,7 +98,14 @@ impl Bounded for Progress {
 
 impl Default for Progress {
     fn default() -> Progress {
-        Progress { version: VERSION, done: BTreeMap::new(), predictions: BTreeMap::new(), tried: BTreeMap::new() }
+        Progress {
+            version: VERSION,
+            done: BTreeMap::new(),
+            predictions: BTreeMap::new(),
+            tried: BTreeMap::new(),
+            ring: None,
+            collectives: Vec::new(),
+        }
     }
 }
 
@@ -138,7 +154,30 @@ impl Progress {
     fn times(&self) -> impl Iterator<Item = f64> {
         let done = self.done.values().map(|done| done.time_s);
         let tried = self.tried.values().flat_map(|tried| [tried.first_s, tried.time_s]);
-        done.chain(tried).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
+        let practised = self.ring.iter().flat_map(RingExercise::times).chain(self.collectives.iter().map(|run| run.time_s));
+        done.chain(tried).chain(practised).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
+    }
+
+    /// Note that the exercise of the track collectives was started.
+    pub fn start_ring(&mut self) -> &mut RingExercise {
+        self.ring.get_or_insert_with(|| RingExercise::started(host::now_s()))
+    }
+
+    /// Note that the learner's ring was run: it is right, or what is wrong with it.
+    pub fn attempt_ring(&mut self, outcome: Result<(), String>) {
+        self.start_ring().attempt(outcome, host::now_s());
+    }
+
+    /// Note what the check of a run of collectives found. The last one counts.
+    pub fn note_collectives(&mut self, run: RunId, claims: &[Claim]) {
+        self.collectives.retain(|checked| checked.run != run);
+        self.collectives.push(CheckedRun::new(run, claims, host::now_s()));
+        self.collectives.sort_by_key(|checked| checked.run);
+    }
+
+    /// What was done about collectives, one line each.
+    pub fn practice(&self) -> Vec<String> {
+        practice::lines(self.ring.as_ref(), &self.collectives)
     }
 
     /// Note a prediction for a question of a lesson.
@@ -182,7 +221,8 @@ impl Progress {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "| {} {} | {date} | {run} | {evidence} | {predictions} |", step.number(), step.title());
         }
-        text
+        let practice: String = self.practice().iter().map(|line| format!("- {}\n", markup::markdown(line))).collect();
+        if practice.is_empty() { text } else { format!("{text}\n{practice}") }
     }
 
     /// For programs: the file as it is.

@@ -20,6 +20,7 @@ pub mod host_report;
 pub mod model;
 pub mod optimizer;
 pub mod params;
+pub mod pipeline;
 pub mod random;
 mod recorder;
 pub mod report;

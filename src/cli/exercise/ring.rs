@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_exact, say};
 use super::shared::{self, What, columns, reset, text};
+use crate::course::{Progress, ProgressFile};
 use crate::exercise::ring::{Ring, attempt, execute};
 use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
 
@@ -13,6 +14,7 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
     match what {
         What::Start => {
             let what = if folder.start()? { "made" } else { "there already" };
+            note(home, |progress| _ = progress.start_ring());
             print(&format!("{}\n", folder.program().display()))?;
             say(&format!("{what}; complete the two places marked TODO, then: hvd-lab exercise run --track collectives"));
             Ok(ExitCode::SUCCESS)
@@ -26,8 +28,8 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
             let line = folder.read()?.lines().position(|line| line.contains("TODO ")).map_or(1, |line| line + 1);
             shared::open_editor(&folder, line)
         }
-        What::Run => judge(&folder),
-        What::Watch => shared::watch(&folder, || judge(&folder)),
+        What::Run => judge(home, &folder),
+        What::Watch => shared::watch(&folder, || judge(home, &folder)),
         What::Reset { step: None, yes } => reset(&folder, None, yes),
         What::Diff { step: None, side_by_side, .. } => {
             let yours = folder.read()?;
@@ -42,9 +44,20 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn judge(folder: &Folder) -> anyhow::Result<ExitCode> {
+/// Progress that cannot be kept stands in nobody's way.
+fn note(home: &Path, change: impl FnOnce(&mut Progress)) {
+    match ProgressFile::of(home).update(change) {
+        Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
+        Err(error) => say(&format!("progress could not be kept: {error}")),
+    }
+}
+
+fn judge(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     folder.read()?;
-    match attempt(&folder.program()).map_err(Usage)? {
+    let ring = attempt(&folder.program()).map_err(Usage)?;
+    let outcome = if let Ring::Wrong { why, .. } = &ring { Err(why.clone()) } else { Ok(()) };
+    note(home, |progress| progress.attempt_ring(outcome));
+    match ring {
         Ring::Wrong { why, printed } => {
             let printed: String = printed.iter().map(|line| format!("    | {line}\n")).collect();
             print(&format!("{printed}not yet: {why}\n"))?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::chart::{Chart, RunRow};
+use crate::course::practice::{self, CheckedRun, RingExercise};
 use crate::domain::units;
 use crate::runs::RunId;
 
@@ -21,6 +22,12 @@ pub struct Report {
     pub steps: Vec<StepRow>,
     /// Of lessons with a prediction, in their order.
     pub predictions: Vec<PredictionRow>,
+    /// The ring exercise of lesson 15, if it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring: Option<RingExercise>,
+    /// Runs of collectives that were checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CheckedRun>,
     /// Oldest first.
     pub runs: Vec<RunRow>,
     /// What more ranks gained, where runs can be compared.
@@ -70,6 +77,11 @@ pub struct MachineRow {
 }
 
 impl Report {
+    /// What was done about collectives, one line each.
+    pub fn practice(&self) -> Vec<String> {
+        practice::lines(self.ring.as_ref(), &self.collectives)
+    }
+
     pub fn done(&self) -> usize {
         self.steps.iter().filter(|row| row.is_done).count()
     }

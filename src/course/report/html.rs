@@ -15,12 +15,13 @@ pub fn render(report: &Report) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>Lab report{whose}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>Lab report{whose}</h1>\n<p>{}: {}.</p>\n{}{}{}{}{}</main>\n\
+         <h1>Lab report{whose}</h1>\n<p>{}: {}.</p>\n{}{}{}{}{}{}</main>\n\
          <footer>Made by hvd-lab {}.</footer>\n</body>\n</html>\n",
         markup::xml(&report.date),
         markup::xml(&report.summary()),
         steps(report),
         predictions(report),
+        practice(report),
         speedup(report.speedup.as_ref()),
         runs(report),
         machine(report),
@@ -58,6 +59,11 @@ fn predictions(report: &Report) -> String {
         [cell("th scope=\"row\"", &title), cell("td", &row.outcome), format!("<td><ol>{answers}</ol></td>")].concat()
     });
     section("Predictions", &table(&["lesson", "", "predicted"], rows))
+}
+
+fn practice(report: &Report) -> String {
+    let lines: String = report.practice().iter().map(|line| cell("li", line) + "\n").collect();
+    if lines.is_empty() { lines } else { section("Collectives", &format!("<ul>\n{lines}</ul>\n")) }
 }
 
 fn runs(report: &Report) -> String {

@@ -8,7 +8,7 @@ mod html;
 mod markdown;
 mod private;
 
-use super::{Answer, Answered, Catalog, Done, Prediction, Progress, QuestionId, Tried, tries_in_words};
+use super::{Answer, Answered, Catalog, CheckedRun, Done, Prediction, Progress, QuestionId, RingExercise, Tried, tries_in_words};
 use crate::domain::step::Step;
 use crate::domain::{safe, units};
 use crate::runs::{RunId, RunSummary};
@@ -43,6 +43,12 @@ impl Report {
             date: units::date(now_s),
             steps: Step::ALL.map(|step| step_row(step, progress, &private)).to_vec(),
             predictions: predictions.into_iter().map(|asked| prediction_row(asked, progress, lessons)).collect(),
+            ring: progress.ring.clone().map(|ring| RingExercise { said: ring.said.as_deref().map(clean), ..ring }),
+            collectives: progress
+                .collectives
+                .iter()
+                .map(|run| CheckedRun { said: run.said.as_deref().map(clean), ..run.clone() })
+                .collect(),
             runs: rows,
             speedup,
             machine: MachineRow {
@@ -73,6 +79,7 @@ impl Report {
     /// How far the learner is, for the instructor's table. Predictions are told by lesson only.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
+        (progress.ring, progress.collectives) = (self.ring.clone(), self.collectives.clone());
         for row in &self.steps {
             let run = row.run.unwrap_or(RunId(0));
             let (time_s, evidence) = (row.time_s.unwrap_or(self.time_s), row.evidence.clone().unwrap_or_default());

@@ -1,0 +1,127 @@
+//! What a learner has done about collectives: the ring exercise, and runs that were checked.
+//!
+//! Never judges: what it keeps was judged elsewhere.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Claim, Outcome};
+use crate::domain::bounds::{Bounded, MAX_COUNT, count, first, moment};
+use crate::domain::units;
+use crate::runs::RunId;
+
+/// The exercise of the track collectives, from its start on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RingExercise {
+    /// Unix time in seconds.
+    pub started_s: f64,
+    /// Runs of the learner's program.
+    pub attempts: usize,
+    /// Of the last of them.
+    #[serde(default)]
+    pub time_s: Option<f64>,
+    /// When it was right first.
+    #[serde(default)]
+    pub passed_s: Option<f64>,
+    /// What was said of the last one that was not.
+    #[serde(default)]
+    pub said: Option<String>,
+}
+
+impl RingExercise {
+    pub fn started(now_s: f64) -> RingExercise {
+        RingExercise { started_s: now_s, attempts: 0, time_s: None, passed_s: None, said: None }
+    }
+
+    /// The program was run: it is right, or what is wrong with it.
+    pub fn attempt(&mut self, outcome: Result<(), String>, now_s: f64) {
+        self.attempts += 1;
+        self.time_s = Some(now_s);
+        match outcome {
+            Ok(()) => self.passed_s = self.passed_s.or(Some(now_s)),
+            // Never a line of the program: what is kept may be shared.
+            Err(why) => self.said = Some(why.lines().next().unwrap_or_default().to_owned()),
+        }
+    }
+
+    pub fn times(&self) -> impl Iterator<Item = f64> {
+        [Some(self.started_s), self.time_s, self.passed_s].into_iter().flatten()
+    }
+
+    /// `passed 2026-11-22 21:04 UTC, 3 attempts`.
+    pub fn in_words(&self) -> String {
+        let attempts = units::counted(self.attempts, "attempt");
+        match (self.passed_s, self.attempts, &self.said) {
+            (Some(passed_s), ..) => format!("passed {}, {attempts}", units::date(passed_s)),
+            (None, 0, _) => format!("started {}, not tried yet", units::date(self.started_s)),
+            (None, _, Some(said)) => format!("{attempts}, not passed yet: {said}"),
+            (None, ..) => format!("{attempts}, not passed yet"),
+        }
+    }
+}
+
+/// What the check of a run of collectives found, the last time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CheckedRun {
+    pub run: RunId,
+    /// Unix time in seconds.
+    pub time_s: f64,
+    pub passed: usize,
+    pub failed: usize,
+    pub unclear: usize,
+    /// The first check that failed, with what it found.
+    #[serde(default)]
+    pub said: Option<String>,
+}
+
+impl CheckedRun {
+    pub fn new(run: RunId, claims: &[Claim], now_s: f64) -> CheckedRun {
+        let count = |outcome: Outcome| claims.iter().filter(|claim| claim.outcome == outcome).count();
+        let wrong = claims.iter().find(|claim| claim.outcome == Outcome::Failed);
+        CheckedRun {
+            run,
+            time_s: now_s,
+            passed: count(Outcome::Passed),
+            failed: count(Outcome::Failed),
+            unclear: count(Outcome::CannotTell),
+            said: wrong.map(|claim| format!("{}: {}", claim.what, claim.evidence)),
+        }
+    }
+
+    /// `3 of 4 checks passed, 1 failed (ring: the log is the schedule: ...)`.
+    pub fn in_words(&self) -> String {
+        let all = self.passed.saturating_add(self.failed).saturating_add(self.unclear);
+        let mut text = format!("{} of {} passed", self.passed, units::counted(all, "check"));
+        if self.failed > 0 {
+            text += &format!(", {} failed", self.failed);
+            text += &self.said.as_ref().map(|said| format!(" ({said})")).unwrap_or_default();
+        }
+        if self.unclear > 0 {
+            text += &format!(", {} cannot tell", self.unclear);
+        }
+        text
+    }
+}
+
+/// All that is known of it, one line each, without an end.
+pub fn lines(ring: Option<&RingExercise>, checked: &[CheckedRun]) -> Vec<String> {
+    let exercise = ring.map(|ring| format!("ring exercise (lesson 15): {}", ring.in_words()));
+    let runs = checked.iter().map(|run| format!("run {} (collectives): {}", run.run, run.in_words()));
+    exercise.into_iter().chain(runs).collect()
+}
+
+impl Bounded for RingExercise {
+    fn out_of_bounds(&self) -> Option<String> {
+        count("attempts", self.attempts, MAX_COUNT).or_else(|| self.times().find_map(|time_s| moment("time", time_s)))
+    }
+}
+
+impl Bounded for CheckedRun {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            moment("time", self.time_s),
+            count("checks that passed", self.passed, MAX_COUNT),
+            count("checks that failed", self.failed, MAX_COUNT),
+            count("checks that cannot tell", self.unclear, MAX_COUNT),
+        ])
+    }
+}

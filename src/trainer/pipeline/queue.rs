@@ -1,0 +1,222 @@
+//! Between the threads and the model: which place is filled next, which batches are ready, and who has to wait.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::batch::Places;
+use super::clocks::Clocks;
+use super::error::PipelineError;
+use super::order::Planned;
+use crate::dataset::images::BadImage;
+
+/// An image to prepare: its place in a batch.
+pub(super) struct Task {
+    pub(super) batch: Arc<Numbered>,
+    pub(super) at: usize,
+    pub(super) planned: Arc<Planned>,
+}
+
+/// A batch and its turn.
+pub(super) struct Numbered {
+    number: u64,
+    epoch: usize,
+    places: Places,
+}
+
+impl std::ops::Deref for Numbered {
+    type Target = Places;
+
+    fn deref(&self) -> &Places {
+        &self.places
+    }
+}
+
+struct Begun {
+    batch: Arc<Numbered>,
+    planned: Arc<Planned>,
+    next: usize,
+}
+
+struct State {
+    order: Box<dyn Iterator<Item = Planned> + Send>,
+    begun: Option<Begun>,
+    /// Batches begun so far.
+    begun_count: u64,
+    /// The turn of the batch that the model gets next.
+    turn: u64,
+    ready: BTreeMap<u64, Arc<Numbered>>,
+    /// Memory of batches that the model is done with.
+    memory: Vec<Vec<f32>>,
+    at_end: bool,
+    stopped: bool,
+    failed: Option<PipelineError>,
+    left_out: BTreeMap<usize, BadImage>,
+}
+
+pub(super) struct Queue {
+    state: Mutex<State>,
+    /// There is room for a batch, or nothing more to do.
+    room: Condvar,
+    /// A batch is ready, or none will come.
+    ready: Condvar,
+    pub(super) clocks: Clocks,
+    prefetch: usize,
+    image: usize,
+}
+
+impl Queue {
+    pub(super) fn new(order: Box<dyn Iterator<Item = Planned> + Send>, prefetch: usize, image: usize) -> Queue {
+        let state = State {
+            order,
+            begun: None,
+            begun_count: 0,
+            turn: 0,
+            ready: BTreeMap::new(),
+            memory: Vec::new(),
+            at_end: false,
+            stopped: false,
+            failed: None,
+            left_out: BTreeMap::new(),
+        };
+        let (room, ready) = (Condvar::new(), Condvar::new());
+        Queue { state: Mutex::new(state), room, ready, clocks: Clocks::default(), prefetch, image }
+    }
+
+    /// A thread that panicked has said so by [`Guard`]; the state itself is whole at every moment.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next image to prepare, when there is room for it; none at the end.
+    pub(super) fn take(&self) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped || state.failed.is_some() {
+                return None;
+            }
+            if let Some(begun) = &mut state.begun
+                && begun.next < begun.planned.images.len()
+            {
+                begun.next += 1;
+                let (batch, planned) = (begun.batch.clone(), begun.planned.clone());
+                return Some(Task { batch, at: begun.next - 1, planned });
+            }
+            state.begun = None;
+            if state.at_end {
+                return None;
+            }
+            // Beside those that are ready for the model, one is being filled.
+            if state.begun_count - state.turn > self.prefetch as u64 {
+                let since = Instant::now();
+                state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.clocks.thread_waited(since);
+                continue;
+            }
+            match state.order.next() {
+                Some(planned) if !planned.images.is_empty() => {
+                    let memory = state.memory.pop().unwrap_or_default();
+                    let places = Places::new(memory, planned.images.len(), self.image);
+                    let batch = Arc::new(Numbered { number: state.begun_count, epoch: planned.epoch, places });
+                    state.begun_count += 1;
+                    state.begun = Some(Begun { batch, planned: Arc::new(planned), next: 0 });
+                }
+                Some(_) => {}
+                None => {
+                    state.at_end = true;
+                    self.ready.notify_all();
+                    self.room.notify_all();
+                }
+            }
+        }
+    }
+
+    /// Its last image is in its place.
+    pub(super) fn finished(&self, batch: Arc<Numbered>) {
+        self.lock().ready.insert(batch.number, batch);
+        self.ready.notify_all();
+    }
+
+    /// The batch whose turn it is, with its epoch; none at the end.
+    pub(super) fn next(&self) -> Result<Option<(usize, Places)>, PipelineError> {
+        let mut state = self.lock();
+        let (since, ready) = (Instant::now(), state.ready.len());
+        let batch = loop {
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            let turn = state.turn;
+            if let Some(batch) = state.ready.remove(&turn) {
+                break batch;
+            }
+            if state.at_end && state.begun_count == state.turn {
+                return Ok(None);
+            }
+            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        self.clocks.model_asked(ready, since);
+        state.turn += 1;
+        if state.begun.as_ref().is_some_and(|begun| Arc::ptr_eq(&begun.batch, &batch)) {
+            state.begun = None;
+        }
+        drop(state);
+        self.room.notify_all();
+        let mut batch = batch;
+        loop {
+            // The thread that filled the place before the last may be about to let go of it.
+            match Arc::try_unwrap(batch) {
+                Ok(whole) => return Ok(Some((whole.epoch, whole.places))),
+                Err(held) => batch = held,
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    pub(super) fn recycle(&self, memory: Vec<f32>) {
+        let mut state = self.lock();
+        if state.memory.len() <= self.prefetch && !state.stopped {
+            state.memory.push(memory);
+        }
+    }
+
+    pub(super) fn leave_out(&self, index: usize, bad: BadImage) {
+        self.lock().left_out.entry(index).or_insert(bad);
+    }
+
+    pub(super) fn left_out(&self) -> Vec<BadImage> {
+        self.lock().left_out.values().cloned().collect()
+    }
+
+    /// The first error counts.
+    pub(super) fn fail(&self, error: PipelineError) {
+        self.lock().failed.get_or_insert(error);
+        self.ready.notify_all();
+        self.room.notify_all();
+    }
+
+    pub(super) fn stop(&self) {
+        self.lock().stopped = true;
+        self.room.notify_all();
+    }
+
+    pub(super) fn guard(&self) -> Guard<'_> {
+        Guard(Some(self))
+    }
+}
+
+/// Tells the model when a thread ends before its work does.
+pub(super) struct Guard<'a>(Option<&'a Queue>);
+
+impl Guard<'_> {
+    pub(super) fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let Some(queue) = self.0 {
+            queue.fail(PipelineError::Threads("one of them has panicked".into()));
+        }
+    }
+}
