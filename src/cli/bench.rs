@@ -8,9 +8,9 @@ use super::output::{Usage, print, print_json_text, say};
 use super::settings::Place;
 use crate::dataset::Location;
 use crate::domain::benchmark::style::{Data, Start};
-use crate::domain::benchmark::{BenchmarkSpec, Binding, Iterations, NumberFormat, PlacementReport, Style, UpdateRule};
+use crate::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, PlacementReport, Style, UpdateRule};
 use crate::domain::event::EventLine;
-use crate::domain::history::{History, Keep};
+use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::{Job, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::launch::{self, StartRequest};
@@ -44,7 +44,7 @@ pub struct Args {
     /// Whose lines to print, and whose flags and defaults to take: horovod, tf-cnn, nvcnn or json.
     #[arg(long, value_name = "NAME", default_value = "horovod")]
     style: Style,
-    /// The model to train.
+    /// The model to train, such as resnet50, alexnet, vgg16 or wrn-16-4; a wrong name lists them all.
     #[arg(short = 'm', long, value_name = "NAME", default_value = "wrn-10-1")]
     model: ModelSpec,
     /// Height and width of the images, where the model takes others than its own.
@@ -205,14 +205,12 @@ impl Lines for Seen {
 fn result(spec: &BenchmarkSpec, data: &Data, history: &History) -> String {
     let processes: Vec<_> = history.attempt().into_iter().flat_map(|attempt| attempt.processes.values()).collect();
     let places: Vec<PlacementReport> = processes.iter().map(|process| process.placement.clone().unwrap_or_default()).collect();
-    let ended = processes.iter().map(|process| process.iterations.len()).min().unwrap_or(0);
-    let images = spec.batch_size * spec.batches_per_iteration;
-    let seconds = (0..ended).map(|at| processes.iter().map(|process| process.iterations[at].seconds).collect()).collect();
-    let reports = processes.first().map(|root| &root.iterations[..ended]).unwrap_or_default();
+    let iterations = history.attempt().map(Attempt::iterations).unwrap_or_default();
+    let reports = processes.first().map(|root| &root.iterations[..iterations.seconds.len()]).unwrap_or_default();
     let is_gpu = places.iter().any(|place| place.device.starts_with("cuda"));
     let spec = BenchmarkSpec { style: Style::Json, ..spec.clone() };
     let start = Start { spec: &spec, arguments: &[], data, is_gpu, learning_rate: 0.0, places: &places };
-    start.ending(&Iterations { images, seconds }, reports).concat()
+    start.ending(&iterations, reports).concat()
 }
 
 #[cfg(test)]
