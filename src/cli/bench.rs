@@ -185,7 +185,7 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
 /// As the ranks, who run elsewhere, find it.
 fn data_argument(folder: &Path) -> Result<String, Usage> {
     let whole = match Location::from_argument(folder) {
-        Location::Generated => folder.to_owned(),
+        Location::Generated | Location::GeneratedDigits => folder.to_owned(),
         Location::Folder(folder) => std::path::absolute(&folder).unwrap_or(folder),
     };
     whole.into_os_string().into_string().map_err(|folder| Usage(format!("--data-dir {} is not text", folder.display())))

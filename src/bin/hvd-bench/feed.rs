@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use hvd_lab::dataset::{self, Located, Location, SplitKind};
+use hvd_lab::dataset::{self, LABEL_MNIST, Located, SplitKind};
 use hvd_lab::domain::benchmark::BenchmarkSpec;
 use hvd_lab::domain::benchmark::style::Data;
 use hvd_lab::domain::topology::{Rank, Topology};
@@ -53,12 +53,13 @@ impl Feed {
         };
         // Drawing takes longer than reading: no more than the run will see.
         let batches = spec.warmup_batches + spec.iterations * spec.batches_per_iteration;
-        let is_drawn = location == Location::Generated;
+        let is_drawn = dataset::is_generated(&label);
         if is_drawn && of_all > SplitKind::Train.official_len() {
             return Err(too_few(SplitKind::Train.official_len()));
         }
         let limit = is_drawn.then(|| batches.saturating_mul(of_all));
-        let split = dataset::load(&location, SplitKind::Train, limit).map_err(said)?;
+        let mut split = dataset::load(&location, SplitKind::Train, limit).map_err(said)?;
+        split.may_mirror &= label != LABEL_MNIST;
         let (count, classes) = (split.labels.len(), split.classes);
         if classes > spec.model.classes() {
             return Err(format!("{label} has {classes} classes, and {} tells {} apart", spec.model, spec.model.classes()));
