@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hvd_lab::domain::benchmark::{IterationReport, PlacementReport};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
+use hvd_lab::domain::phase::Phase;
 use mpi::{mpirun, run_limited, text};
 
 #[path = "support/mpi.rs"]
@@ -185,6 +186,25 @@ fn models_of_any_family_are_measured_at_any_size_that_they_take() {
 }
 
 #[test]
+fn real_images_pass_through_the_pipeline_and_are_counted() {
+    let Some(mpirun) = mpirun() else { return };
+    let output = run(&mpirun, 2, "--style nvcnn --data-dir generated --events");
+    let text = text(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("Num images:  96\n") && text.contains("generated garments images of 1x28x28"), "{text}");
+    let all = iterations(&output, 1);
+    assert!(all.len() == 4 && all.iter().all(|report| report.phases[Phase::Data] > 0.0), "{all:?}");
+    for (flags, words) in [
+        ("--data-dir /nonexistent", "/nonexistent"),
+        ("--data-dir generated --batch-size 40000", "has 60000 images, fewer than the 80000 of one batch of all ranks"),
+    ] {
+        let refused = run(&mpirun, 2, flags);
+        assert_eq!(refused.status.code(), Some(2), "{}", mpi::text(&refused));
+        assert!(mpi::text(&refused).contains(words), "{}", mpi::text(&refused));
+    }
+}
+
+#[test]
 fn json_is_one_line_of_one_rank() {
     let Some(mpirun) = mpirun() else { return };
     let output = run(&mpirun, 2, "--style json --num-batches-per-iter 1 --fp16-allreduce --optimizer momentum");
@@ -230,6 +250,7 @@ fn what_cannot_be_used_is_one_line() {
         ("--bind moon", "is not a binding"),
         ("--image-size 2", "--image-size: images of 2 pixels are too small for wrn-10-1"),
         ("--num-intra-threads 0", "0 threads"),
+        ("--model alexnet --data-dir generated", "only those of Fashion-MNIST"),
     ] {
         let output = alone(flags);
         let text = text(&output);

@@ -1,14 +1,16 @@
 //! `hvd-lab bench`: how many images a second a model is trained on, in the lines of the benchmarks that people know.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::follow::{self, Lines};
 use super::output::{Usage, print, print_json_text, say};
 use super::settings::Place;
-use crate::domain::benchmark::style::Start;
-use crate::domain::benchmark::{BenchmarkSpec, Binding, Iterations, NumberFormat, PlacementReport, Style, UpdateRule};
+use crate::dataset::Location;
+use crate::domain::benchmark::style::{Data, Start};
+use crate::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, PlacementReport, Style, UpdateRule};
 use crate::domain::event::EventLine;
-use crate::domain::history::{History, Keep};
+use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::{Job, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::launch::{self, StartRequest};
@@ -42,12 +44,15 @@ pub struct Args {
     /// Whose lines to print, and whose flags and defaults to take: horovod, tf-cnn, nvcnn or json.
     #[arg(long, value_name = "NAME", default_value = "horovod")]
     style: Style,
-    /// The model to train.
+    /// The model to train, such as resnet50, alexnet, vgg16 or wrn-16-4; a wrong name lists them all.
     #[arg(short = 'm', long, value_name = "NAME", default_value = "wrn-10-1")]
     model: ModelSpec,
     /// Height and width of the images, where the model takes others than its own.
     #[arg(long, value_name = "PIXELS")]
     image_size: Option<usize>,
+    /// A folder with the four files of Fashion-MNIST, or the word `generated`: real images instead of one synthetic batch.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
     /// Images of one rank and batch [default: 32; 64 with tf-cnn and nvcnn].
     #[arg(short = 'b', long, value_name = "N")]
     batch_size: Option<usize>,
@@ -133,7 +138,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut seen = Seen(History::new(Keep::Everything));
     let code = follow::follow_lines(&store, id, follower, true, &mut seen)?;
-    print_json_text(&format!("{{\"benchmark\":{}}}\n", result(&spec, &seen.0)))?;
+    let data = Data { label: store.record(id)?.data_label, images: None };
+    print_json_text(&format!("{{\"benchmark\":{}}}\n", result(&spec, &data, &seen.0)))?;
     Ok(code)
 }
 
@@ -153,6 +159,7 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
     let of_one = if args.num_batches.is_some() { 1 } else { own.batches_per_iteration };
     let spec = BenchmarkSpec {
         image_size: args.image_size,
+        data_dir: args.data_dir.as_deref().map(data_argument).transpose()?,
         batch_size: args.batch_size.unwrap_or(own.batch_size),
         warmup_batches,
         batches_per_iteration: args.num_batches_per_iter.unwrap_or(of_one),
@@ -175,6 +182,15 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
     }
 }
 
+/// As the ranks, who run elsewhere, find it.
+fn data_argument(folder: &Path) -> Result<String, Usage> {
+    let whole = match Location::from_argument(folder) {
+        Location::Generated => folder.to_owned(),
+        Location::Folder(folder) => std::path::absolute(&folder).unwrap_or(folder),
+    };
+    whole.into_os_string().into_string().map_err(|folder| Usage(format!("--data-dir {} is not text", folder.display())))
+}
+
 /// Everything that the ranks report, for the result at the end.
 struct Seen(History);
 
@@ -186,17 +202,15 @@ impl Lines for Seen {
 }
 
 /// As `--style json` prints it, of the iterations that all ranks have ended.
-fn result(spec: &BenchmarkSpec, history: &History) -> String {
+fn result(spec: &BenchmarkSpec, data: &Data, history: &History) -> String {
     let processes: Vec<_> = history.attempt().into_iter().flat_map(|attempt| attempt.processes.values()).collect();
     let places: Vec<PlacementReport> = processes.iter().map(|process| process.placement.clone().unwrap_or_default()).collect();
-    let ended = processes.iter().map(|process| process.iterations.len()).min().unwrap_or(0);
-    let images = spec.batch_size * spec.batches_per_iteration;
-    let seconds = (0..ended).map(|at| processes.iter().map(|process| process.iterations[at].seconds).collect()).collect();
-    let reports = processes.first().map(|root| &root.iterations[..ended]).unwrap_or_default();
+    let iterations = history.attempt().map(Attempt::iterations).unwrap_or_default();
+    let reports = processes.first().map(|root| &root.iterations[..iterations.seconds.len()]).unwrap_or_default();
     let is_gpu = places.iter().any(|place| place.device.starts_with("cuda"));
     let spec = BenchmarkSpec { style: Style::Json, ..spec.clone() };
-    let start = Start { spec: &spec, arguments: &[], is_gpu, learning_rate: 0.0, places: &places };
-    start.ending(&Iterations { images, seconds }, reports).concat()
+    let start = Start { spec: &spec, arguments: &[], data, is_gpu, learning_rate: 0.0, places: &places };
+    start.ending(&iterations, reports).concat()
 }
 
 #[cfg(test)]
@@ -257,7 +271,7 @@ mod tests {
     fn what_means_nothing_here_is_said_and_what_would_mislead_is_refused() {
         for (line, reason) in [
             ("--style tf-cnn --variable_update parameter_server", "--variable_update parameter_server: "),
-            ("--style tf-cnn --data_dir /data", "--data_dir /data: "),
+            ("--style tf-cnn --model resnet50 --data_dir /data", "only those of Fashion-MNIST (1x28x28) are read so far"),
             ("--style tf-cnn --use_fp16", "--precision bf16"),
             ("--style tf-cnn --num_gpus 4", "use --np"),
             ("--style nvcnn --fp16", "--precision bf16"),

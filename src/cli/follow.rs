@@ -12,7 +12,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::SIGINT;
 
-use super::output::{print, print_json, print_json_text, say, say_bare};
+use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::safe;
@@ -190,8 +190,8 @@ impl<'a> View<'a> {
     fn print(&self, line: &str) -> io::Result<bool> {
         let text = format!("{line}\n");
         match &self.bar {
-            Some(bar) => bar.suspend(|| print(&text)),
-            None => print(&text),
+            Some(bar) => bar.suspend(|| print_columns(&text)),
+            None => print_columns(&text),
         }
     }
 

@@ -220,7 +220,11 @@ fn questions(lesson: &Lesson, progress: &Progress) -> String {
         let last = progress.tries(QuestionId { lesson: number, question: place }).last();
         let judged = last.and_then(|last| question.judge(last.prediction));
         let said = judged.map(|judged| format!("\n\n{}: {}", verdict(judged.is_right), judged.feedback)).unwrap_or_default();
-        format!("{}{said}", in_markdown(question))
+        let which = match lesson.questions.len() {
+            1 => String::new(),
+            all => format!("Question {} of {all}: ", place + 1),
+        };
+        format!("{which}{}{said}", in_markdown(question))
     };
     match lesson.questions.is_empty() {
         true => String::new(),

@@ -37,6 +37,11 @@ pub(super) fn print(text: &str) -> io::Result<bool> {
     print_exact(&safe::lines(text))
 }
 
+/// The same, where tabs stay: programs that a run starts part columns by them, and others read these columns.
+pub(super) fn print_columns(text: &str) -> io::Result<bool> {
+    print_exact(&text.split('\t').map(safe::lines).collect::<Vec<_>>().join("\t"))
+}
+
 /// Write a text as it is: a script, a file's content, or colours around parts that are safe.
 pub(super) fn print_exact(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     pub np: usize,
-    /// Images of all ranks per second of training (validation and start-up kept apart), median over epochs; of a benchmark the
-    /// mean over its iterations.
+    /// Images of all ranks per second of training (validation and start-up kept apart), median over epochs; of a benchmark
+    /// the total as its style gives it.
     pub images_per_sec: Option<f64>,
     /// Training time of the run up to the first epoch whose validation accuracy reached the target.
     pub seconds_to_target: Option<f64>,

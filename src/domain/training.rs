@@ -66,7 +66,8 @@ impl TrainingSpec {
         (!fits).then(|| {
             format!(
                 "{model} takes images of {takes} (channels, height, width), and those of Fashion-MNIST are {FASHION_MNIST}: choose \
-                 another model, such as wrn-10-1 or mnist-cnn, or measure its speed with hvd-train {SYNTHETIC} --model {model}"
+                 another model, such as wrn-10-1 or mnist-cnn, or measure its speed on noise: hvd-lab bench --model {model}, or \
+                 hvd-train {SYNTHETIC} --model {model}"
             )
         })
     }

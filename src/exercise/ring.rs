@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::domain::collective::{Algorithm, Naming, Schedule, Shape, judge_in};
 use crate::domain::event::MARKER;
+use crate::domain::units;
 use crate::launch::{ask, execute_once};
 
 /// A ring is worked out in milliseconds; a loop without an end is told apart from it soon.
@@ -67,13 +68,14 @@ fn judge_all(plans: &[&str]) -> Result<Schedule, String> {
     if plans.len() != CASES.len() {
         return Err(format!(
             "your program gave {} for {} cases: leave its last lines as they are, and end your own lines with a new line",
-            crate::domain::units::counted(plans.len(), "schedule"),
+            units::counted(plans.len(), "schedule"),
             CASES.len()
         ));
     }
     let mut shown = None;
     for ((ranks, elements), plan) in CASES.into_iter().zip(plans) {
-        let of = |fault: String| format!("with {ranks} ranks and {elements} numbers, {fault}");
+        let of =
+            |fault: String| format!("with {} and {}, {fault}", units::counted(ranks, "rank"), units::counted(elements, "number"));
         let schedule = Schedule::read_plan(ranks, elements, plan.trim_start_matches(MARKER)).map_err(of)?;
         let shape = Shape { servers: 1, ranks_per_host: 1 };
         judge_in(&schedule, &Algorithm::Ring.schedule(ranks, elements, shape), Naming::Chunks { elements, ranks })

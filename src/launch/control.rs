@@ -91,7 +91,7 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     let training = request.spec.training();
     let images = match training {
         Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
-        None => Images::none(),
+        None => prepare::named(&request.spec.workload)?,
     };
     let (spec, log_dir) = (&request.spec, folder.log_dir());
     let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;

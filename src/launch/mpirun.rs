@@ -272,6 +272,9 @@ fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
     if let Some(side) = spec.image_size {
         add("image-size", side.to_string());
     }
+    if let Some(folder) = &spec.data_dir {
+        add("data-dir", folder.clone());
+    }
     add("batch-size", spec.batch_size.to_string());
     add("num-warmup-batches", spec.warmup_batches.to_string());
     add("num-batches-per-iter", spec.batches_per_iteration.to_string());

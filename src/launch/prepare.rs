@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::LaunchError;
 use crate::dataset::{self, Located, Location, Progress};
+use crate::domain::job::Workload;
 use crate::domain::training::DataSource;
 use crate::domain::units;
 
@@ -24,7 +25,7 @@ pub(super) struct Images {
 
 impl Images {
     /// What trains nothing needs none.
-    pub fn none() -> Images {
+    fn none() -> Images {
         Images { argument: String::new(), label: String::new(), note: None }
     }
 
@@ -41,6 +42,18 @@ impl Images {
             Location::Generated => located.location.to_string(),
         };
         Ok(Images { argument, label: located.label, note: located.note })
+    }
+}
+
+/// What a workload that downloads nothing trains on: of a benchmark what its settings name, if they do.
+///
+/// # Errors
+/// As [`expected`].
+pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
+    match workload.benchmark().map(|benchmark| benchmark.data_dir.as_deref()) {
+        Some(Some(folder)) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
+        Some(None) => Ok(Images { label: "synthetic".into(), ..Images::none() }),
+        None => Ok(Images::none()),
     }
 }
 

@@ -130,7 +130,9 @@ impl Supervisor {
     async fn prepare(&mut self) -> Result<Images, String> {
         let (sender, mut said) = mpsc::unbounded_channel();
         let record = self.record.clone();
-        let Some(source) = record.training().map(|training| training.data.clone()) else { return Ok(Images::none()) };
+        let Some(source) = record.training().map(|training| training.data.clone()) else {
+            return prepare::named(&record.spec.workload).map_err(|error| error.to_string());
+        };
         let mut fetching = tokio::task::spawn_blocking(move || {
             let mut progress = |message: String| {
                 // The receiver lives as long as anyone wants to know.

@@ -138,7 +138,7 @@ impl Work {
                 is_benchmark: true,
                 model: benchmark.model,
                 input: benchmark.input(),
-                data: "synthetic".into(),
+                data: benchmark.data_dir.clone().unwrap_or_else(|| "synthetic".into()),
                 images: Some(benchmark.batch_size),
                 batch_size: benchmark.batch_size,
                 flags: match benchmark.optimizer {

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{RunFolder, RunId, RunRecord};
-use crate::domain::benchmark::IterationReport;
+use crate::domain::benchmark::{IterationReport, Style};
 use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, count, first, seconds};
 use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
-use crate::domain::history::{History, Keep, Process};
+use crate::domain::history::{History, Keep};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::{Figures, median};
@@ -119,12 +119,20 @@ pub struct Accountant {
     /// Ranks that were asked for.
     np: usize,
     target_accuracy: f64,
+    /// Of a benchmark.
+    style: Style,
     history: History,
 }
 
 impl Accountant {
     pub fn new(np: usize, target_accuracy: f64) -> Accountant {
-        Accountant { np, target_accuracy, history: History::new(Keep::Epochs(KEPT_EPOCHS)) }
+        Accountant { np, target_accuracy, style: Style::Horovod, history: History::new(Keep::Epochs(KEPT_EPOCHS)) }
+    }
+
+    /// For the run of this record.
+    pub fn of(record: &RunRecord) -> Accountant {
+        let style = record.spec.benchmark().map_or(Style::Horovod, |benchmark| benchmark.style);
+        Accountant { style, ..Accountant::new(record.np(), record.target_accuracy()) }
     }
 
     pub fn take(&mut self, line: &EventLine) {
@@ -198,13 +206,10 @@ impl Accountant {
         self.iterations(Some(0)).map(|report| report.seconds).reduce(|sum, seconds| sum + seconds)
     }
 
-    /// Of a benchmark: the rates of all processes added up, as a mean over the iterations that every process has ended.
+    /// Of a benchmark: the rates of all processes added up, as its style does.
     fn benchmarked(&self) -> Option<f64> {
-        let processes: Vec<&Process> = self.history.attempt()?.processes.values().collect();
-        let ended = processes.iter().map(|process| process.iterations.len()).min()?;
-        let rate = |at: usize| processes.iter().map(|process| process.iterations[at].rate()).sum::<f64>();
-        let rates: Vec<f64> = (0..ended).map(rate).filter(|rate| rate.is_finite() && *rate > 0.0).collect();
-        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+        let rate = self.history.attempt()?.iterations().result(self.style)?;
+        (rate.is_finite() && rate > 0.0).then_some(rate)
     }
 
     /// Median over the epochs that every process has ended, of the attempts with as many processes as trained last.
@@ -228,7 +233,7 @@ impl Accountant {
 
 /// Add up the events of a folder.
 pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
-    let mut accountant = Accountant::new(record.np(), record.target_accuracy());
+    let mut accountant = Accountant::of(record);
     let mut events = folder.events();
     events.by_ref().for_each(|event| accountant.take(&event));
     Tally { damaged: events.damaged().in_words(), ..accountant.tally() }

@@ -78,10 +78,11 @@ pub fn print_build_info() -> ExitCode {
 pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
     let params = model.params();
     // By name, as a file keeps them.
-    let rows: BTreeMap<_, _> = params.segments.iter().map(|segment| &segment.name).zip(params.rows()).collect();
+    let by_name: BTreeMap<_, _> = params.segments.iter().map(|segment| (&segment.name, segment)).collect();
     let mut digester = Digester::default();
-    rows.values().for_each(|row| digester.add(row));
-    Event::Digest { moment, epoch, digest: digester.short(), sample: sample(&to_vec(&params.flat)) }
+    by_name.values().for_each(|segment| digester.add(&to_vec(&segment.view(&params.flat).contiguous())));
+    let picked = Tensor::from_slice(&places(params.flat.numel())).to_device(params.flat.device());
+    Event::Digest { moment, epoch, digest: digester.short(), sample: finite(to_vec(&params.flat.index_select(0, &picked))) }
 }
 
 /// Evidence whether ranks apply the same gradients, and whether these are the mean of each rank's own.
@@ -97,8 +98,16 @@ pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, a
 /// Some numbers, evenly spaced, at the same places on all ranks. None of them if one is NaN or infinite: JSON cannot write
 /// it.
 fn sample(numbers: &[f32]) -> Vec<f32> {
-    let places = SAMPLES.min(numbers.len());
-    let picked: Vec<f32> = (0..places).map(|place| numbers[(2 * place + 1) * numbers.len() / (2 * places)]).collect();
+    finite(places(numbers.len()).into_iter().map(|place| numbers[place as usize]).collect())
+}
+
+/// Where the samples of so many numbers are.
+fn places(numbers: usize) -> Vec<i64> {
+    let places = SAMPLES.min(numbers);
+    (0..places).map(|place| ((2 * place + 1) * numbers / (2 * places)) as i64).collect()
+}
+
+fn finite(picked: Vec<f32>) -> Vec<f32> {
     if picked.iter().all(|number| number.is_finite()) { picked } else { Vec::new() }
 }
 

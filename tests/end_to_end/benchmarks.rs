@@ -1,5 +1,6 @@
 //! Benchmarks by the real program under the real mpirun: one rank against two, a killed rank, and Ctrl-C.
 
+use hvd_lab::domain::benchmark::IterationReport;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
@@ -27,7 +28,10 @@ fn one_rank_is_compared_with_two() {
         let output = lab.run(&[&SMALL, ["--np", np, "--style", style, "--num-batches-per-iter", "2"].as_slice()].concat());
         assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
         let words = if style == "horovod" { "Total img/sec on 1 CPU(s): " } else { "total images/sec: " };
-        assert_eq!(stdout(&output).lines().filter(|line| line.starts_with(words)).count(), 1, "{}", stdout(&output));
+        let text = stdout(&output);
+        let told: Vec<f64> = text.lines().filter_map(|line| line.strip_prefix(words)?.split(' ').next()?.parse().ok()).collect();
+        let rate = lab.store().summary(RunId(if np == "1" { 1 } else { 2 })).unwrap().figures.images_per_sec.unwrap();
+        assert!(told.len() == 1 && (told[0] - rate).abs() < 0.06, "the list has what was printed: {rate}: {text}");
     }
     for (id, np) in [(1, 1), (2, 2)] {
         let reports = |process: usize| {
@@ -39,8 +43,10 @@ fn one_rank_is_compared_with_two() {
         };
         let all: Vec<_> = (0..np).map(reports).collect();
         assert!(all.iter().all(|reports| reports.len() == 3), "{all:?}");
-        let sum = |at: usize| all.iter().map(|reports| reports[at].rate()).sum::<f64>();
-        let mean = (0..3).map(sum).sum::<f64>() / 3.0;
+        // Horovod's is the mean of the rates, that of tf_cnn_benchmarks all images over all the time.
+        let mean_rate = |reports: &Vec<IterationReport>| reports.iter().map(IterationReport::rate).sum::<f64>() / 3.0;
+        let over_time = |reports: &Vec<IterationReport>| 48.0 / reports.iter().map(|report| report.seconds).sum::<f64>();
+        let mean: f64 = if id == 1 { all.iter().map(mean_rate).sum() } else { all.iter().map(over_time).sum() };
         let summary = lab.store().summary(RunId(id)).unwrap();
         let told = summary.figures.images_per_sec.unwrap();
         assert!((told - mean).abs() < 1e-6 * mean, "the ranks of run {id} added up: {told} {mean}");
@@ -50,6 +56,27 @@ fn one_rank_is_compared_with_two() {
     let compared = lab.run(&["compare", "1", "2", "--json"]);
     let rows: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
     assert!(rows.to_string().contains("\"speedup\":"), "{rows}");
+}
+
+#[test]
+fn a_rank_that_is_bound_to_a_core_says_which_it_got() {
+    let (_turn, Some(lab)) = (turn(), with_bench()) else { return };
+    let output = lab.run(&[&SMALL, ["--np", "2", "--bind", "core", "--num-batches-per-iter", "1"].as_slice()].concat());
+    // One core for two ranks is refused before anything starts.
+    if output.status.code() == Some(2) {
+        assert!(stderr(&output).contains("gives each rank cores of its own"), "{}", stderr(&output));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let of = |line: EventLine| match line.event {
+        Event::Placement(place) => Some(place.cores),
+        _ => None,
+    };
+    let cores: Vec<Vec<usize>> = events(&lab, 1).into_iter().filter_map(of).collect();
+    assert!(cores.len() == 2 && cores.iter().all(|own| !own.is_empty()), "{cores:?}");
+    assert!(cores[0].iter().all(|core| !cores[1].contains(core)), "a core of its own each: {cores:?}");
+    assert!(stdout(&output).contains("# binding: core. What each rank really got:\n# rank 0 on "), "{}", stdout(&output));
+    lab.assert_nothing_left(1);
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn a_benchmark_prints_the_lines_of_its_root_and_is_kept_like_any_run() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let lines = stdout(&output);
     assert_eq!(lines.lines().filter(|line| line.starts_with("Iter #")).count(), 3, "{lines}");
+    assert!(lines.contains("Step\tImg/sec\ttotal_loss\n"), "columns are parted as the program parts them: {lines:?}");
     assert!(!lines.contains("[0]"), "only the root prints, so nobody asks who: {lines}");
     assert!(
         stderr(&output).contains("run 1 finished: measured 3 iterations in 3.0 s, 64.0 images/s of all ranks"),
@@ -106,7 +107,8 @@ fn wrong_input_is_answered_in_one_line() {
         (&["--np", "0"], "np is 0"),
         (&["--np", "999"], "999"),
         (&["--distortions=False"], "add --style tf-cnn"),
-        (&["--style", "tf-cnn", "--data_dir", "/data"], "real images are not read yet"),
+        (&["--style", "tf-cnn", "--model", "resnet50", "--data_dir", "/data"], "only those of Fashion-MNIST"),
+        (&["--data-dir", "/nonexistent"], "/nonexistent"),
         (&["--style", "nvcnn", "--num_batches", "20"], "none is left to count"),
         (&["--sneeze"], "--sneeze"),
     ] {

@@ -83,6 +83,15 @@ fn a_log_that_is_damaged_or_incomplete_is_called_so() {
     assert!(said.contains("1 damaged event was skipped") && said.contains("the log of its messages is damaged"), "{said}");
     assert!(!said.contains("--log-bytes"), "{said}");
     assert_eq!(replayed.status.code(), Some(1), "{said}");
+    // One of two logs is gone.
+    let lab = measured(&["--algorithm", "ring,mpi"]);
+    change(&lab, |line| (!of("messages", line)).then(|| line.to_owned()));
+    let replayed = lab.run(&["collectives", "replay", "1", "--algorithm", "ring"]);
+    let said = stderr(&replayed);
+    assert!(said.contains("the log of its messages (ring) is not there: the run finished"), "{said}");
+    assert_eq!((replayed.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    let of_mpi = lab.run(&["collectives", "replay", "1", "--algorithm", "mpi"]);
+    assert_eq!((of_mpi.status.code(), stderr(&of_mpi).contains("has no log of messages")), (Some(2), true));
 }
 
 #[test]
@@ -196,6 +205,7 @@ fn advice_names_its_run_prefers_real_links_and_explains_itself() {
     let text = stdout(&lab.run(&["collectives", "advise", "--size", "65M", "--np", "2"]));
     assert!(text.contains("from what run 1 measured"), "{text}");
     assert!(text.contains("# run 1's own predictions were off by 0 % (median)\n"), "{text}");
+    assert!(text.contains("# run 1 sent messages of up to 1.0 MiB: what is larger is predicted in proportion\n"), "{text}");
     let asked = stdout(&lab.run(&["collectives", "advise", "--size", "65M", "--np", "2", "--run", "2"]));
     assert!(asked.contains("from what run 2 measured on 200 Mbit/s links, made on this machine"), "{asked}");
     // Both ways at once takes four times as long as one way.

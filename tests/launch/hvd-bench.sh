@@ -27,7 +27,7 @@ esac
 
 event "\"event\":\"placement\",\"host\":\"node\",\"cores\":[$rank],\"nodes\":[0],\"running_on\":$rank,\"memory\":\"local\",\
 \"threads\":1,\"device\":\"cpu\""
-[ "$rank" = 0 ] && echo "Flags: $all"
+[ "$rank" = 0 ] && echo "Flags: $all" && printf 'Step\tImg/sec\ttotal_loss\n'
 images=$((batch * batches))
 iteration=1
 while [ "$iteration" -le "$iterations" ]; do

@@ -36,6 +36,9 @@ pub struct Args {
     /// Height and width of the images, where the model takes others than its own
     #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
     image_size: Option<usize>,
+    /// Folder with the four Fashion-MNIST .gz files, or the word `generated`: real images instead of one synthetic batch
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
     /// Images in a batch of one rank
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     batch_size: Option<usize>,
@@ -101,6 +104,7 @@ impl Args {
         let of_style = BenchmarkSpec::of_style(self.style, self.model);
         BenchmarkSpec {
             image_size: self.image_size,
+            data_dir: self.data_dir.clone(),
             batch_size: self.batch_size.unwrap_or(of_style.batch_size),
             warmup_batches: self.num_warmup_batches.unwrap_or(of_style.warmup_batches),
             batches_per_iteration: self.num_batches_per_iter.unwrap_or(of_style.batches_per_iteration),

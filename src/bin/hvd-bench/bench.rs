@@ -1,4 +1,4 @@
-//! The training loop that is timed: the same model, optimizer and allreduce as in hvd-train, on one batch again and again.
+//! The training loop that is timed: the same model, optimizer and allreduce as in hvd-train.
 
 use std::time::Instant;
 
@@ -7,7 +7,6 @@ use hvd_lab::comm::{self, CommError, Communicator, Compression};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::trainer::accumulation::AccumulationStep;
-use hvd_lab::trainer::batches::{Batch, Images};
 use hvd_lab::trainer::device::{self, Placement, Precision};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
@@ -16,10 +15,12 @@ use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::stopwatch::Clock;
 use tch::Tensor;
 
+use crate::feed::Feed;
+
 /// Of a single rank, as in Horovod's benchmark.
 pub const LEARNING_RATE: f64 = 0.01;
 /// No result of this training is ever looked at, so one seed will do.
-const SEED: u64 = 1;
+pub const SEED: u64 = 1;
 /// As hvd-train: most bytes of gradients in one allreduce.
 const FUSION_THRESHOLD_BYTES: usize = 25 << 20;
 
@@ -27,7 +28,7 @@ pub struct Bench<'a> {
     comm: &'a dyn Communicator,
     model: Box<dyn Model>,
     optimizer: Box<dyn Optimizer + 'a>,
-    batch: Batch,
+    feed: Feed,
     dropout: Dropout,
     clock: Clock,
     on_gpu: bool,
@@ -46,7 +47,7 @@ pub struct Timed {
 impl<'a> Bench<'a> {
     /// # Collective
     /// Every rank calls it, once.
-    pub fn new(spec: &BenchmarkSpec, comm: &'a dyn Communicator, placement: &Placement) -> anyhow::Result<Bench<'a>> {
+    pub fn new(spec: &BenchmarkSpec, comm: &'a dyn Communicator, placement: &Placement, feed: Feed) -> anyhow::Result<Bench<'a>> {
         let process = comm::launched_index();
         let draw = |purpose| stream(SEED, process, 0, purpose);
         let mut model = model::build_at(spec.model, spec.input(), &mut draw(Purpose::Weights), placement.device);
@@ -62,20 +63,18 @@ impl<'a> Bench<'a> {
         let mut optimizer: Box<dyn Optimizer> = Box::new(DistributedOptimizer::new(sgd, comm, model.params(), options));
         broadcast_state(comm, &mut *model, &mut *optimizer)?;
 
-        // On the device from the start: nothing is fed.
-        let size = spec.batch_size;
-        let images = Images::synthetic_at(spec.model, spec.input(), size, size, &mut draw(Purpose::Synthetic), placement.device);
-        let batch = images.batch(&vec![0; size]);
         let dropout = Dropout::new(model.dropout_rate(), draw(Purpose::Dropout));
         let clock = Clock::since(Instant::now(), None, None);
-        Ok(Bench { comm, model, optimizer, batch, dropout, clock, on_gpu: placement.gpu().is_some(), loss: None })
+        Ok(Bench { comm, model, optimizer, feed, dropout, clock, on_gpu: placement.gpu().is_some(), loss: None })
     }
 
-    /// One batch: forward, backward with its allreduces, update.
+    /// One batch: images, forward, backward with its allreduces, update.
     pub fn step(&mut self) -> Result<(), CommError> {
         self.clock.begin_step();
-        let scores = self.model.forward(&self.batch.images, Mode::Training(&mut self.dropout));
-        let loss = scores.cross_entropy_for_logits(&self.batch.labels);
+        let batch = self.feed.next();
+        self.clock.lap(Phase::Data);
+        let scores = self.model.forward(&batch.images, Mode::Training(&mut self.dropout));
+        let loss = scores.cross_entropy_for_logits(&batch.labels);
         self.clock.lap(Phase::Forward);
         AccumulationStep::at(0, 1, 1).backward(&loss, self.model.params_mut(), &mut *self.optimizer);
         self.clock.lap(Phase::Backward);

@@ -1,9 +1,10 @@
-//! Measures how fast a model is trained on one fixed batch: the training loop of hvd-train and nothing around it.
+//! Measures how fast a model is trained: the training loop of hvd-train and nothing around it.
 //!
-//! Never reads an image, and never writes a file. What it prints is what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print.
+//! Never writes a file. What it prints is what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print.
 
 mod args;
 mod bench;
+mod feed;
 mod place;
 
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ use hvd_lab::trainer::{device, startup};
 
 use args::{Args, refusal};
 use bench::{Bench, LEARNING_RATE};
+use feed::Feed;
 
 /// Ranks that have not come for so long are worth a warning.
 const STALL_WARNING: Duration = Duration::from_secs(10);
@@ -87,12 +89,16 @@ fn run(spec: &BenchmarkSpec, comm: &dyn Communicator, report: &Reporter, launche
     startup::introduce(comm, &placement, report)?;
     let places = place::of_all(comm, &placement, report)?;
 
+    // One synthetic batch, or real images.
+    let feed = Feed::new(spec, comm::launched_index(), &topology, &placement).map_err(Failure::Refused)?;
+    let data = feed.data.clone();
+
     // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
-    let mut bench = Bench::new(spec, comm, &placement)?;
+    let mut bench = Bench::new(spec, comm, &placement, feed)?;
 
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--events").collect();
     let is_gpu = placement.gpu().is_some();
-    let start = Start { spec, arguments: &arguments, is_gpu, learning_rate: LEARNING_RATE, places: &places };
+    let start = Start { spec, arguments: &arguments, data: &data, is_gpu, learning_rate: LEARNING_RATE, places: &places };
     start.header().iter().for_each(|line| report.line(line));
 
     // The first batches are slow: memory is taken, kernels are chosen, ranks find each other. They do not count.

@@ -37,7 +37,6 @@ pub(super) enum Here {
 use Here::{Already, By, Nothing, Refused};
 use Takes::{Bool, Switch, Value};
 
-const NO_DATA: Here = Refused("real images are not read yet: leave it out, and each rank trains on one synthetic batch");
 const NO_FP16: Here = Refused("hvd-lab does not compute in float16: use --precision bf16");
 const NO_EVALUATION: Here = Refused("only training is measured");
 const NO_PIPELINE: Here = Nothing("a synthetic batch has no input pipeline");
@@ -93,7 +92,7 @@ pub(super) static FLAGS: &[Flag] = &[
     flag(T, "optimizer", Value, &[("", By("--optimizer "))]),
     flag(T, "use_fp16", Bool, &[("false", Already), ("", NO_FP16)]),
     flag(T, "use_numa_affinity", Bool, &[("false", Already), ("", By("--bind numa"))]),
-    flag(T, "data_dir", Value, &[("", NO_DATA)]),
+    flag(T, "data_dir", Value, &[("", By("--data-dir "))]),
     flag(T, "data_name", Value, &[("", Nothing("the batch is synthetic, in the shape that the model takes"))]),
     flag(T, "num_epochs", Value, &[("", Refused("a synthetic batch has no epochs: use --num_batches"))]),
     flag(T, "forward_only", Bool, &[("false", Already), ("", NO_EVALUATION)]),
@@ -123,7 +122,7 @@ pub(super) static FLAGS: &[Flag] = &[
     flag(N, "batch_size", Value, &[("", By("--batch-size "))]),
     flag(N, "num_batches", Value, &[("", By("--num-batches "))]),
     flag(N, "display_every", Value, &[("", By("--display-every "))]),
-    flag(N, "data_dir", Value, &[("", NO_DATA)]),
+    flag(N, "data_dir", Value, &[("", By("--data-dir "))]),
     flag(N, "num_epochs", Value, &[("", Refused("a synthetic batch has no epochs: use --num_batches"))]),
     flag(N, "log_dir", Value, &[("", NO_FILES)]),
     flag(N, "save_interval", Value, &[("", NO_FILES)]),
@@ -157,7 +156,7 @@ const LINES: [[&str; 3]; 33] = [
     ["horovod", "Total img/sec on N GPU(s): M +-U", "the rates of all ranks added up; there N times rank 0's"],
     ["tf-cnn", "TensorFlow: V", "not printed: `hvd-bench --build-info` shows the versions"],
     ["tf-cnn", "Model, Batch size, Num batches", "as there"],
-    ["tf-cnn", "Dataset", "imagenet (synthetic) for models with 1000 classes, else synthetic"],
+    ["tf-cnn", "Dataset", "imagenet (synthetic) for models with 1000 classes, synthetic for others, or the images' name"],
     ["tf-cnn", "Mode, SingleSess", "always training, False"],
     ["tf-cnn", "Num epochs", "what the batches would be of ImageNet or Fashion-MNIST"],
     ["tf-cnn", "Devices", "one for each rank"],
@@ -169,12 +168,12 @@ const LINES: [[&str; 3]; 33] = [
     ["tf-cnn", "total images/sec: T", "all images over all the time, of all ranks added up; there N times rank 0's"],
     ["nvcnn", "Cmd line args", "the flags of hvd-bench"],
     ["nvcnn", "Num ranks", "as there"],
-    ["nvcnn", "Num images", "always Synthetic"],
+    ["nvcnn", "Num images", "Synthetic, or how many there are with --data_dir"],
     ["nvcnn", "Model, Batch size", "as there: per device, and total"],
     ["nvcnn", "Data format", "always NHWC: channels last in memory"],
     ["nvcnn", "Data type", "fp32, tf32 or bf16"],
     ["nvcnn", "Building training graph ... Training", "as there, although there is no graph"],
-    ["nvcnn", "Step Epoch Img/sec Loss LR", "rates of all ranks added up; always epoch 1; without the L2 loss"],
+    ["nvcnn", "Step Epoch Img/sec Loss LR", "rates of all ranks added up; without the L2 loss"],
     ["nvcnn", "Checkpoint written to, Writing summaries to", "not printed: nothing is written"],
     ["nvcnn", "Images/sec: M +/- U (jitter = J)", "without the first 20 steps; standard error with n-1, median deviation"],
     ["nvcnn", "ValueError: Invalid model type", "a line that names the models that there are"],
@@ -229,7 +228,7 @@ mod tests {
             assert!(FLAGS[..place].iter().all(|other| (other.style, other.name) != (one.style, one.name)), "{}", one.name);
         }
         let table = table();
-        for words in ["--use_numa_affinity=True", "refused: real images are not read yet", "numactl -p 1", "Total img/sec on N"] {
+        for words in ["--use_numa_affinity=True", "--data-dir X", "numactl -p 1", "Total img/sec on N"] {
             assert!(table.contains(words), "{words}: {table}");
         }
     }

@@ -87,6 +87,11 @@ fn text(told: &Measurement, advice: &Advice) -> String {
     if let Some(error) = told.measured.median_error() {
         text += &format!("# run {}'s own predictions were off by {} (median)\n", told.id, units::percent(error));
     }
+    let largest = told.measured.machine.link.iter().flat_map(|link| &link.rows).map(|row| row.bytes).max();
+    if let Some(largest) = largest.filter(|largest| *largest < advice.bytes && advice.fit.is_ok()) {
+        let size = units::bytes(largest);
+        text += &format!("# run {} sent messages of up to {size}: what is larger is predicted in proportion\n", told.id);
+    }
     let seconds = |time: Result<f64, Refused>| time.map_or_else(|_| "-".to_owned(), units::short_time);
     let sent = |numbers: f64| units::bytes((4.0 * numbers) as u64);
     let cells = |row: &AdviceRow| {

@@ -6,7 +6,7 @@ use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
 use super::asked::{List, ended, list, open};
 use super::{json, schedule};
-use crate::domain::collective::Operation;
+use crate::domain::collective::{Method, Operation};
 use crate::domain::measured::MessageLog;
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -43,12 +43,24 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let logs: Vec<&MessageLog> = told.measured.logs.iter().filter(wanted).collect();
     if logs.is_empty() {
         let logged = told.measured.logs.iter().map(|log| log.method.as_str()).collect::<Vec<_>>().join(", ");
-        let was_asked = told.spec.log_bytes.is_some() && told.spec.uses(|_| true);
+        // What the run was asked to log, of what is asked for now.
+        let is_wanted =
+            |name: &&String| args.algorithm.as_ref().is_none_or(|List(all)| all.iter().any(|one| one.name() == *name));
+        let has_schedule = |name: &&String| name.parse::<Method>().is_ok_and(|method| method.algorithm().is_some());
+        let due: Vec<&str> = match told.spec.log_bytes {
+            Some(_) => told.spec.methods.iter().filter(is_wanted).filter(has_schedule).map(String::as_str).collect(),
+            None => Vec::new(),
+        };
+        let (id, names) = (told.id, due.join(", "));
         let what = match logged.as_str() {
-            "" if was_asked && told.measured.damaged.is_some() => {
-                anyhow::bail!("run {}: the log of its messages is damaged, and nothing of it can be read. Measure again", told.id)
+            _ if !due.is_empty() && told.measured.damaged.is_some() => {
+                anyhow::bail!(
+                    "run {id}: the log of its messages is damaged, and nothing of it can be read ({names}). Measure again"
+                )
             }
-            "" if was_asked => anyhow::bail!("run {}: the log of its messages is not there: {}", told.id, ended(&store, &told)?),
+            _ if !due.is_empty() => {
+                anyhow::bail!("run {id}: the log of its messages ({names}) is not there: {}", ended(&store, &told)?)
+            }
             "" => "has no log of messages: start one with --log-bytes and one of the lab's algorithms".to_owned(),
             logged => format!("has no log of these: it has {logged}"),
         };

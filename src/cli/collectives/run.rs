@@ -120,7 +120,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => {}
     }
     if measured.wrong() > 0 {
-        say(&format!("run {id}: {} numbers are not the sum that they should be", measured.wrong()));
+        say(&match measured.wrong() {
+            1 => format!("run {id}: 1 number is not the sum that it should be"),
+            wrong => format!("run {id}: {wrong} numbers are not the sum that they should be"),
+        });
         return Ok(ExitCode::FAILURE);
     }
     Ok(code)

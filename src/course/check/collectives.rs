@@ -57,7 +57,10 @@ fn sums(measured: &Measured) -> Finding {
     let checked: Vec<&MeasuredRow> = measured.rows.iter().filter(|row| row.report.wrong.is_some()).collect();
     if let Some(row) = checked.iter().find(|row| row.report.wrong.is_some_and(|wrong| wrong > 0)) {
         let (method, bytes) = (&row.report.method, units::bytes(row.report.bytes));
-        return failed(format!("{} numbers of {method} at {bytes} were wrong", row.report.wrong.unwrap_or(0)));
+        return failed(match row.report.wrong {
+            Some(1) => format!("1 number of {method} at {bytes} was wrong"),
+            wrong => format!("{} numbers of {method} at {bytes} were wrong", wrong.unwrap_or(0)),
+        });
     }
     match checked.len() {
         0 => unclear("no row of this run was checked"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::choices::{Binding, NumberFormat, Style, UpdateRule};
 use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, at_least_one, count, first};
-use crate::domain::images::InputShape;
+use crate::domain::images::{FASHION_MNIST, InputShape};
 use crate::domain::model::ModelSpec;
 
 /// Iterations, and batches of one: more are a slip of the finger.
@@ -22,6 +22,9 @@ pub struct BenchmarkSpec {
     /// Height and width of the images; `None` for the model's own.
     #[serde(default)]
     pub image_size: Option<usize>,
+    /// A folder with real images, or the word `generated`; `None` for one synthetic batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_dir: Option<String>,
     /// Images of one rank and batch.
     pub batch_size: usize,
     /// Batches before the first iteration, which do not count.
@@ -63,6 +66,7 @@ impl BenchmarkSpec {
         BenchmarkSpec {
             model,
             image_size: None,
+            data_dir: None,
             batch_size,
             warmup_batches,
             batches_per_iteration,
@@ -96,7 +100,18 @@ impl BenchmarkSpec {
         ];
         let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
         let of_images = || self.model.input_at(self.image_size).err().map(|problem| format!("--image-size: {problem}"));
-        found.or_else(of_images).or_else(|| self.out_of_bounds())
+        let misfit = || {
+            let fits = self.data_dir.is_none() || self.input() == FASHION_MNIST;
+            (!fits).then(|| {
+                format!(
+                    "--data-dir: {} takes images of {}, and only those of Fashion-MNIST ({FASHION_MNIST}) are read so far: leave it out \
+                     to measure on a synthetic batch",
+                    self.model,
+                    self.input()
+                )
+            })
+        };
+        found.or_else(of_images).or_else(misfit).or_else(|| self.out_of_bounds())
     }
 }
 
@@ -142,6 +157,7 @@ fn what_cannot_be_measured_is_named() {
         (BenchmarkSpec { display_every: 0, ..sample() }, "--display-every is 0"),
         (BenchmarkSpec { threads: Some(0), ..sample() }, "0 threads"),
         (BenchmarkSpec { image_size: Some(3), ..sample() }, "--image-size: images of 3 pixels are too small for wrn-10-1"),
+        (BenchmarkSpec { data_dir: Some("x".into()), image_size: Some(32), ..sample() }, "takes images of 1x32x32, and only"),
         (BenchmarkSpec { image_size: Some(usize::MAX), ..sample() }, "pixels are too large"),
     ];
     for (spec, words) in cases {

@@ -3,6 +3,7 @@
 //!
 //! The difference to them: they time one rank and multiply by the number of ranks. Here each rank times itself, and rates are added up.
 
+use super::choices::Style;
 use crate::domain::speedup::median;
 
 /// The deviation of normal samples over the median of their absolute deviations.
@@ -70,6 +71,14 @@ impl Iterations {
     /// As tf_cnn_benchmarks, for one rank: images over the mean time.
     pub fn as_tf_cnn(&self) -> Option<Spread> {
         Some(Spread { mean: self.total_over_time()? / self.ranks() as f64, ..self.per_rank()? })
+    }
+
+    /// Images per second of all ranks, as the style gives them as its total.
+    pub fn result(&self, style: Style) -> Option<f64> {
+        match style {
+            Style::TfCnn => self.total_over_time(),
+            Style::Horovod | Style::Nvcnn | Style::Json => self.total().map(|total| total.mean),
+        }
     }
 
     /// All images over all the time, of all ranks.

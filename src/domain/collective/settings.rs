@@ -119,7 +119,7 @@ impl CollectivesSpec {
             (
                 self.log_bytes.is_some_and(|bytes| bytes > MOST_LOGGED),
                 format!(
-                    "a log of {} is too much: use {} or less, which has the same messages",
+                    "a log of {} is too much: use {} or less (--log-bytes), which has the same messages",
                     units::bytes(self.log_bytes.unwrap_or_default()),
                     units::bytes(MOST_LOGGED)
                 ),

@@ -18,6 +18,7 @@ mod process;
 
 use std::collections::BTreeMap;
 
+use super::benchmark::Iterations;
 use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
 use super::event::{EpochReport, Event, EventLine, ProcessEpoch};
 use process::Spent;
@@ -56,6 +57,14 @@ pub struct Fatal {
 }
 
 impl Attempt {
+    /// The iterations of a benchmark that every process has ended.
+    pub fn iterations(&self) -> Iterations {
+        let of_each = || self.processes.values().map(|process| &process.iterations);
+        let ended = of_each().map(Vec::len).min().unwrap_or(0);
+        let images = of_each().find_map(|all| Some(all.first()?.images)).unwrap_or(0);
+        Iterations { images, seconds: (0..ended).map(|at| of_each().map(|all| all[at].seconds).collect()).collect() }
+    }
+
     /// Whether this event begins another attempt: a process introduces itself, and says what it is going to do, once in each.
     fn is_over_with(&self, line: &EventLine) -> bool {
         // Most events are steps: only these two need a look at the process.

@@ -112,7 +112,7 @@ impl Player {
     }
 
     fn new_tally(recording: &Recording) -> Accountant {
-        Accountant::new(recording.record.np(), recording.record.target_accuracy())
+        Accountant::of(&recording.record)
     }
 
     pub fn order(&mut self, order: PlayerOrder) {

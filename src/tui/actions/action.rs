@@ -14,6 +14,8 @@ pub enum Action {
     RefreshChart,
     /// Start what the settings say.
     Run,
+    /// Show the keys that the help lists under a title.
+    Keys(&'static str),
     /// Ask whether the run that is going should stop.
     Stop,
     /// Open the lesson of the step under the cursor.

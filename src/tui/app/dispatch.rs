@@ -185,6 +185,10 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
         Action::RefreshChart => return refresh_chart(state),
         Action::Run => return perform(state, AppCommand::Run.into()),
         Action::Press(number) => return press_entry(state, number),
+        Action::Keys(title) => windows::replace(state, |state| {
+            state.help.show_keys_of(title);
+            Vec::new()
+        }),
         Action::Stop if state.shared.replay.is_some() => {
             state.shared.inform("this is a recording: nothing stops here. q leaves it, and `hvd-lab` opens your own lab");
             return Vec::new();

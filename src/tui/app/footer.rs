@@ -14,7 +14,7 @@ use super::windows;
 use crate::course::Next;
 use crate::tui::chart::graph::Tab;
 use crate::tui::widgets::footer::{self, Entry, LESSER};
-use crate::tui::{chart, collectives, exercise, next_run, runs, series};
+use crate::tui::{chart, collectives, exercise, lesson, next_run, runs, series};
 
 /// Kept when there is no room for all: what starts, stops, helps and ends, then what the place is for.
 fn rank(key: &Key) -> u8 {
@@ -58,6 +58,7 @@ fn named(state: &State) -> Vec<Key> {
 fn is_idle(state: &State, command: Command) -> bool {
     use chart::keys::Command as Chart;
     use exercise::keys::Command as Exercise;
+    use lesson::keys::Command as Lesson;
     use next_run::keys::Command as NextRun;
     use runs::keys::Command as Runs;
     let (shared, watched) = (&state.shared, &state.shared.watched);
@@ -71,6 +72,11 @@ fn is_idle(state: &State, command: Command) -> bool {
         Command::Series(series::keys::Command::Stop) => state.series.next(shared) == Next::Over,
         Command::App(AppCommand::Continue) | Command::Runs(Runs::Continue) => {
             watched.as_ref().is_none_or(|watched| watched.is_going())
+        }
+        // A lesson that is about no step.
+        Command::Lesson(Lesson::Guided | Lesson::Diff) => state.lesson.read(shared).is_some_and(|lesson| lesson.step.is_none()),
+        Command::Lesson(Lesson::RunBefore | Lesson::RunAfter) => {
+            state.lesson.read(shared).is_some_and(|lesson| lesson.run.is_none())
         }
         Command::App(AppCommand::Baseline | AppCommand::Details)
         | Command::Runs(Runs::Compare | Runs::Baseline | Runs::Details | Runs::Pin | Runs::Delete)

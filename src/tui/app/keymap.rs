@@ -13,7 +13,7 @@ use crate::tui::actions::keys::On::{self, Char, Code, Ctrl};
 use crate::tui::actions::keys::{self, Binding, DOWN, ESCAPE, Move, UP, row};
 use crate::tui::actions::pane::Pane;
 use crate::tui::help::state::{Entry, KeyRow, Section};
-use crate::tui::replay;
+use crate::tui::{collectives, replay};
 
 /// Where a key works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,15 +108,18 @@ pub fn table() -> impl Iterator<Item = &'static Key> {
 /// What the help lists, place by place.
 pub fn sections() -> &'static [Section] {
     static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
-        let section = |title: &str, scope: Scope| {
-            let listed = table().filter(|key| key.scope == scope && !key.binding.help.is_empty());
-            let rows = listed.map(|Key { binding, .. }| KeyRow {
+        let of = |title: &str, scope: Scope, bindings: Vec<Binding<Command>>| {
+            let listed = bindings.into_iter().filter(|binding| !binding.help.is_empty());
+            let rows = listed.map(|binding| KeyRow {
                 key: binding.key,
                 label: binding.label,
                 help: binding.help,
                 starts_or_stops: binding.command.starts_or_stops(),
             });
             Section { title: title.to_owned(), of_replay: scope == Scope::Replay, rows: rows.collect() }
+        };
+        let section = |title: &str, scope: Scope| {
+            of(title, scope, table().filter(|key| key.scope == scope).map(|key| key.binding).collect())
         };
         let mut sections = vec![
             section("Everywhere", Scope::Panes),
@@ -125,6 +128,8 @@ pub fn sections() -> &'static [Section] {
             section("In windows that scroll", Scope::Pages),
         ];
         sections.extend(Pane::ALL.map(|pane| section(&format!("In {}", pane.title()), Scope::Pane(pane))));
+        let collectives = collectives::keys::PLAYER.iter().map(Binding::wrapped).collect();
+        sections.push(of(collectives::keys::HELP, Scope::Window, collectives));
         sections
     });
     &SECTIONS

@@ -29,6 +29,8 @@ pub enum Command {
     StartRun,
     /// Stops the run that is going (asks first).
     Stop,
+    /// Lists the keys of the window.
+    Help,
     Back,
 }
 
@@ -38,26 +40,31 @@ impl keys::Command for Command {
     }
 }
 
+/// Under this title the help lists them.
+pub const HELP: &str = "In the window of collectives";
+
 /// While messages are played.
 pub static PLAYER: &[Binding<Command>] = &[
-    row(SPACE, C::Play, "Space", "play", "").ranked(0),
-    row(&[Char(',')], C::Backwards, ", .", "step", "").ranked(1),
+    row(SPACE, C::Play, "Space", "play", "play the messages, or pause").ranked(0),
+    row(&[Char(',')], C::Backwards, ", . < >", "step", "a message back or forwards, < > a round; in a chart , . another size")
+        .ranked(1),
     row(&[Char('.')], C::Forwards, "", "", ""),
-    row(&[Char('<')], C::RoundBackwards, "< >", "round", "").ranked(2),
+    row(&[Char('<')], C::RoundBackwards, "", "", ""),
     row(&[Char('>')], C::RoundForwards, "", "", ""),
-    row(&[Char('{'), Code(K::Home)], C::Start, "{ }", "ends", "").ranked(6),
+    row(&[Char('{'), Code(K::Home)], C::Start, "{ }", "ends", "to the first message, or the last").ranked(6),
     row(&[Char('}'), Code(K::End)], C::End, "", "", ""),
-    row(&[Char('+'), Char('=')], C::Faster, "+ -", "speed", "").ranked(4),
+    row(&[Char('+'), Char('=')], C::Faster, "+ -", "speed", "play faster or slower").ranked(4),
     row(&[Char('-'), Char('_')], C::Slower, "", "", ""),
-    row(&[Code(K::Tab)], C::NextMethod, "Tab", "method", "").ranked(3),
+    row(&[Code(K::Tab)], C::NextMethod, "Tab", "method", "the next algorithm; Shift-Tab the one before").ranked(2),
     row(&[Code(K::BackTab)], C::PreviousMethod, "", "", ""),
-    row(LEFT, C::Move(Move::Left), "←→", "view", "").ranked(1),
+    row(LEFT, C::Move(Move::Left), "←→", "view", "messages, time by size, bus bandwidth by size").ranked(1),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(UP, C::Move(Move::Up), "", "", ""),
+    row(UP, C::Move(Move::Up), "↑↓", "", "other ranks or algorithms, where not all have room"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(ENTER, C::Measure, "Enter", "measure", "").ranked(2),
-    row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
-    row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),
+    row(ENTER, C::Measure, "Enter", "measure", "set up a new run, and measure").ranked(2),
+    row(&[Char('x')], C::Stop, "x", "stop", "stop the run that is going (asks first)").ranked(0),
+    row(&[Char('?')], C::Help, "?", "keys", "these keys").ranked(1),
+    row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "close the window").ranked(0),
 ];
 
 /// While a chart is shown.
@@ -72,6 +79,7 @@ pub static CHART: &[Binding<Command>] = &[
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(ENTER, C::Measure, "Enter", "measure", "").ranked(2),
     row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
+    row(&[Char('?')], C::Help, "?", "keys", "").ranked(1),
     row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),
 ];
 

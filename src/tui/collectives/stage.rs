@@ -1,7 +1,7 @@
 //! The window of the collectives: over all panes, with the keys of what it shows.
 
 use super::draw;
-use super::keys::{CHART, Command, PLAYER};
+use super::keys::{CHART, Command, HELP, PLAYER};
 use super::show::Show;
 use super::state::Collectives;
 use super::update::stage;
@@ -34,9 +34,13 @@ impl Window for Stage {
     }
 
     fn update(self, own: &mut Collectives, shared: &mut Shared, command: Command) -> Vec<Action> {
-        let stops = command == Command::Stop;
+        let action = match command {
+            Command::Stop => Some(Action::Stop),
+            Command::Help => Some(Action::Keys(HELP)),
+            _ => None,
+        };
         stage(self, own, shared, command);
-        stops.then_some(Action::Stop).into_iter().collect()
+        action.into_iter().collect()
     }
 
     fn run(&self) -> Option<RunId> {

@@ -112,7 +112,8 @@ impl Collectives {
     }
 }
 
-fn capital(text: &str) -> String {
+/// With a large letter, as a sentence begins.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -84,8 +84,8 @@ pub fn stage(mut stage: Stage, own: &mut Collectives, shared: &mut Shared, comma
         Command::Move(Move::Right) => turn(&mut stage, own, 1),
         Command::Move(by) => own.scroll = by.within(own.scroll, rows(own, stage.show)),
         Command::Measure => return measure(stage, own, shared),
-        // The question takes the place of the window.
-        Command::Stop => own.player.pause(),
+        // The question, or the help, takes the place of the window.
+        Command::Stop | Command::Help => own.player.pause(),
         Command::NextMethod => choose(own, 1),
         Command::PreviousMethod => choose(own, own.methods().len().saturating_sub(1)),
         command if stage.show == Show::Messages => play(own, shared, command),

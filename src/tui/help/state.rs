@@ -57,6 +57,11 @@ impl Help {
         self.window = Some(Keys { scroll: 0, words: String::new(), typing: false }.into());
     }
 
+    /// Only those of one place, by its title.
+    pub fn show_keys_of(&mut self, title: &str) {
+        self.window = Some(Keys { scroll: 0, words: title.to_lowercase(), typing: false }.into());
+    }
+
     pub fn show_palette(&mut self) {
         self.window = Some(Palette { typed: String::new(), chosen: 0 }.into());
     }

@@ -2,6 +2,8 @@
 
 use super::page::LessonPage;
 use super::windows::Window;
+use crate::course;
+use crate::tui::shared::state::Shared;
 use crate::tui::window::opens;
 
 #[derive(Clone, Debug, Default)]
@@ -9,6 +11,14 @@ pub struct Lesson {
     /// The text that is read, laid out.
     pub page: LessonPage,
     pub window: Option<Window>,
+}
+
+impl Lesson {
+    /// The one that is open.
+    pub fn read<'a>(&self, shared: &'a Shared) -> Option<&'a course::Lesson> {
+        let Some(Window::Reading(reading)) = &self.window else { return None };
+        shared.course.lessons.lesson(reading.number)
+    }
 }
 
 opens!(Lesson, Window);

@@ -46,6 +46,9 @@ fn a_lesson_without_a_step_says_so_instead_of_showing_another_one() {
         state.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
         state.lesson.window =
             Some(crate::tui::lesson::windows::Reading { number, scroll: 0, hints: 0, typed: String::new() }.into());
+        let footer = text(&state, 120, 40).lines().last().unwrap().to_owned();
+        assert!(["g both", "before", "after", "diff"].iter().all(|hint| !footer.contains(hint)), "{footer}");
+        assert!(footer.contains("hint") && footer.contains("lessons"), "{footer}");
         for key in ["d", "g"] {
             assert_eq!(type_text(&mut state, key), []);
             assert!(matches!(front(&state), Front::Lesson(_)), "{key} opened another window");

@@ -171,7 +171,7 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
 
 fn benchmark_settings(page: &mut Sheet, np: usize, benchmark: &BenchmarkSpec) {
     let BenchmarkSpec { batch_size, iterations, batches_per_iteration, warmup_batches, .. } = benchmark;
-    page.fact("images", &format!("{}, synthetic", benchmark.input()));
+    page.fact("images", &format!("{}, {}", benchmark.input(), benchmark.data_dir.as_deref().unwrap_or("synthetic")));
     page.fact("batch", &format!("{batch_size} per rank, {} in total", batch_size * np));
     let of = if *batches_per_iteration == 1 { "1 batch".to_owned() } else { format!("{batches_per_iteration} batches") };
     page.fact("timed", &format!("{}, {of} each, after {warmup_batches} to warm up", units::counted(*iterations, "iteration")));

@@ -41,6 +41,7 @@ fn short(label: &'static str) -> &'static str {
         "process" => "rank",
         "x axis" => "axis",
         "cursor" => "read",
+        "measure" => "run",
         label => label,
     }
 }

@@ -8,7 +8,7 @@ mod nvcnn;
 mod start;
 mod tf_cnn;
 
-pub use self::start::{Row, Start};
+pub use self::start::{Data, Row, Start};
 use super::{BenchmarkSpec, IterationReport, Iterations, Style};
 
 impl Start<'_> {
@@ -23,7 +23,8 @@ impl Start<'_> {
         let BenchmarkSpec { model, batch_size, precision, optimizer, bind, .. } = self.spec;
         let total = batch_size * self.ranks();
         lines.push(format!(
-            "# {model}, synthetic images of {}, {batch_size} per device and {total} in total, {precision}, NHWC in memory, {optimizer}",
+            "# {model}, {} images of {}, {batch_size} per device and {total} in total, {precision}, NHWC in memory, {optimizer}",
+            self.data.label,
             self.images()
         ));
         lines.push(format!("# binding: {bind}. What each rank really got:"));
@@ -99,8 +100,12 @@ mod tests {
         }
     }
 
-    /// What is printed of two ranks whose iterations take a second, two and one.
     fn printed(spec: &BenchmarkSpec) -> Vec<String> {
+        printed_of(spec, &Data::synthetic())
+    }
+
+    /// What is printed of two ranks whose iterations take a second, two and one.
+    fn printed_of(spec: &BenchmarkSpec, data: &Data) -> Vec<String> {
         let place = |core| PlacementReport {
             host: "node".into(),
             cores: vec![core],
@@ -110,7 +115,7 @@ mod tests {
         };
         let arguments = ["--model", "wrn-10-1"].map(str::to_owned);
         let places = [place(0), place(1)];
-        let start = Start { spec, arguments: &arguments, is_gpu: false, learning_rate: 0.01, places: &places };
+        let start = Start { spec, arguments: &arguments, data, is_gpu: false, learning_rate: 0.01, places: &places };
         let mut lines = start.header();
         let warm = Iterations::new(64);
         lines.extend(start.warm_up_row(1, &Row { iterations: &warm, rate: 32.0, loss: 2.5 }));
@@ -213,6 +218,20 @@ mod tests {
         let few = BenchmarkSpec { display_every: 3, ..spec(Style::Nvcnn) };
         let rows: Vec<String> = theirs(&few).into_iter().filter(|line| line.ends_with("0.01000")).collect();
         assert_eq!(rows.len(), 2, "the first one, and every third: {rows:?}");
+    }
+
+    #[test]
+    fn real_images_are_named_and_counted_in_epochs() {
+        let real = Data { label: "Fashion-MNIST".into(), images: Some(256) };
+        let of = |style| printed_of(&spec(style), &real).join("\n");
+        let nvcnn = of(Style::Nvcnn);
+        assert!(nvcnn.contains("Num images:  256\n"), "{nvcnn}");
+        let epochs: Vec<&str> = nvcnn.lines().filter(|line| line.ends_with("0.01000")).map(|line| line[6..12].trim()).collect();
+        assert_eq!(epochs, ["1", "1", "2", "2"], "128 images a step");
+        let tf_cnn = of(Style::TfCnn);
+        assert!(tf_cnn.contains("Dataset:     Fashion-MNIST\n") && tf_cnn.contains("Num epochs:  1.50\n"), "{tf_cnn}");
+        assert!(of(Style::Horovod).contains("# wrn-10-1, Fashion-MNIST images of 1x28x28, 64 per device"));
+        assert!(of(Style::Json).contains("\"data\":\"Fashion-MNIST\""));
     }
 
     #[test]

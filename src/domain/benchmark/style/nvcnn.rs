@@ -15,7 +15,7 @@ pub(super) fn header(start: &Start) -> Vec<String> {
         .chain(words)
         .chain([
             format!("Num ranks:   {ranks}"),
-            "Num images:  Synthetic".into(),
+            format!("Num images:  {}", start.data.images.map_or("Synthetic".to_owned(), |images| images.to_string())),
             format!("Model:       {}", spec.model),
             format!("Batch size:  {} per device", spec.batch_size),
             format!("             {} total", spec.batch_size * ranks),
@@ -37,11 +37,13 @@ pub(super) fn warming_up() -> Vec<String> {
     lines.map(str::to_owned).to_vec()
 }
 
-/// The first step, and every so many; a run on synthetic images is one epoch.
+/// The first step, and every so many; all of a synthetic batch is one epoch.
 pub(super) fn row(start: &Start, step: usize, row: &Row) -> Option<String> {
     let is_due = step == 1 || step.is_multiple_of(start.spec.display_every);
     let loss = if row.loss.is_nan() { "nan".to_owned() } else { format!("{:.3}", row.loss) };
-    is_due.then(|| format!("{step:>6} {:>5} {:>7} {loss:>7} {:>7.5}", 1, tenths(row.rate), start.learning_rate))
+    let total = start.spec.batch_size * start.ranks();
+    let epoch = start.data.images.map_or(1, |images| (step - 1) * total / images.max(1) + 1);
+    is_due.then(|| format!("{step:>6} {epoch:>5} {:>7} {loss:>7} {:>7.5}", tenths(row.rate), start.learning_rate))
 }
 
 pub(super) fn ending(start: &Start, iterations: &Iterations) -> Vec<String> {

@@ -9,10 +9,26 @@ pub struct Start<'a> {
     pub spec: &'a BenchmarkSpec,
     /// The flags, word by word.
     pub arguments: &'a [String],
+    pub data: &'a Data,
     pub is_gpu: bool,
     pub learning_rate: f64,
     /// By rank.
     pub places: &'a [PlacementReport],
+}
+
+/// What is trained on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// `synthetic`, `Fashion-MNIST`, ...
+    pub label: String,
+    /// As many real images; `None` of a synthetic batch.
+    pub images: Option<usize>,
+}
+
+impl Data {
+    pub fn synthetic() -> Data {
+        Data { label: "synthetic".into(), images: None }
+    }
 }
 
 /// One batch or one iteration of all ranks, just timed.

@@ -10,7 +10,9 @@ pub(super) fn header(start: &Start) -> Vec<String> {
     let (spec, ranks) = (start.spec, start.ranks());
     let global = spec.batch_size * ranks;
     let batches = spec.iterations * spec.batches_per_iteration;
-    let (_, examples, dataset) = EPOCHS.into_iter().find(|(classes, ..)| *classes == spec.model.classes()).unwrap_or(EPOCHS[1]);
+    let (_, examples, synthetic) = EPOCHS.into_iter().find(|(classes, ..)| *classes == spec.model.classes()).unwrap_or(EPOCHS[1]);
+    let examples = start.data.images.map_or(examples, |images| images as f64);
+    let dataset = if start.data.images.is_some() { &start.data.label } else { synthetic };
     let device = if start.is_gpu { "gpu" } else { "cpu" };
     let devices: Vec<String> = (0..ranks).map(|rank| format!("'horovod/{device}:{rank}'")).collect();
     let is_numa = if spec.bind == Binding::Numa { "True" } else { "False" };

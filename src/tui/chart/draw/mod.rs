@@ -52,7 +52,7 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     };
     let shown: Vec<Shown> = runs.into_iter().filter_map(|run| of(chart, shared, run)).collect();
     let common = common(chart, shared, &shown);
-    for (graph, place) in places(inner, chosen) {
+    for (graph, place) in places(inner, chosen, order(shared)) {
         plot::draw(frame, place, graph, chart.is_log(graph), graph == chosen, &common);
     }
 }
@@ -80,7 +80,7 @@ pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<
     let Tab::Graph(chosen) = chart.tab else { return None };
     shared.watched.as_ref()?;
     let shown: Vec<Shown> = shown_runs(shared).into_iter().filter_map(|run| of(chart, shared, run)).collect();
-    let (graph, place) = places(inner, chosen).into_iter().find(|(_, place)| place.contains(at))?;
+    let (graph, place) = places(inner, chosen, order(shared)).into_iter().find(|(_, place)| place.contains(at))?;
     let x = plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared, &shown), at);
     Some(Hit { graph, x })
 }
@@ -113,15 +113,25 @@ fn of<'a>(chart: &'a Chart, shared: &'a Shared, run: RunId) -> Option<Shown<'a>>
     })
 }
 
+/// Which two graphs go together: the rate of a benchmark stands beside its loss, for there is no accuracy.
+fn order(shared: &Shared) -> [Graph; 4] {
+    let watched = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    let record = watched.and_then(|run| run.record.as_ref());
+    match record.is_some_and(|record| record.spec.benchmark().is_some()) {
+        true => [Graph::Loss, Graph::ImagesPerSec, Graph::Accuracy, Graph::LearningRate],
+        false => Graph::ALL,
+    }
+}
+
 /// All four where there is room, two side by side or one above the other; else the chosen one.
-fn places(inner: Rect, chosen: Graph) -> Vec<(Graph, Rect)> {
-    let [first, second, third, fourth] = Graph::ALL;
+fn places(inner: Rect, chosen: Graph, order: [Graph; 4]) -> Vec<(Graph, Rect)> {
+    let [first, second, third, fourth] = order;
     let pair = if [first, second].contains(&chosen) { [first, second] } else { [third, fourth] };
     let halves = [Constraint::Fill(1); 2];
     if inner.width >= 100 && inner.height >= 26 {
         let rows: [Rect; 2] = Layout::vertical(halves).areas(inner);
         let cells = rows.into_iter().flat_map(beside);
-        Graph::ALL.into_iter().zip(cells).collect()
+        order.into_iter().zip(cells).collect()
     } else if inner.height >= 18 && inner.width < inner.height * 4 {
         pair.into_iter().zip(Layout::vertical(halves).areas::<2>(inner)).collect()
     } else if inner.width >= 66 {

@@ -13,8 +13,9 @@ use ratatui::text::{Line, Span};
 
 use super::crossing::is_reference;
 use super::show::Show;
-use super::state::Collectives;
+use super::state::{Collectives, capital};
 use crate::columns::{cut, wrap};
+use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::theme::Theme;
@@ -45,15 +46,21 @@ pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, heigh
     let theme = shared.theme;
     let mut lines = vec![tabs(own, show, theme, width)];
     // Where the window is low, the first line of it says enough.
-    let problem = own.log_problem.as_ref().filter(|_| show == Show::Messages);
-    let problem = problem.map(|text| wrap(text, width)).unwrap_or_default();
+    let problem = match show {
+        Show::Messages => own.log_problem.clone(),
+        _ if own.ranks == 1 && !own.measured.rows.is_empty() => {
+            Some("One rank exchanges nothing: these times are what the call alone takes.".to_owned())
+        }
+        _ => own.measured.problem().map(|problem| format!("{}.", capital(&problem))),
+    };
+    let problem = problem.map(|text| wrap(&text, width)).unwrap_or_default();
     let most = if height < LEAST_FOR_ALL { 1 } else { problem.len() };
     lines.extend(problem.into_iter().take(most).map(|line| Line::styled(line, theme.warn())));
     let room = height.saturating_sub(lines.len());
     let rest = match (show, &own.log) {
         (Show::Messages, Some(log)) => picture::lines(own, log, theme, width, room),
         (Show::Messages, None) => said(&no_messages(own), theme.dim(), width),
-        _ if own.measured.rows.is_empty() => said(nothing_yet(own), theme.dim(), width),
+        _ if own.measured.rows.is_empty() => said(&nothing_yet(own, shared), theme.dim(), width),
         _ => chart::lines(own, theme, show, width, room),
     };
     lines.extend(rest);
@@ -80,11 +87,19 @@ fn no_messages(own: &Collectives) -> String {
     }
 }
 
-fn nothing_yet(own: &Collectives) -> &'static str {
-    match own.run {
-        _ if own.is_starting => "The run is starting. Its rows come here as they are measured.",
-        Some(_) => "The rows of the table come here as they are measured.",
-        None => "No run has measured collectives yet, so there is no chart: Enter starts one. ← shows the schedules.",
+fn nothing_yet(own: &Collectives, shared: &Shared) -> String {
+    let ended = own.run.and_then(|run| Some((run, shared.status(run).filter(|status| status.state.is_over())?)));
+    match (own.run, ended) {
+        _ if own.is_starting => "The run is starting. Its rows come here as they are measured.".to_owned(),
+        _ if own.is_reading => "Its rows are being read.".to_owned(),
+        (_, Some((run, status))) if status.state == RunState::Finished => {
+            format!("Run {run} finished, and its events hold no row: they were changed or damaged since. Enter measures again.")
+        }
+        (_, Some((run, status))) => format!("Run {run} measured nothing: it {} ({}).", status.state.name(), status.message),
+        (Some(_), None) => "The rows of the table come here as they are measured.".to_owned(),
+        (None, _) => {
+            "No run has measured collectives yet, so there is no chart: Enter starts one. ← shows the schedules.".to_owned()
+        }
     }
 }
 

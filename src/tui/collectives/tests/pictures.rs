@@ -2,15 +2,17 @@
 
 use crossterm::event::KeyCode;
 
-use super::samples::{events, execution, opened, predictable, rows, told};
-use crate::domain::collective::Algorithm;
+use super::samples::{events, execution, opened, predictable, rows, summary, told};
+use crate::domain::collective::{Algorithm, AllreduceReport};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::measured::Measured;
-use crate::runs::RunId;
+use crate::domain::run::RunState;
+use crate::runs::{RunId, RunUpdate};
 use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::collectives::crossing::{crossings, sentence};
 use crate::tui::message::Message;
+use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 16)];
@@ -31,7 +33,9 @@ fn the_player_looks_as_it_did() {
     let mut ascii = midway(4, (80, 24));
     ascii.shared.theme.ascii = true;
     let screen = text(&ascii, 80, 24);
-    assert!(screen.is_ascii() && !screen.contains('?'), "{screen}");
+    assert!(screen.is_ascii() && !screen.replace("? keys", "").contains('?'), "{screen}");
+    let footer = screen.lines().last().unwrap();
+    assert!([", . < > step", "Tab method", "Enter run", "? keys"].iter().all(|hint| footer.contains(hint)), "{footer}");
 }
 
 #[test]
@@ -161,4 +165,33 @@ fn a_log_that_lacks_something_says_so() {
         let shown = show(told(4, &rows), size);
         assert!(shown.contains("The log has no message of it."), "{shown}");
     }
+}
+
+#[test]
+fn a_run_that_ended_without_rows_says_why() {
+    let show = |state: RunState, said: &str, measured: Measured| {
+        let mut screen = opened(4, (80, 24));
+        let mut run = summary(3, 4);
+        run.status = samples::status(state, said);
+        update(&mut screen, Message::Runs(vec![run]));
+        update(&mut screen, Message::Updates(RunId(3), vec![RunUpdate::Status(samples::status(state, said))]));
+        update(&mut screen, Message::Collectives(RunId(3), Box::new(measured)));
+        press(&mut screen, KeyCode::Right);
+        window(&screen, 80, 24)
+    };
+    let finished = show(RunState::Finished, "measured 3 rows", Measured::default());
+    assert!(finished.contains("Run 3 finished, and its events hold no row"), "{finished}");
+    let failed = show(RunState::Failed, "rank 1: cannot send", Measured::default());
+    assert!(failed.contains("Run 3 measured nothing: it failed (rank 1: cannot send)."), "{failed}");
+    let zeroed: Vec<AllreduceReport> = rows()
+        .into_iter()
+        .enumerate()
+        .map(|(at, row)| if at < 2 { AllreduceReport { mean_s: 0.0, ..row } } else { row })
+        .collect();
+    let partly = show(RunState::Finished, "measured 15 rows", told(4, &events(&execution(Algorithm::Ring, 4, 64, 0.0), &zeroed)));
+    assert!(partly.contains("2 rows have no size or no time and are left out"), "{partly}");
+    let mut alone = opened(1, (80, 24));
+    press(&mut alone, KeyCode::Right);
+    let shown = window(&alone, 80, 24);
+    assert!(shown.contains("One rank exchanges nothing") && shown.contains("on 1 rank "), "{shown}");
 }

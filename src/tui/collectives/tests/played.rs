@@ -187,3 +187,23 @@ fn a_schedule_without_a_run_says_so() {
     let screen = text(&state, 80, 24);
     assert!(screen.contains("does not tell which messages"), "{screen}");
 }
+
+/// Not all of them have room in the footer.
+#[test]
+fn the_keys_of_the_window_are_a_key_away_on_the_smallest_screen() {
+    for right in [false, true] {
+        let mut state = opened(4, (60, 16));
+        if right {
+            press(&mut state, KeyCode::Right);
+        }
+        let footer = if right { ["size", "? keys"] } else { [", . < > step", "? keys"] };
+        assert!(footer.iter().all(|hint| text(&state, 60, 16).contains(hint)), "{}", text(&state, 60, 16));
+        type_text(&mut state, "?");
+        update(&mut state, Message::Resize(80, 40));
+        let help = text(&state, 80, 40);
+        for words in ["In the window of collectives", "the next algorithm", "play faster or slower", "measure"] {
+            assert!(help.contains(words), "{words}: {help}");
+        }
+        assert!(!help.contains("In Runs"), "{help}");
+    }
+}
