@@ -44,7 +44,7 @@ pub struct Args {
     /// Whose lines to print, and whose flags and defaults to take: horovod, tf-cnn, nvcnn or json.
     #[arg(long, value_name = "NAME", default_value = "horovod")]
     style: Style,
-    /// The model to train.
+    /// The model to train, such as resnet50, alexnet, vgg16 or wrn-16-4; a wrong name lists them all.
     #[arg(short = 'm', long, value_name = "NAME", default_value = "wrn-10-1")]
     model: ModelSpec,
     /// Height and width of the images, where the model takes others than its own.

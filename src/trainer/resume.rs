@@ -358,4 +358,20 @@ mod tests {
         let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
         assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));
     }
+
+    #[test]
+    fn a_model_without_batch_norm_is_resumed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = ["hvd-train", "--model", "mnist-cnn", "--use-checkpointing", "--log-dir", folder.path().to_str().unwrap()];
+        let config = Config::from_args(flags).unwrap();
+        let fresh = |seed| model::build(config.model, &mut stream(seed, 0, 0, Purpose::Weights), Device::Cpu);
+        let (mut saved, mut loaded) = (fresh(1), fresh(2));
+        let mut optimizer = optimizer::build(OptimizerKind::Sgd, saved.params(), 0.9, 0.0);
+        assert!(saved.buffers().is_empty());
+        let so_far = ResumeState { epoch: 1, statistics: vec![Vec::new(); 2], ..ResumeState::default() };
+        save(&config, so_far, &*saved, &mut *optimizer).unwrap();
+        let state = load_latest(&config, &Reporter::new(0, false), &mut *loaded, &mut *optimizer);
+        assert_eq!(state.epoch, 1);
+        assert!(loaded.params_mut().to_vec() == saved.params_mut().to_vec());
+    }
 }

@@ -59,6 +59,27 @@ fn one_rank_is_compared_with_two() {
 }
 
 #[test]
+fn a_rank_that_is_bound_to_a_core_says_which_it_got() {
+    let (_turn, Some(lab)) = (turn(), with_bench()) else { return };
+    let output = lab.run(&[&SMALL, ["--np", "2", "--bind", "core", "--num-batches-per-iter", "1"].as_slice()].concat());
+    // One core for two ranks is refused before anything starts.
+    if output.status.code() == Some(2) {
+        assert!(stderr(&output).contains("gives each rank cores of its own"), "{}", stderr(&output));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let of = |line: EventLine| match line.event {
+        Event::Placement(place) => Some(place.cores),
+        _ => None,
+    };
+    let cores: Vec<Vec<usize>> = events(&lab, 1).into_iter().filter_map(of).collect();
+    assert!(cores.len() == 2 && cores.iter().all(|own| !own.is_empty()), "{cores:?}");
+    assert!(cores[0].iter().all(|core| !cores[1].contains(core)), "a core of its own each: {cores:?}");
+    assert!(stdout(&output).contains("# binding: core. What each rank really got:\n# rank 0 on "), "{}", stdout(&output));
+    lab.assert_nothing_left(1);
+}
+
+#[test]
 fn a_killed_rank_is_named_and_ctrl_c_stops_the_others() {
     let (_turn, Some(lab)) = (turn(), with_bench()) else { return };
     let endless = [&SMALL[..7], &["--num-iters", "1000000", "--num-batches-per-iter", "1", "--np", "2"]].concat();
