@@ -211,7 +211,8 @@ fn with_shard(change: impl FnOnce(&Path)) -> (Result<Images, ImagesError>, Image
 #[test]
 fn empty_missing_and_cut_off_files_are_named_and_skipped_if_asked() {
     let third = "train-00002-of-00004";
-    let cases: [(fn(&Path), &str, usize); 3] = [
+    type Case = (fn(&Path), &'static str, usize);
+    let cases: [Case; 3] = [
         (|records| std::fs::write(records.join("train-00002-of-00004"), b"").unwrap(), "the file is empty", 18),
         (|records| std::fs::remove_file(records.join("train-00002-of-00004")).unwrap(), "is missing: 3 of 4 are here", 18),
         (

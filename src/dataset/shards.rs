@@ -50,7 +50,7 @@ fn missing(root: &Path, names: &[&String]) -> Vec<BadImage> {
     let Ok(count) = total.parse::<usize>() else { return Vec::new() };
     // A name that promises a billion files is no reason to look for them.
     let gone = (0..count.min(100_000)).map(|at| format!("{prefix}-{at:05}-of-{total}"));
-    let gone = gone.filter(|wanted| !names.iter().any(|name| *name == wanted));
+    let gone = gone.filter(|wanted| !names.contains(&wanted));
     let reason = |name: String| BadImage {
         place: root.join(name).display().to_string(),
         reason: format!("the file is missing: {} of {count} are here", names.len()),

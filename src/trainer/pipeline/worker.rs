@@ -119,7 +119,7 @@ impl Worker {
                 let window = crop::sample(&cropping, head.width, head.height, &photo.boxes, &mut numbers);
                 let mirrored = flip && numbers.next_u32() & 1 == 1;
                 // nvcnn's threads take turns at the images, and the odd ones have the other order.
-                let order = if draw.place % 2 == 0 { Order::ContrastLast } else { Order::ContrastFirst };
+                let order = if draw.place.is_multiple_of(2) { Order::ContrastLast } else { Order::ContrastFirst };
                 (window, mirrored, colour.then(|| Distortion::draw(&mut numbers, order)))
             }
         };

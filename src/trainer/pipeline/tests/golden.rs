@@ -104,7 +104,8 @@ fn colours_are_tensorflows_in_both_orders() {
 fn what_is_drawn_for_colours_covers_its_ranges_evenly() {
     let mut rng = stream(1, 0, 0, Purpose::Augmentation);
     let drawn: Vec<Distortion> = (0..20_000).map(|_| Distortion::draw(&mut rng, Order::ContrastLast)).collect();
-    let parts: [(fn(&Distortion) -> f32, f32, f32); 4] =
+    type Part = (fn(&Distortion) -> f32, f32, f32);
+    let parts: [Part; 4] =
         [(|d| d.brightness, 0.0, 32.0 / 255.0), (|d| d.saturation, 1.0, 0.5), (|d| d.hue, 0.0, 0.2), (|d| d.contrast, 1.0, 0.5)];
     for (part, middle, reach) in parts {
         let values: Vec<f32> = drawn.iter().map(|drawn| (part(drawn) - middle) / reach).collect();
