@@ -22,7 +22,7 @@ pub use dice::Dice;
 const IMAGE_BYTES: usize = FASHION_MNIST.numbers();
 /// Seeds of the images that `generated` and `generated-digits` stand for: like the real files, they are the same for everybody.
 const GARMENTS_SEED: u64 = 0x6761_726d_656e_7473;
-const DIGITS_SEED: u64 = 0x64_6967_6974_73;
+const DIGITS_SEED: u64 = 0x6469_6769_7473;
 /// Test images count from here, so that no image is in both parts.
 const FIRST_TEST_INDEX: u64 = 1 << 32;
 
