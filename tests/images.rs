@@ -118,6 +118,9 @@ fn requests_that_make_no_sense_are_refused_and_leave_nothing() {
         assert!(error.contains(expected), "{words:?}: {error}");
         assert_eq!(names(folder.path()), ["photos"]);
     }
+    let folder = packed(&[]);
+    let (code, _, error) = lab(&["tfrecord", "records", "--out", "x"], folder.path());
+    assert!(code == 2 && error.contains("records holds TFRecord files already"), "{error}");
 }
 
 #[test]
@@ -126,6 +129,9 @@ fn a_file_that_is_no_jpeg_ends_the_packing_or_is_named_and_left_out() {
     let bad = folder.path().join("photos/001-square");
     std::fs::write(bad.join("picture.jpg"), b"\x89PNG\r\n\x1a\n").unwrap();
     std::fs::write(bad.join("empty.JPEG"), b"").unwrap();
+    let whole = std::fs::read_dir(&bad).unwrap().flatten().map(|entry| std::fs::read(entry.path()).unwrap());
+    let whole = whole.max_by_key(Vec::len).unwrap();
+    std::fs::write(bad.join("stump.jpg"), &whole[..whole.len() - 200]).unwrap();
     let words = ["tfrecord", "photos", "--out", "records", "--shards", "2"];
     let (code, _, error) = lab(&words, folder.path());
     assert_eq!((code, error.lines().count()), (2, 1), "{error}");
@@ -133,9 +139,10 @@ fn a_file_that_is_no_jpeg_ends_the_packing_or_is_named_and_left_out() {
     assert_eq!(names(folder.path()), ["photos"]);
 
     let (code, said, error) = lab(&[&words[..], &["--bad-records", "skip"]].concat(), folder.path());
-    assert_eq!((code, error.lines().count()), (0, 2), "{error}");
+    assert_eq!((code, error.lines().count()), (0, 3), "{error}");
+    assert!(error.contains("stump.jpg: it is damaged: it is cut off before its end"), "{error}");
     assert!(error.contains("picture.jpg: it is a PNG, not a JPEG") && error.contains("empty.JPEG: it is empty"), "{error}");
-    assert!(said.contains("left out 2 bad images"), "{said}");
+    assert!(said.contains("left out 3 bad images"), "{said}");
     assert_eq!(open(&folder.path().join("records"), Part::Train).source.len(), 24);
 }
 

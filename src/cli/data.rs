@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab data                          what is here, and what a run would train on
   hvd-lab data --json | jq .run.images  the same for programs
-  hvd-lab data fetch                    download the four official files (30 MB)
+  hvd-lab data fetch                    download the four official files (31 MB)
   hvd-lab data fetch mnist              handwritten digits (12 MB), for --data digits
   hvd-lab data import ~/fashion-mnist   take them from a folder, without a network
   hvd-lab data make-images --out photos draw photo-like JPEGs, by class

@@ -192,7 +192,7 @@ fn text(lesson: &Lesson, hints: usize, progress: &Progress) -> String {
     if lesson.keeps_back(is_answered) {
         let number = lesson.number;
         markdown += &format!(
-            "\n## The rest of this lesson\n\nIt gives the answers away, so it stands here when you have answered the questions: \
+            "\n## The rest of this lesson\n\nIt gives away the answers. Answer the questions, and it stands here: \
              `hvd-lab lessons answer {number} VALUE`, then `hvd-lab lessons show {number}` again.\n"
         );
     }

@@ -45,6 +45,23 @@ pub fn head(bytes: &[u8]) -> Result<Head, String> {
     Ok(Head { width, height, components })
 }
 
+/// Whether an image is there to its end, as far as that shows without decoding: a copy that was cut off has no end marker.
+///
+/// # Errors
+/// In words.
+pub fn whole(bytes: &[u8]) -> Result<(), String> {
+    // Some programs leave bytes behind the end.
+    let scans = &bytes[head_bytes(bytes)..];
+    let has_end = scans.windows(2).rev().any(|pair| pair == [0xff, 0xd9]);
+    if has_end { Ok(()) } else { Err("it is damaged: it is cut off before its end".into()) }
+}
+
+/// Bytes before the first scan. A preview in the head has an end marker of its own.
+fn head_bytes(bytes: &[u8]) -> usize {
+    let start = bytes.as_ptr() as usize;
+    segments(bytes).last().map_or(0, |(_, content)| content.as_ptr() as usize + content.len() - start)
+}
+
 /// The content of the frame header: of the first SOF segment.
 fn frame(bytes: &[u8]) -> Option<&[u8]> {
     segments(bytes).find(|(marker, _)| is_frame(*marker)).map(|(_, content)| content)
@@ -108,6 +125,12 @@ pub(crate) mod tests {
         assert_eq!(said(&bomb(0, 9)), "it is damaged: its size is 0 x 9 pixels");
         assert_eq!(said(b"\x89PNG\r\n"), "it is a PNG, not a JPEG");
         assert_eq!((said(b""), said(b"abc")), ("it is empty".into(), "it is not a JPEG".into()));
+        let cut = [bomb(9, 9), vec![1, 2, 0xff]].concat();
+        assert_eq!(whole(&cut).unwrap_err(), "it is damaged: it is cut off before its end");
+        assert_eq!(whole(&[cut, vec![0xd9, 0, 0]].concat()), Ok(()), "with bytes behind its end");
+        // The end of a preview in the head.
+        let preview = [&b"\xff\xd8\xff\xe1\x00\x06\xff\xd8\xff\xd9"[..], &bomb(9, 9)[2..]].concat();
+        assert!(head(&preview).is_ok() && whole(&preview).is_err());
         let whole = bomb(9, 9);
         // The size ends behind the head, the comment, and ten bytes more of the frame.
         for end in 2..2 + 18 + 9 + 20 {

@@ -104,6 +104,11 @@ impl Packing {
             _ => (Folder::open(from)?, None),
         };
         if train.is_empty() {
+            let entries = std::fs::read_dir(from).into_iter().flatten().flatten();
+            if entries.into_iter().any(|entry| entry.file_name().to_string_lossy().contains("-of-")) {
+                let name = from.display();
+                return Err(PackError::Request(format!("{name} holds TFRecord files already: give the folder of JPEGs")));
+            }
             return Err(none(from, Part::Train).into());
         }
         let mut order = shuffled(train.len(), self.seed);
@@ -164,7 +169,9 @@ impl Packing {
 /// The example of one image, whose size is read and nothing else.
 fn example(source: &Folder, index: usize, buffer: &mut Vec<u8>) -> Result<Vec<u8>, BadImage> {
     let photo = source.read(index, buffer)?;
-    let head = jpeg::head(buffer).map_err(|reason| BadImage { place: source.place(index), reason })?;
+    let bad = |reason| BadImage { place: source.place(index), reason };
+    let head = jpeg::head(buffer).map_err(bad)?;
+    jpeg::whole(buffer).map_err(bad)?;
     let example = Example {
         jpeg: buffer,
         // 0 is ImageNet's background.

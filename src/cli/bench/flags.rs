@@ -208,7 +208,7 @@ fn rows(flag: &Flag) -> Vec<Vec<String>> {
         let here = match here {
             By(own) if own.ends_with(' ') => format!("{own}X"),
             By(own) => (*own).to_owned(),
-            Already => "it is so in any case".into(),
+            Already => "this is how it always is here".into(),
             Nothing(why) => format!("does nothing: {why}"),
             Refused(why) => format!("refused: {why}"),
         };

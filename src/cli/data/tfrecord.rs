@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab data tfrecord photos --out records --shards 8                       train-00000-of-00008, ...
   hvd-lab data tfrecord photos --out records --shards 8 --validation 0.1      a tenth in validation-*
-  hvd-lab data tfrecord photos --out records --bad-records skip               name what is no JPEG, and leave it out
+  hvd-lab data tfrecord photos --out records --bad-records skip               name what is not a JPEG, and leave it out
 
 FOLDER has a folder of JPEGs for each class; or `train` and `validation`, which have. Labels count from 1 in the order of the \
 classes' names, as in ImageNet; labels.txt lists them. Where FOLDER has boxes.csv (class/file.jpg,ymin,xmin,ymax,xmax in fractions), \
@@ -37,7 +37,7 @@ pub struct Args {
     /// Decides which images come when, and which are kept for validation.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What to do about a file that is no JPEG.
+    /// What to do about a file that is not a JPEG, or is cut off.
     #[arg(long, value_enum, default_value_t)]
     bad_records: BadRecords,
 }

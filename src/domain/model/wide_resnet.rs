@@ -13,7 +13,8 @@ pub struct WideResNetSpec {
 }
 
 impl Family for WideResNetSpec {
-    const FORM: &'static str = "wrn-DEPTH-WIDTH with a depth of 6n+4, such as wrn-10-1 or wrn-16-10";
+    const FORM: &'static str =
+        "wrn-DEPTH-WIDTH with a depth of 6n+4 up to 1000 and a width up to 64, such as wrn-10-1 or wrn-16-10";
     const SMALLEST: WideResNetSpec = WideResNetSpec { depth: 10, width: 1 };
 
     fn parse(name: &str) -> Option<WideResNetSpec> {

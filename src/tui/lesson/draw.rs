@@ -37,7 +37,7 @@ pub fn lines(
     }
     if lesson.keeps_back(is_answered) {
         page.title("The rest of this lesson");
-        page.text("It gives the answers away: it shows here when you have answered the questions above.", theme.dim());
+        page.text("The rest gives away the answers. Answer the questions above, and it shows here.", theme.dim());
     }
     if lesson.answers_at.is_none() {
         questions(&mut page, shared, lesson, typed);

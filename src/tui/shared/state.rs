@@ -178,13 +178,16 @@ impl Shared {
     }
 
     /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
-    /// first with a measured rate.
+    /// first with a measured rate; of those that do what the shown run does, for a training gains nothing over a benchmark.
     pub fn baseline(&self) -> Option<&RunSummary> {
         let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
+        let shown = self.watched.as_ref().and_then(|watched| self.summary(watched.id)).filter(|run| measured(run));
+        let shown = shown.or_else(|| self.runs.iter().rev().find(measured)).and_then(kind_of);
+        let alike = |run: &&RunSummary| measured(run) && kind_of(run) == shown;
         self.baseline
             .and_then(|id| self.summary(id))
-            .or_else(|| self.runs.iter().filter(measured).find(|run| run.figures.np == 1))
-            .or_else(|| self.runs.iter().find(measured))
+            .or_else(|| self.runs.iter().filter(alike).find(|run| run.figures.np == 1))
+            .or_else(|| self.runs.iter().find(alike))
     }
 
     /// What the chosen settings mean together, in one line; `Err` where one should look twice.
@@ -243,4 +246,8 @@ impl Shared {
         }
         true
     }
+}
+/// What a run does: trains, or measures.
+fn kind_of(run: &RunSummary) -> Option<&str> {
+    run.record.as_ref().map(|record| record.spec.workload.kind())
 }

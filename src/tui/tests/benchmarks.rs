@@ -70,6 +70,20 @@ fn a_benchmark_has_a_rate_a_speed_up_and_a_curve_and_no_steps_to_judge() {
     }
 }
 
+/// A training gains nothing over a benchmark, so it has a training for its baseline.
+#[test]
+fn runs_are_compared_with_their_like() {
+    let mut state = samples::never_used();
+    let runs =
+        vec![summary(1, 1, 1000.0), samples::finished(2, 1, 900.0), samples::finished(3, 2, 1700.0), summary(4, 2, 1900.0)];
+    samples::say(&mut state, Message::Runs(runs));
+    let mut of = |run: u32| {
+        samples::say(&mut state, Message::Started(RunId(run)));
+        state.shared.baseline().map(|baseline| baseline.id)
+    };
+    assert_eq!([of(3), of(4), of(2)], [Some(RunId(2)), Some(RunId(1)), Some(RunId(2))]);
+}
+
 #[test]
 fn a_benchmark_cannot_go_on_and_no_key_falls_over_it() {
     let (mut state, _) = watching();

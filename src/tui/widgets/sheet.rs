@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::theme::Theme;
-use crate::columns::wrap;
+use crate::columns::{self, wrap};
 
 #[derive(Debug)]
 pub struct Sheet {
@@ -39,8 +39,11 @@ impl Sheet {
     }
 
     pub fn styled_fact(&mut self, name: &str, value: &str, style: Style) {
-        for (index, line) in wrap(value, self.width.saturating_sub(self.name)).into_iter().enumerate() {
-            let (name, width) = (if index == 0 { name } else { "" }, self.name);
+        // A name that fills its column is not to touch the value.
+        let name = if columns::width(name) < self.name { name.to_owned() } else { format!("{name} ") };
+        let beside = self.width.saturating_sub(self.name.max(columns::width(&name)));
+        for (index, line) in wrap(value, beside).into_iter().enumerate() {
+            let (name, width) = (if index == 0 { name.as_str() } else { "" }, self.name);
             self.lines
                 .push(Line::from(vec![Span::styled(format!("{name:<width$}"), self.theme.dim()), Span::styled(line, style)]));
         }
