@@ -41,7 +41,7 @@ fn bad_flags_get_one_line_and_code_2() {
         (&["run", "--train-images", "some"], &["some", "or all"]),
         (&["run", "--model", "resnet-50"], &["resnet-50", "wrn-10-1"]),
         (&["run", "--model", "resnet50"], &["3x224x224", "1x28x28", "mnist-cnn", "--synthetic"]),
-        (&["run", "--data", "mnist"], &["mnist", "fashion-mnist"]),
+        (&["run", "--data", "garments"], &["garments", "fashion-mnist", "generated-digits"]),
         (&["run", "--preset", "tpu"], &["tpu", "cpu, gpu"]),
         (&["run", "--data-dir", "/nowhere"], &["/nowhere"]),
         (&["run", "--continue", "7"], &["no run 7"]),
