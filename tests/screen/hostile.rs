@@ -261,7 +261,9 @@ fn a_run_whose_ranks_print_such_things_is_followed_in_peace() {
                 "{}",
                 String::from_utf8_lossy(&output.stderr)
             );
-            expect_readable(stand_in, &output.stdout);
+            // Programs part their columns by tabs, which do nothing else.
+            let without_tabs = |bytes: &[u8]| bytes.iter().copied().filter(|byte| *byte != b'\t').collect::<Vec<u8>>();
+            expect_readable(stand_in, &without_tabs(&output.stdout));
             expect_readable(stand_in, &output.stderr);
         }
     }
