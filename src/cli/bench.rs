@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::follow::{self, Lines};
 use super::output::{Usage, print, print_json_text, say};
-use super::settings::Place;
+use super::settings::{Place, Starting};
 use crate::dataset::Location;
 use crate::domain::benchmark::style::{Data, Start};
 use crate::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, PlacementReport, Style, UpdateRule};
@@ -94,15 +94,8 @@ pub struct Args {
     mem_node: Option<usize>,
     #[command(flatten)]
     place: Place,
-    /// A name for the list of runs.
-    #[arg(long)]
-    name: Option<String>,
-    /// Start it and return.
-    #[arg(long)]
-    detach: bool,
-    /// Show the exact mpirun line and start nothing.
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    starting: Starting,
     /// Event lines as they come, then the result; with --dry-run one JSON object.
     #[arg(long)]
     json: bool,
@@ -124,12 +117,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let request = request(&args)?;
     args.note.iter().for_each(|note| say(note));
     let store = RunStore::open_default()?;
-    if args.dry_run {
+    if args.starting.dry_run {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
     let Some(spec) = request.spec.benchmark().cloned() else { return Ok(ExitCode::FAILURE) };
     let id = launch::start(&store, request)?;
-    if args.detach {
+    if args.starting.detach {
         return follow::leave(&store, id, args.json);
     }
     let follower = Follower::new(store.folder(id));
@@ -178,16 +171,15 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
     let spec: RunSpec = Job { resources: args.place.resources()?, workload: Workload::Benchmark(spec) };
     match spec.problem() {
         Some(problem) => Err(Usage(problem)),
-        None => Ok(StartRequest { name: args.name.clone(), force: args.place.force, ..StartRequest::new(spec, "bench") }),
+        None => {
+            Ok(StartRequest { name: args.starting.name.clone(), force: args.place.force, ..StartRequest::new(spec, "bench") })
+        }
     }
 }
 
 /// As the ranks, who run elsewhere, find it.
 fn data_argument(folder: &Path) -> Result<String, Usage> {
-    let whole = match Location::from_argument(folder) {
-        Location::Generated | Location::GeneratedDigits => folder.to_owned(),
-        Location::Folder(folder) => std::path::absolute(&folder).unwrap_or(folder),
-    };
+    let whole = Location::from_argument(folder).absolute().into_argument();
     whole.into_os_string().into_string().map_err(|folder| Usage(format!("--data-dir {} is not text", folder.display())))
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::follow;
-use super::settings::{self, Settings};
+use super::settings::{self, Settings, Starting};
 use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
 use crate::launch::{self, MoreWork, StartRequest};
@@ -33,18 +33,11 @@ pub struct Args {
     /// Steps that are on, such as 1-10, 1,3,5-7 or none.
     #[arg(long, value_name = "LIST")]
     steps: Option<StepSet>,
-    /// A name for the list of runs.
-    #[arg(long)]
-    name: Option<String>,
+    #[command(flatten)]
+    starting: Starting,
     /// More epochs for a run that is over (--epochs in total; 3 more if left out).
     #[arg(long = "continue", value_name = "ID", conflicts_with_all = of_a_new_run())]
     continued: Option<RunId>,
-    /// Start it and return.
-    #[arg(long)]
-    detach: bool,
-    /// Show the exact mpirun line and start nothing.
-    #[arg(long)]
-    dry_run: bool,
     /// Event lines as they come, then a summary; with --dry-run one JSON object.
     #[arg(long)]
     json: bool,
@@ -80,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return follow_or_leave(&store, id, follower, &args);
     }
     let request = request(&args)?;
-    if args.dry_run {
+    if args.starting.dry_run {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
     let id = launch::start(&store, request)?;
@@ -88,7 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args) -> anyhow::Result<ExitCode> {
-    if args.detach {
+    if args.starting.detach {
         return follow::leave(store, id, args.json);
     }
     follow::follow(store, id, follower, args.json)
@@ -98,5 +91,5 @@ fn request(args: &Args) -> anyhow::Result<StartRequest> {
     let (mut job, preset) = args.settings.training()?;
     job.workload.steps = args.steps.unwrap_or(job.workload.steps);
     job.workload.trainer_flags = args.trainer_flags.clone();
-    Ok(StartRequest { name: args.name.clone(), ..args.settings.request_for(job, preset) })
+    Ok(StartRequest { name: args.starting.name.clone(), ..args.settings.request_for(job, preset) })
 }

@@ -31,6 +31,20 @@ pub struct Settings {
     pub force: bool,
 }
 
+/// How a run is started, for every verb that starts one.
+#[derive(Debug, clap::Args)]
+pub struct Starting {
+    /// A name for the list of runs.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Start it and return.
+    #[arg(long)]
+    pub detach: bool,
+    /// Show the exact mpirun line and start nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
 /// Where ranks are started, for the verbs that train nothing: the same flags, and no others.
 #[derive(Debug, clap::Args)]
 pub struct Place {

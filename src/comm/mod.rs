@@ -74,6 +74,20 @@ pub fn connect(
     }
 }
 
+/// Every rank's numbers, on every rank, in rank order.
+///
+/// # Collective
+/// As [`Communicator::allgather`].
+///
+/// # Errors
+/// As [`Communicator::allgather`].
+pub fn allgather_numbers(comm: &dyn Communicator, numbers: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let read =
+        |bytes: Vec<u8>| bytes.chunks_exact(8).map(|eight| eight.try_into().map_or(f64::NAN, f64::from_le_bytes)).collect();
+    Ok(comm.allgather(&bytes)?.into_iter().map(read).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::photo::names;
 pub use super::photo::{BadImage, BadRecords, ImageSource, Images, ImagesError, Part, Photo, generated_by};
+use super::photo::{is_shard, names};
 use super::{folder, shards};
 
 /// Finds the images in a folder: TFRecord files `train-*` and `validation-*`, or a folder of JPEGs for each class.
@@ -15,8 +15,7 @@ use super::{folder, shards};
 /// There are none, they cannot be read, or one file cannot be used and `bad` says to stop.
 pub fn open(root: &Path, part: Part, classes: usize, bad: BadRecords) -> Result<Images, ImagesError> {
     let names = names(root)?;
-    let is_shard = |name: &String| name.starts_with("train-") || name.starts_with("validation-");
-    let images = match names.iter().any(is_shard) {
+    let images = match names.iter().any(|name| is_shard(name)) {
         true => shards::open(root, &names, part, classes)?,
         false => folder::open(root, &names, part)?,
     };

@@ -40,6 +40,22 @@ impl Location {
             .find(|drawn| text.as_os_str() == drawn.to_string().as_str())
             .unwrap_or_else(|| Location::Folder(text.to_owned()))
     }
+
+    /// The same for a process in another folder.
+    pub fn absolute(self) -> Location {
+        match self {
+            Location::Folder(folder) => Location::Folder(std::path::absolute(&folder).unwrap_or(folder)),
+            drawn => drawn,
+        }
+    }
+
+    /// What [`Location::from_argument`] reads.
+    pub fn into_argument(self) -> PathBuf {
+        match self {
+            Location::Folder(folder) => folder,
+            drawn => drawn.to_string().into(),
+        }
+    }
 }
 
 impl std::fmt::Display for Location {

@@ -50,6 +50,18 @@ pub use official::{Collection, OfficialFile};
 pub use prepare::prepare;
 pub use split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
 
+impl Located {
+    /// Reads (or draws) one part of the data, the first `limit` images of it.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn load(&self, which: SplitKind, limit: Option<usize>) -> Result<Split, DatasetError> {
+        let split = load(&self.location, which, limit)?;
+        // The files of MNIST do not say that they hold digits.
+        Ok(Split { may_mirror: split.may_mirror && self.label != LABEL_MNIST, ..split })
+    }
+}
+
 /// Reads (or draws) one part of the data, the first `limit` images of it.
 ///
 /// # Errors

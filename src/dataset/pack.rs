@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::example::Example;
 use super::folder::Folder;
-use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
+use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note, is_shard, names};
 use super::synthetic::Dice;
 use super::{jpeg, tfrecord};
 use crate::host::folders::NewFolder;
@@ -104,8 +104,7 @@ impl Packing {
             _ => (Folder::open(from)?, None),
         };
         if train.is_empty() {
-            let entries = std::fs::read_dir(from).into_iter().flatten().flatten();
-            if entries.into_iter().any(|entry| entry.file_name().to_string_lossy().contains("-of-")) {
+            if names(from)?.iter().any(|name| is_shard(name)) {
                 let name = from.display();
                 return Err(PackError::Request(format!("{name} holds TFRecord files already: give the folder of JPEGs")));
             }

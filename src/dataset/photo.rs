@@ -23,6 +23,11 @@ impl Part {
     }
 }
 
+/// Whether a file of this name holds records.
+pub(super) fn is_shard(name: &str) -> bool {
+    [Part::Train, Part::Validation].iter().any(|part| name.strip_prefix(part.name()).is_some_and(|rest| rest.starts_with('-')))
+}
+
 /// What happens when an image or a record cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum BadRecords {

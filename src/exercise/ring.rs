@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::domain::collective::{Algorithm, Naming, Schedule, Shape, judge_in};
 use crate::domain::event::MARKER;
 use crate::domain::units;
-use crate::launch::{ask, execute_once};
+use crate::launch::{NoAnswer, ask, execute_once};
 
 /// A ring is worked out in milliseconds; a loop without an end is told apart from it soon.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -41,13 +41,15 @@ pub fn attempt(program: &Path) -> Result<Ring, String> {
     command.arg("-B").arg(program).args(cases).envs([("PYTHONUNBUFFERED", "1"), ("PYTHONIOENCODING", "utf-8")]);
     let answer = match ask(&mut command, PATIENCE) {
         Ok(answer) => answer,
-        Err(why) if why.starts_with("it cannot be started") => {
+        Err(why @ NoAnswer::NotStarted(_)) => {
             return Err(format!("{}: {why}: install Python 3.8 or newer, or set HVD_LAB_PYTHON", python.display()));
         }
         Err(why) => {
-            let why = match why.contains("did not answer") {
-                true => format!("your program did not finish within {} s: is there a loop without an end?", PATIENCE.as_secs()),
-                false => "your program printed more than 64 KiB, or was lost: print less".to_owned(),
+            let why = match why {
+                NoAnswer::Late { .. } => {
+                    format!("your program did not finish within {} s: is there a loop without an end?", PATIENCE.as_secs())
+                }
+                _ => "your program printed more than 64 KiB, or was lost: print less".to_owned(),
             };
             return Ok(Ring::Wrong { why, printed: Vec::new() });
         }

@@ -179,11 +179,21 @@ fn name(temporary: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// No other call has this name: of this process, of this host, or of another one that shares the folder.
-fn temporary_name() -> String {
+/// No other call has these words: of this process, of this host, or of another one that shares the folder.
+pub(super) fn unique() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{PREFIX}{}-{nanoseconds}-{}{SUFFIX}", process::id(), CALLS.fetch_add(1, Ordering::Relaxed))
+    format!("{}-{nanoseconds}-{}", process::id(), CALLS.fetch_add(1, Ordering::Relaxed))
+}
+
+fn temporary_name() -> String {
+    format!("{PREFIX}{}{SUFFIX}", unique())
+}
+
+/// Since it was changed last; no time at all where that is not known.
+pub(super) fn age(entry: &fs::DirEntry) -> Duration {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default()
 }
 
 /// Remove what killed processes left.
@@ -191,8 +201,7 @@ fn sweep(folder: &Path) {
     let is_ours = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)) {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let age = modified.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+        let age = age(&entry);
         if age > LEFT_OVER && is_left_over(&entry.path(), age) {
             // Somebody else may have been faster, or it is somebody else's.
             let _ = fs::remove_file(entry.path());

@@ -6,13 +6,11 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 
-use super::{access, read};
+use super::{access, files, read};
 
 const LOCK: &str = ".being-written";
 /// Whoever fills a folder locks it at once: one of this age without a lock was left by a process that was killed.
@@ -39,10 +37,7 @@ impl NewFolder {
         builder().recursive(true).create(above)?;
         let prefix = format!(".{}.part-", name.to_string_lossy());
         sweep(above, &prefix);
-        static CALLS: AtomicU64 = AtomicU64::new(0);
-        let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let call = CALLS.fetch_add(1, Ordering::Relaxed);
-        let temporary = above.join(format!("{prefix}{}-{nanoseconds}-{call}", process::id()));
+        let temporary = above.join(format!("{prefix}{}", files::unique()));
         builder().create(&temporary)?;
         let mut folder = NewFolder { target: target.to_owned(), temporary, lock: None };
         // A file system without locks has only the age to go by.
@@ -114,8 +109,7 @@ fn is_empty_folder(path: &Path) -> bool {
 fn sweep(above: &Path, prefix: &str) {
     let entries = fs::read_dir(above).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)) {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let age = modified.ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
+        let age = files::age(&entry);
         let lock = read::open(&entry.path().join(LOCK)).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock));
         match lock {
             Ok(Err(_)) => {}

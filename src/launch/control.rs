@@ -70,10 +70,7 @@ struct Plan {
 
 fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchError> {
     // The run may be continued from another folder.
-    request.data_dir = request.data_dir.map(|folder| match Location::from_argument(&folder) {
-        Location::Folder(folder) => prepare::absolute(&folder),
-        Location::Generated | Location::GeneratedDigits => folder,
-    });
+    request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
     let resources = &mut request.spec.resources;
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
     if let Some(problem) = request.spec.problem() {

@@ -37,5 +37,5 @@ pub use flavour::Flavour;
 pub use mpirun::{CommandLine, command_line};
 pub use once::{Executed, execute_once};
 pub use preset::{Preset, Ranks, default_preset, presets};
-pub use question::{Answer, LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
+pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};
 pub use setup::{Launcher, Machine, Setup, find_trainer};

@@ -44,7 +44,7 @@ pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
     command.args(["-np", &schedule.ranks.to_string()]).arg(&program).arg("--schedule").arg(&plan);
     // Open MPI keeps its session there.
     command.env("TMPDIR", folder.path());
-    let answer = ask(&mut command, PATIENCE).map_err(failed)?;
+    let answer = ask(&mut command, PATIENCE).map_err(|error| failed(error.to_string()))?;
     if !answer.status.success() {
         let said = answer.stderr.lines().find(|line| line.contains("hvd-collectives")).or(answer.stderr.lines().next());
         return Err(failed(said.unwrap_or("the job failed and said nothing").to_owned()));

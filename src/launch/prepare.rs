@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
-use crate::dataset::{self, Located, Location, Progress};
+use crate::dataset::{self, Located, Progress};
 use crate::domain::job::Workload;
 use crate::domain::training::DataSource;
 use crate::domain::units;
@@ -37,10 +37,7 @@ impl Images {
 
     fn new(located: Located) -> Result<Images, LaunchError> {
         // Ranks run in the folder of the run: a path relative to here would mean another place there.
-        let argument = match &located.location {
-            Location::Folder(folder) => LaunchError::text(&absolute(folder))?,
-            Location::Generated | Location::GeneratedDigits => located.location.to_string(),
-        };
+        let argument = LaunchError::text(&located.location.absolute().into_argument())?;
         Ok(Images { argument, label: located.label, note: located.note })
     }
 }

@@ -38,6 +38,19 @@ pub struct Answer {
 }
 
 /// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error("it cannot be started ({0})")]
+    NotStarted(std::io::Error),
+    #[error("`{command}` did not answer within {} s", patience.as_secs_f64())]
+    Late { command: String, patience: Duration },
+    #[error("`{command}` printed more than {} KiB and was ended", MOST_BYTES >> 10)]
+    TooLong { command: String },
+    #[error("the answer of `{command}` was lost ({cause})")]
+    Lost { command: String, cause: std::io::Error },
+}
+
+/// The same, before it is known whose answer it is.
 enum Failure {
     Late,
     TooLong,
@@ -47,12 +60,12 @@ enum Failure {
 /// Run a program to its end, for `patience` at most, and take what it says.
 ///
 /// # Errors
-/// In words: it does not start, does not end in time, or says more than 64 KiB.
-pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, String> {
+/// It does not start, does not end in time, or says more than 64 KiB.
+pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer> {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), ASKED.fetch_add(1, Ordering::Relaxed));
     command.env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("it cannot be started ({error})"))?;
+    let mut child = command.spawn().map_err(NoAnswer::NotStarted)?;
     let mut out = Pipe::new(child.stdout.take().map(OwnedFd::from));
     let mut err = Pipe::new(child.stderr.take().map(OwnedFd::from));
     let heard = listen(&mut child, &mut out, &mut err, patience);
@@ -60,13 +73,15 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, String> 
     if heard.is_err() || out.is_open() || err.is_open() {
         end(&mut child, &mark);
     }
-    let words = || in_words(command);
-    match heard {
-        Ok(status) => Ok(Answer { status, stdout: out.text(), stderr: err.text() }),
-        Err(Failure::Late) => Err(format!("`{}` did not answer within {} s", words(), patience.as_secs_f64())),
-        Err(Failure::TooLong) => Err(format!("`{}` printed more than {} KiB and was ended", words(), MOST_BYTES >> 10)),
-        Err(Failure::Lost(error)) => Err(format!("the answer of `{}` was lost ({error})", words())),
-    }
+    let status = heard.map_err(|failure| {
+        let command = in_words(command);
+        match failure {
+            Failure::Late => NoAnswer::Late { command, patience },
+            Failure::TooLong => NoAnswer::TooLong { command },
+            Failure::Lost(cause) => NoAnswer::Lost { command, cause },
+        }
+    })?;
+    Ok(Answer { status, stdout: out.text(), stderr: err.text() })
 }
 
 /// The program without its folder, and its arguments.
@@ -190,7 +205,7 @@ mod tests {
         assert_eq!((answer.stdout.as_str(), answer.stderr.as_str(), answer.status.code()), ("one\n", "two\n", Some(3)));
         let answer = ask(&mut script("head -c 60000 /dev/zero | tr '\\0' x"), LAUNCHER_PATIENCE).unwrap();
         assert_eq!(answer.stdout.len(), 60_000);
-        let error = ask(&mut Command::new("/nowhere/mpirun"), LAUNCHER_PATIENCE).unwrap_err();
+        let error = ask(&mut Command::new("/nowhere/mpirun"), LAUNCHER_PATIENCE).unwrap_err().to_string();
         assert!(error.starts_with("it cannot be started"), "{error}");
     }
 
@@ -200,7 +215,7 @@ mod tests {
         let pids = folder.path().join("pids");
         // One child in the same group, one that leads a session of its own.
         let text = format!("echo $$ > {0}; sleep 300 & echo $! >> {0}; setsid sh -c 'echo $$ >> {0}; sleep 300'", pids.display());
-        let error = ask(&mut script(&text), Duration::from_secs(1)).unwrap_err();
+        let error = ask(&mut script(&text), Duration::from_secs(1)).unwrap_err().to_string();
         assert!(error.starts_with("`sh -c ") && error.ends_with("did not answer within 1 s"), "{error}");
         assert_eq!(std::fs::read_to_string(&pids).unwrap().lines().count(), 3);
         assert_ended(&pids);
@@ -210,7 +225,7 @@ mod tests {
     fn a_program_that_prints_for_ever_is_ended_at_once() {
         for text in ["yes", "yes >&2", "yes & wait"] {
             let begin = Instant::now();
-            let error = ask(&mut script(text), Duration::from_secs(60)).unwrap_err();
+            let error = ask(&mut script(text), Duration::from_secs(60)).unwrap_err().to_string();
             assert!(error.ends_with("printed more than 64 KiB and was ended"), "{text}: {error}");
             assert!(begin.elapsed() < Duration::from_secs(30), "{text}");
         }

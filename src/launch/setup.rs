@@ -71,7 +71,7 @@ impl Setup {
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
         let flags = argv.iter().skip_while(|word| **word != self.program.display().to_string()).skip(1);
         let answer = ask(Command::new(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE)
-            .map_err(|cause| LaunchError::BadTrainer { path: self.program.clone(), cause })?;
+            .map_err(|error| LaunchError::BadTrainer { path: self.program.clone(), cause: error.to_string() })?;
         match answer.status.code() {
             Some(2) => {
                 let line = answer.stderr.lines().next().unwrap_or("hvd-train refuses its flags");
@@ -199,7 +199,7 @@ fn is_program(path: &Path) -> bool {
 
 fn version_text(mpirun: &Path) -> Result<String, LaunchError> {
     let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.to_owned(), cause };
-    let answer = ask(Command::new(mpirun).arg("--version"), LAUNCHER_PATIENCE).map_err(bad)?;
+    let answer = ask(Command::new(mpirun).arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
     match answer.status.success() {
         true => Ok(answer.stdout),
         false => Err(bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)))),

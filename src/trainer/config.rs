@@ -10,7 +10,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
 use super::device::{self, Precision};
-use super::distributed::AllreduceOptions;
+use super::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
@@ -107,7 +107,7 @@ pub struct Config {
     #[arg(long, value_name = "FORMAT", default_value = "fp32")]
     pub precision: Precision,
     /// Most MiB of gradients in one allreduce (step 3); 0 for one allreduce a tensor
-    #[arg(long, value_name = "MIB", default_value_t = 25, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MIB", default_value_t = FUSION_THRESHOLD_MB, allow_negative_numbers = true)]
     pub fusion_threshold_mb: usize,
     /// Send gradients after backward instead of while it goes on
     #[arg(long)]

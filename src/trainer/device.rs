@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use tch::{Cuda, Device, Kind};
 
 use crate::comm::Gpu;
+use crate::domain::benchmark::NumberFormat;
 use crate::domain::topology::Topology;
 
 /// The device of one process, and what it may use of the CPU.
@@ -166,6 +167,16 @@ pub enum Precision {
     Tf32,
     /// bfloat16 with 7 bits of fraction and the range of float32
     Bf16,
+}
+
+impl From<NumberFormat> for Precision {
+    fn from(format: NumberFormat) -> Precision {
+        match format {
+            NumberFormat::Fp32 => Precision::Fp32,
+            NumberFormat::Tf32 => Precision::Tf32,
+            NumberFormat::Bf16 => Precision::Bf16,
+        }
+    }
 }
 
 impl Precision {

@@ -16,6 +16,9 @@ use super::params::{FlatTensors, set, to_vec};
 use crate::comm::{CommError, Communicator, Compression};
 use crate::domain::topology::ROOT_RANK;
 
+/// Most MiB of gradients in one allreduce, where nobody says otherwise.
+pub const FUSION_THRESHOLD_MB: usize = 25;
+
 /// How gradients are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllreduceOptions {

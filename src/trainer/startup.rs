@@ -21,7 +21,7 @@ use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
 use crate::comm::{self, CommError, Communicator};
-use crate::dataset::{self, DatasetError, LABEL_MNIST, Located, Split, SplitKind};
+use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
@@ -130,16 +130,15 @@ pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Res
         let training = noise(config.train_images.unwrap_or(SplitKind::Train.official_len()));
         return Ok(Data { label: LABEL_SYNTHETIC.into(), training, test: noise(config.batch_size) });
     }
-    let Located { location, label, .. } = locate_data(config)?;
+    let located = locate_data(config)?;
     let load = |which, limit| -> anyhow::Result<Split> {
-        let mut split = dataset::load(&location, which, limit)?;
-        split.may_mirror &= label != LABEL_MNIST;
-        check_fit(config.model, &split, &label)?;
+        let split = located.load(which, limit)?;
+        check_fit(config.model, &split, &located.label)?;
         Ok(split)
     };
     let training = Images::training(load(SplitKind::Train, config.train_images)?, device);
     let test = training.like(load(SplitKind::Test, None)?);
-    Ok(Data { label, training, test })
+    Ok(Data { label: located.label, training, test })
 }
 
 /// The model takes other images than there are.

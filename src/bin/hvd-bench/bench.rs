@@ -2,13 +2,12 @@
 
 use std::time::Instant;
 
-use clap::ValueEnum;
 use hvd_lab::comm::{self, CommError, Communicator, Compression};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::trainer::accumulation::AccumulationStep;
-use hvd_lab::trainer::device::{self, Placement, Precision};
-use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
+use hvd_lab::trainer::device::{self, Placement};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_state};
 use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
@@ -21,8 +20,6 @@ use crate::feed::Feed;
 pub const LEARNING_RATE: f64 = 0.01;
 /// No result of this training is ever looked at, so one seed will do.
 pub const SEED: u64 = 1;
-/// As hvd-train: most bytes of gradients in one allreduce.
-const FUSION_THRESHOLD_BYTES: usize = 25 << 20;
 
 pub struct Bench<'a> {
     comm: &'a dyn Communicator,
@@ -51,12 +48,11 @@ impl<'a> Bench<'a> {
         let process = comm::launched_index();
         let draw = |purpose| stream(SEED, process, 0, purpose);
         let mut model = model::build_at(spec.model, spec.input(), &mut draw(Purpose::Weights), placement.device);
-        let precision = Precision::from_str(spec.precision.name(), false).map_err(anyhow::Error::msg)?;
-        model.compute_in(device::prepare(placement.device, precision));
+        model.compute_in(device::prepare(placement.device, spec.precision.into()));
 
         let sgd = optimizer::build(OptimizerKind::Sgd, model.params(), spec.optimizer.momentum(), 0.0);
         let options = AllreduceOptions {
-            fusion_threshold_bytes: FUSION_THRESHOLD_BYTES,
+            fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20,
             overlap: true,
             compression: if spec.fp16_allreduce { Compression::Fp16 } else { Compression::None },
         };
@@ -109,8 +105,7 @@ impl<'a> Bench<'a> {
     /// # Collective
     /// Every rank calls it with its own.
     pub fn of_all(&self, timed: &Timed) -> Result<Vec<f64>, CommError> {
-        let all = self.comm.allgather(&timed.seconds.to_le_bytes())?;
-        Ok(all.into_iter().map(|bytes| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes)).collect())
+        Ok(comm::allgather_numbers(self.comm, &[timed.seconds])?.concat())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use hvd_lab::dataset::{self, LABEL_MNIST, Located, SplitKind};
+use hvd_lab::dataset::{self, SplitKind};
 use hvd_lab::domain::benchmark::BenchmarkSpec;
 use hvd_lab::domain::benchmark::style::Data;
 use hvd_lab::domain::topology::{Rank, Topology};
@@ -45,7 +45,8 @@ impl Feed {
             return Ok(Feed { images, batch_size, data: Data::synthetic(), order: None });
         };
         let said = |error: dataset::DatasetError| error.to_string();
-        let Located { location, label, .. } = dataset::locate(DataSource::Auto, Some(Path::new(folder)), true).map_err(said)?;
+        let located = dataset::locate(DataSource::Auto, Some(Path::new(folder)), true).map_err(said)?;
+        let label = located.label.clone();
         let ranks = topology.size.0;
         let of_all = batch_size * ranks;
         let too_few = |count: usize| {
@@ -58,8 +59,7 @@ impl Feed {
             return Err(too_few(SplitKind::Train.official_len()));
         }
         let limit = is_drawn.then(|| batches.saturating_mul(of_all));
-        let mut split = dataset::load(&location, SplitKind::Train, limit).map_err(said)?;
-        split.may_mirror &= label != LABEL_MNIST;
+        let split = located.load(SplitKind::Train, limit).map_err(said)?;
         let (count, classes) = (split.labels.len(), split.classes);
         if classes > spec.model.classes() {
             return Err(format!("{label} has {classes} classes, and {} tells {} apart", spec.model, spec.model.classes()));

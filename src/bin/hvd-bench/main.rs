@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use hvd_lab::comm::{self, Communicator, StallLimits, Starved};
 use hvd_lab::domain::benchmark::style::{Row, Start};
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, Style};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, NumberFormat, Style};
 use hvd_lab::domain::event::Event;
 use hvd_lab::host::starved;
 use hvd_lab::trainer::config::Stop;
@@ -83,7 +83,7 @@ fn run(spec: &BenchmarkSpec, comm: &dyn Communicator, report: &Reporter, launche
 
     // One device for each rank, and where it really is.
     let placement = place::device(spec, &topology);
-    if spec.precision.name() == "tf32" && placement.gpu().is_none() {
+    if spec.precision == NumberFormat::Tf32 && placement.gpu().is_none() {
         return Err(Failure::Refused("--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".into()));
     }
     startup::introduce(comm, &placement, report)?;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::follow::{self, Lines};
 use super::super::output::{Usage, print, print_json_text, say};
-use super::super::settings::Place;
+use super::super::settings::{Place, Starting};
 use super::asked::{self, ShapeFlags, bytes};
 use super::{json, table};
 use crate::domain::collective::{CollectivesSpec, Method};
@@ -64,15 +64,8 @@ pub struct Args {
     link: Option<u64>,
     #[command(flatten)]
     place: Place,
-    /// A name for the list of runs.
-    #[arg(long)]
-    name: Option<String>,
-    /// Start it and return.
-    #[arg(long)]
-    detach: bool,
-    /// Show the exact mpirun line and start nothing.
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    starting: Starting,
     /// Event lines as they come, then the table; with --dry-run one JSON object.
     #[arg(long)]
     json: bool,
@@ -97,13 +90,13 @@ fn wanted(text: &str) -> Result<Wanted, String> {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let request = request(&args)?;
-    if args.dry_run {
+    if args.starting.dry_run {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
     let np = request.spec.resources.np;
     let Some(spec) = request.spec.collectives().cloned() else { return Ok(ExitCode::FAILURE) };
     let id = launch::start(&store, request)?;
-    if args.detach {
+    if args.starting.detach {
         return follow::leave(&store, id, args.json);
     }
     let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
@@ -153,7 +146,7 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
         newer: Default::default(),
     };
     let spec: RunSpec = Job { resources, workload: Workload::Collectives(spec) };
-    Ok(StartRequest { name: args.name.clone(), force: args.place.force, ..StartRequest::new(spec, "collectives") })
+    Ok(StartRequest { name: args.starting.name.clone(), force: args.place.force, ..StartRequest::new(spec, "collectives") })
 }
 
 /// The table, line by line as the ranks report.

@@ -67,7 +67,7 @@ fn start(trainer: &Trainer, launcher: &Launcher) -> Check {
         command.arg("--allow-run-as-root");
     }
     command.args(["-np", "1"]).arg(&trainer.path).arg("--build-info");
-    match ask(&mut command, TRAINER_PATIENCE).and_then(|output| parse(&output)) {
+    match ask(&mut command, TRAINER_PATIENCE).map_err(|error| error.to_string()).and_then(|output| parse(&output)) {
         Ok(_) => Check::ok("start", format!("{} starts {}", name(&launcher.mpirun), name(&trainer.path))),
         Err(cause) => Check::fail(
             "start",

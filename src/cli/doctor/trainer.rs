@@ -48,7 +48,9 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
             return None;
         }
     };
-    let answer = ask(Command::new(&path).arg("--build-info"), TRAINER_PATIENCE).and_then(|output| parse(&output));
+    let answer = ask(Command::new(&path).arg("--build-info"), TRAINER_PATIENCE)
+        .map_err(|error| error.to_string())
+        .and_then(|output| parse(&output));
     let info = match answer {
         Ok(info) => info,
         Err(cause) => {

@@ -162,7 +162,7 @@ fn servers(spec: &CollectivesSpec, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{AllreduceReport, Message, MessageReport, Shape};
+    use crate::domain::collective::{AllreduceReport, MessageReport, Shape};
     use crate::domain::history::{History, Keep};
 
     fn spec() -> CollectivesSpec {
@@ -193,20 +193,10 @@ mod tests {
         let rows = rows.map(|(method, bytes, time_s)| row(method, bytes, time_s)).to_vec();
         measured.rows = rows;
         let schedule = Algorithm::Ring.schedule(4, 16, Shape { servers: 1, ranks_per_host: 2 });
-        let message = |(round, sent): (usize, &Message)| MessageReport {
-            round,
-            from: sent.from,
-            to: sent.to,
-            start: sent.range.start,
-            end: sent.range.end,
-            operation: sent.operation,
-            began_s: 0.0,
-            ended_s: 1e-6,
-        };
         measured.logs.push(MessageLog {
             method: "ring".into(),
             elements: 16,
-            messages: schedule.messages().map(message).collect(),
+            messages: schedule.messages().map(MessageReport::of).collect(),
         });
         measured
     }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_RANKS, at_least_one, count, figure, first, number, seconds};
 use crate::domain::phase::{Phase, PhaseSeconds};
 
-/// Logical cores, or NUMA nodes, of the largest host.
-const MAX_PLACES: usize = 65_536;
+/// Logical cores, threads of a rank, or NUMA nodes, of the largest host.
+pub(super) const MAX_PLACES: usize = 65_536;
 
 /// One iteration that counts, as one rank saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

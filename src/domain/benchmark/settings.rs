@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::choices::{Binding, NumberFormat, Style, UpdateRule};
+use super::report::MAX_PLACES;
 use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, at_least_one, count, first};
 use crate::domain::images::{FASHION_MNIST, InputShape};
 use crate::domain::model::ModelSpec;
@@ -12,8 +13,6 @@ use crate::domain::model::ModelSpec;
 const MAX_ITERATIONS: usize = 1_000_000;
 /// Pixels of a side.
 const MAX_SIDE: usize = 4096;
-/// Threads of a rank, and numbers of NUMA nodes.
-const MAX_PLACES: usize = 65_536;
 
 /// What is trained, how often it is timed, and where the ranks are put.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -121,17 +121,11 @@ impl fmt::Display for Apart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{Advice, LinkReport, Machine};
+    use crate::domain::collective::{Advice, Machine};
 
     fn advice(change: impl Fn(&mut LinkRow)) -> Advice {
-        let row = |bytes: u64| {
-            let way = 1e-5 + bytes as f64 * 1e-9;
-            let mut row = LinkRow { bytes, one_way_s: way, exchange_s: way, sum_s: bytes as f64 * 1e-10 };
-            change(&mut row);
-            row
-        };
-        let rows = (2..=26).map(|power| row(1 << power)).collect();
-        let machine = Machine { link: Some(LinkReport { rows }), hosts: 1, cores: 16, ..Machine::default() };
+        let mut machine = Machine::regular(16, 1e-5);
+        machine.link.iter_mut().flat_map(|link| &mut link.rows).for_each(change);
         Advice::new(&machine, 1 << 20, 8, Shape { servers: 1, ranks_per_host: 4 })
     }
 

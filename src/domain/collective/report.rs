@@ -84,7 +84,8 @@ pub struct MessageReport {
     pub ended_s: f64,
 }
 
-/// What two ranks measured of the way between them, for predictions. Sent by rank 0.
+/// What two ranks measured of the way between them, for predictions. Sent by rank 0 before each size of the table: all that was
+/// measured until then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     pub rows: Vec<LinkRow>,
@@ -132,6 +133,15 @@ impl Bounded for LinkReport {
     fn out_of_bounds(&self) -> Option<String> {
         let times = |row: &LinkRow| [row.one_way_s, row.exchange_s, row.sum_s];
         self.rows.iter().flat_map(times).find_map(|time| seconds("seconds of a message", time))
+    }
+}
+
+#[cfg(test)]
+impl MessageReport {
+    /// A message of a schedule as it should be logged, after a microsecond; for tests of any floor.
+    pub fn of((round, sent): (usize, &super::schedule::Message)) -> MessageReport {
+        let (std::ops::Range { start, end }, operation) = (sent.range.clone(), sent.operation);
+        MessageReport { round, from: sent.from, to: sent.to, start, end, operation, began_s: 0.0, ended_s: 1e-6 }
     }
 }
 

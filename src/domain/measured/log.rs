@@ -114,17 +114,8 @@ mod tests {
     fn a_log_is_the_schedule_a_part_of_it_or_another() {
         let shape = Shape { servers: 1, ranks_per_host: 2 };
         let schedule = Algorithm::Ring.schedule(4, 16, shape);
-        let report = |(round, sent): (usize, &Message)| MessageReport {
-            round,
-            from: sent.from,
-            to: sent.to,
-            start: sent.range.start,
-            end: sent.range.end,
-            operation: sent.operation,
-            began_s: 0.0,
-            ended_s: 1e-6,
-        };
-        let mut log = MessageLog { method: "ring".into(), elements: 16, messages: schedule.messages().map(report).collect() };
+        let mut log =
+            MessageLog { method: "ring".into(), elements: 16, messages: schedule.messages().map(MessageReport::of).collect() };
         log.messages.reverse();
         assert_eq!(log.compared(4, shape).to_string(), "the log equals the schedule: 24 messages");
         log.messages.remove(7);

@@ -1,6 +1,6 @@
 //! `nvcnn_hvd_simplified.py` of NVIDIA's lab on multi-GPU training.
 
-use super::start::{Row, Start, tenths};
+use super::start::{Row, Start, fixed, tenths};
 use crate::domain::benchmark::Iterations;
 
 pub(super) fn header(start: &Start) -> Vec<String> {
@@ -40,7 +40,7 @@ pub(super) fn warming_up() -> Vec<String> {
 /// The first step, and every so many; all of a synthetic batch is one epoch.
 pub(super) fn row(start: &Start, step: usize, row: &Row) -> Option<String> {
     let is_due = step == 1 || step.is_multiple_of(start.spec.display_every);
-    let loss = if row.loss.is_nan() { "nan".to_owned() } else { format!("{:.3}", row.loss) };
+    let loss = fixed(row.loss, 3);
     let total = start.spec.batch_size * start.ranks();
     let epoch = start.data.images.map_or(1, |images| (step - 1) * total / images.max(1) + 1);
     is_due.then(|| format!("{step:>6} {epoch:>5} {:>7} {loss:>7} {:>7.5}", tenths(row.rate), start.learning_rate))

@@ -59,5 +59,10 @@ impl Start<'_> {
 
 /// As C prints `%.1f`, and Python what is no number.
 pub(super) fn tenths(value: f64) -> String {
-    if value.is_nan() { "nan".into() } else { format!("{value:.1}") }
+    fixed(value, 1)
+}
+
+/// The same with so many digits.
+pub(super) fn fixed(value: f64, digits: usize) -> String {
+    if value.is_nan() { "nan".into() } else { format!("{value:.digits$}") }
 }

@@ -1,6 +1,6 @@
 //! `tf_cnn_benchmarks.py` of github.com/tensorflow/benchmarks, with `--variable_update horovod`.
 
-use super::start::{Row, Start, tenths};
+use super::start::{Row, Start, fixed, tenths};
 use crate::domain::benchmark::{Binding, Iterations};
 
 /// Training images of ImageNet and of Fashion-MNIST: what an epoch would be.
@@ -51,7 +51,7 @@ pub(super) fn row(start: &Start, iteration: usize, row: &Row) -> Option<String> 
     let speed = row.iterations.as_tf_cnn().filter(|_| is_due)?;
     let uncertainty = tenths(speed.uncertainty.unwrap_or_default());
     let (mean, jitter) = (tenths(speed.mean), tenths(speed.jitter));
-    let loss = if row.loss.is_nan() { "nan".to_owned() } else { format!("{:.3}", row.loss) };
+    let loss = fixed(row.loss, 3);
     Some(format!("{step}\timages/sec: {mean} +/- {uncertainty} (jitter = {jitter})\t{loss}"))
 }
 
