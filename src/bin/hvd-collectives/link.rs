@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use hvd_lab::comm::p2p::{Executor, PointToPoint, now};
-use hvd_lab::comm::{CommError, Communicator, MpiPoint};
+use hvd_lab::comm::{CommError, Communicator, MpiPoint, allgather_numbers};
 use hvd_lab::domain::collective::{CollectivesSpec, LinkReport, LinkRow, Message, Operation, Schedule};
+use hvd_lab::domain::speedup::median;
 
 /// Bytes that are sent at one size, about.
 const SENT: u64 = 64 << 20;
@@ -15,24 +16,43 @@ const WARMUP: usize = 2;
 /// The smallest message: below it only the number of messages counts.
 const LEAST_BYTES: u64 = 64;
 
-/// The medians of messages up to the largest buffer. The other ranks wait.
-///
-/// # Collective
-/// All ranks, of which there are two or more.
-///
-/// # Errors
-/// [`CommError`].
-pub fn measure(comm: &dyn Communicator, peers: &MpiPoint<'_>, spec: &CollectivesSpec) -> Result<LinkReport, CommError> {
-    let mut rows = Vec::new();
-    for bytes in sizes(spec) {
-        let most = (SENT / bytes.max(1)).max(FEWEST);
-        let repetitions = (spec.iterations as u64).max(FEWEST).min(most) as usize;
-        let own = if peers.rank() < 2 { Pair::new(peers, (bytes / 4) as usize).times(repetitions)? } else { Vec::new() };
-        // Who waits for it sleeps, and so leaves the cores to those that measure.
-        let told = comm.allgather(&own.iter().flat_map(|seconds| seconds.to_le_bytes()).collect::<Vec<u8>>())?;
-        rows.push(row(bytes / 4 * 4, &told));
+/// Measures beside the table rather than once before it: other programs make a machine several times slower from one second to the
+/// next, and a prediction then says nothing of the row that it stands in.
+pub struct Link<'a> {
+    comm: &'a dyn Communicator,
+    peers: &'a MpiPoint<'a>,
+    spec: &'a CollectivesSpec,
+    rows: Vec<LinkRow>,
+}
+
+impl<'a> Link<'a> {
+    pub fn new(comm: &'a dyn Communicator, peers: &'a MpiPoint<'a>, spec: &'a CollectivesSpec) -> Link<'a> {
+        Link { comm, peers, spec, rows: Vec::new() }
     }
-    Ok(LinkReport { rows })
+
+    /// Measures messages of up to this size or the next, as far as that is still to be done; all that is known by then. The other
+    /// ranks wait.
+    ///
+    /// # Collective
+    /// All ranks, of which there are two or more.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn up_to(&mut self, bytes: u64) -> Result<LinkReport, CommError> {
+        for size in sizes(self.spec).skip(self.rows.len()) {
+            if self.rows.last().is_some_and(|row| row.bytes >= bytes) {
+                break;
+            }
+            let most = (SENT / size.max(1)).max(FEWEST);
+            let repetitions = (self.spec.iterations as u64).max(FEWEST).min(most) as usize;
+            let is_one_of_two = self.peers.rank() < 2;
+            let own = if is_one_of_two { Pair::new(self.peers, (size / 4) as usize).times(repetitions)? } else { Vec::new() };
+            // Who waits for it sleeps, and so leaves the cores to those that measure.
+            let told = allgather_numbers(self.comm, &own)?;
+            self.rows.push(row(size / 4 * 4, &told));
+        }
+        Ok(LinkReport { rows: self.rows.clone() })
+    }
 }
 
 /// From small messages to the largest buffer, however few sizes the table has: what ranks send each other are parts of a buffer. In
@@ -111,18 +131,10 @@ fn since(began: i64) -> f64 {
 }
 
 /// Of what the ranks tell, in each repetition the slower one's.
-fn row(bytes: u64, told: &[Vec<u8>]) -> LinkRow {
-    let numbers = |bytes: &Vec<u8>| -> Vec<f64> {
-        bytes.chunks_exact(8).map(|number| number.try_into().map_or(0.0, f64::from_le_bytes)).collect()
-    };
-    let [first, second] = [0, 1].map(|rank| told.get(rank).map(numbers).unwrap_or_default());
-    let slowest: Vec<f64> = first.iter().zip(&second).map(|(first, second)| first.max(*second)).collect();
-    let median = |kind: usize| {
-        let mut seconds: Vec<f64> = slowest.iter().skip(kind).step_by(KINDS).copied().collect();
-        seconds.sort_by(f64::total_cmp);
-        seconds.get(seconds.len() / 2).copied().unwrap_or_default()
-    };
-    let [one_way_s, exchange_s, adding_s, sum_s] = [0, 1, 2, 3].map(median);
+fn row(bytes: u64, told: &[Vec<f64>]) -> LinkRow {
+    let slowest: Vec<f64> = told[0].iter().zip(&told[1]).map(|(first, second)| first.max(*second)).collect();
+    let of = |kind: usize| median(&slowest.iter().skip(kind).step_by(KINDS).copied().collect::<Vec<_>>()).unwrap_or_default();
+    let [one_way_s, exchange_s, adding_s, sum_s] = [0, 1, 2, 3].map(of);
     // A rank adds to what the other one has just read, so that it costs more than a sum on its own, and never less.
     LinkRow { bytes, one_way_s, exchange_s, sum_s: (adding_s - exchange_s).max(sum_s) }
 }

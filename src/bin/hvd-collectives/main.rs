@@ -20,6 +20,7 @@ use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::{device, host_report, startup};
 
 use args::{Args, Request, refusal};
+use link::Link;
 use measure::{Bench, Way};
 use table::Table;
 
@@ -136,15 +137,16 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
     let table = Table { report, spec: &spec, ranks: topology.size.0, check: request.check };
     table.begin(&comm::library_version());
     let began = Instant::now();
-    if topology.size.0 >= 2 {
-        let link = link::measure(comm, &peers, &spec)?;
-        if topology.is_root() {
-            report.event(Event::Link(link));
-        }
-    }
+    let mut link = Link::new(comm, &peers, &spec);
     let mut bench = Bench::new(comm, &peers, &spec, request.check);
     let mut rows = Vec::new();
     for bytes in spec.sizes() {
+        if topology.size.0 >= 2 {
+            let measured = link.up_to(bytes)?;
+            if topology.is_root() {
+                report.event(Event::Link(measured));
+            }
+        }
         for row in bench.rows(&ways, (bytes / 4) as usize)? {
             if topology.is_root() {
                 table.row(&row);

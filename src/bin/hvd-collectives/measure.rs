@@ -2,7 +2,7 @@
 
 use hvd_lab::comm::clock_sync::{self, Correction};
 use hvd_lab::comm::p2p::{Executor, PointToPoint, gather, now};
-use hvd_lab::comm::{CommError, Communicator, GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint};
+use hvd_lab::comm::{CommError, Communicator, GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint, allgather_numbers};
 use hvd_lab::domain::collective::{Algorithm, AllreduceReport, CollectivesSpec, MessagesReport, Method};
 use hvd_lab::domain::event::Event;
 use hvd_lab::trainer::report::Reporter;
@@ -141,10 +141,8 @@ impl<'a> Bench<'a> {
     fn row(&self, work: Work<'_>, elements: usize) -> Result<AllreduceReport, CommError> {
         let mut slowest = Vec::with_capacity(work.seconds.len());
         for seconds in work.seconds.chunks(TOLD) {
-            let bytes: Vec<u8> = seconds.iter().flat_map(|seconds| seconds.to_le_bytes()).collect();
-            let all = self.comm.allgather(&bytes)?;
-            let of = |bytes: &[u8], place: usize| bytes[8 * place..8 * place + 8].try_into().map_or(0.0, f64::from_le_bytes);
-            slowest.extend((0..seconds.len()).map(|place| all.iter().map(|bytes| of(bytes, place)).fold(0.0, f64::max)));
+            let all = allgather_numbers(self.comm, seconds)?;
+            slowest.extend((0..seconds.len()).map(|place| all.iter().map(|own| own[place]).fold(0.0, f64::max)));
         }
         slowest.sort_by(f64::total_cmp);
         let count = slowest.len().max(1);
