@@ -2,6 +2,7 @@
 //!
 //! Never draws a screen, and never reads source text: events and logs of the run are all there is.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use super::lessons;
@@ -17,7 +18,8 @@ Examples:
   hvd-lab check 7 --step 4             did its ranks start from the same weights?
   hvd-lab check 7 --json | jq -r '.verdicts[] | select(.outcome == \"failed\") | .evidence'
 
-What passes with its step switched on is noted as done (`hvd-lab progress`).
+What passes with its step switched on is noted as seen, and together with a run of the same work without it as proven
+(`hvd-lab progress`).
 Of a run of collectives: whether its messages are those of the algorithm, and what was fastest where.
 Exit code: 0 if every step that is on passed (with --step: that one), 1 otherwise, 2 bad input.";
 
@@ -53,12 +55,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
-    let Judged { record, verdicts, new, reading } = judge(&store, &home, id, args.step)?;
+    let Judged { record, verdicts, first, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
     if args.json {
         let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
-        let new: Vec<usize> = new.iter().map(|step| step.number()).collect();
-        let whole = serde_json::json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "newly_done": new });
+        let first: BTreeMap<_, _> = first.iter().map(|(level, steps)| (level.name(), *steps)).collect();
+        let whole = serde_json::json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": first });
         super::output::print_json(&whole)?;
     } else {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
@@ -69,9 +71,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
-    for step in new {
-        say(&format!("step {} is done", step.number()));
-    }
+    first.iter().for_each(|(level, steps)| say(&level.first_in_words(*steps)));
     let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
     let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use super::output::{Usage, print, print_json_text};
 use super::table::{or_dash, render};
-use crate::course::{Class, Standing, State};
+use crate::course::{Class, Level, Standing, State};
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::host;
@@ -26,9 +26,9 @@ Each learner shares once, and every change after it is copied there:
 
 Reads DIR/NAME.json and DIR/NAME/progress.json: progress files, or reports made by `hvd-lab report --format json`.
 
-steps       one mark for each: x done, ! failed so far, . open
-done        all ten steps
-stuck       no new step for 20 minutes, and a check has failed since the last one
+steps       one mark for each: w written, p proven, ! failed so far, s seen, . open (`hvd-lab progress --help` says what these are)
+done        all ten steps proven or written
+stuck       nothing gained for 20 minutes, and a check has failed since; who is stuck stands first
 working     everyone else who has begun";
 
 /// Looked at again so often with --watch.
@@ -69,8 +69,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn json(class: &Class) -> anyhow::Result<String> {
     let totals = Step::ALL.map(|step| {
-        let (done, failing) = class.totals(step);
-        serde_json::json!({ "step": step.number(), "done": done, "failing": failing })
+        let (counts, failing) = class.totals(step);
+        let mut row = serde_json::json!({ "step": step.number(), "failing": failing });
+        Level::ALL.into_iter().zip(counts).for_each(|(level, count)| row[level.name()] = count.into());
+        row
     });
     let whole = serde_json::json!({
         "class": 1,
@@ -87,12 +89,14 @@ fn describe(class: &Class, folder: &Path) -> String {
         text += &format!("nobody in {} yet: `hvd-lab progress --share DIR` shares a learner's progress\n", folder.display());
     } else {
         let rows: Vec<_> = class.learners.iter().map(cells).collect();
-        text += &render(&["learner", "1234567890", "done", "next", "last seen", "state"], &rows);
+        text += &render(&["learner", "1234567890", "written", "predicted", "next", "last seen", "state"], &rows);
         let totals = Step::ALL.map(|step| {
-            let (done, failing) = class.totals(step);
-            vec![step.number().to_string(), step.title().to_owned(), done.to_string(), failing.to_string()]
+            let (counts, failing) = class.totals(step);
+            let counts = counts.into_iter().chain([failing]).map(|count| count.to_string());
+            [step.number().to_string(), step.title().to_owned()].into_iter().chain(counts).collect()
         });
-        text += &format!("\n{}\n", render(&["step", "title", "done", "failing"], &totals));
+        let heading = [["step", "title"].as_slice(), &Level::ALL.map(Level::name), &["failing"]].concat();
+        text += &format!("\n{}\n", render(&heading, &totals));
         let counts = State::ALL.map(|state| (class.count(state), state.name()));
         let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
@@ -116,7 +120,8 @@ fn cells(learner: &Standing) -> Vec<String> {
     vec![
         learner.learner.clone(),
         learner.marks(),
-        format!("{}/10", learner.done.len()),
+        format!("{}/10", learner.count(Level::Written)),
+        format!("{}/10", learner.count(Level::Predicted)),
         or_dash(next.map(|step| format!("step {}: {}", step.number(), step.title()))),
         or_dash(learner.idle_s.map(ago)),
         learner.state.name().to_owned(),
@@ -140,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_help_says_when_someone_is_stuck() {
-        assert!(EXAMPLES.contains(&format!("no new step for {:.0} minutes", STUCK_S / 60.0)));
+        assert!(EXAMPLES.contains(&format!("nothing gained for {:.0} minutes", STUCK_S / 60.0)));
     }
 
     #[test]

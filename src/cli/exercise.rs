@@ -116,7 +116,7 @@ fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     let judged = judge(&store, home, run, None)?;
     print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
     judged.reading.note.iter().for_each(|note| say(note));
-    judged.new.iter().for_each(|step| say(&format!("step {} is done: {}", step.number(), step.title())));
+    judged.first.iter().for_each(|(level, steps)| say(&level.first_in_words(*steps)));
     let has_passed = attempt::has_passed(&judged.verdicts, places::done(&source));
     Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::course::{CatalogError, ProgressError};
+use crate::course::{self, CatalogError, ProgressError};
 use crate::dataset::DatasetError;
 use crate::dataset::images::ImagesError;
 use crate::domain::settings::in_plain_words;
@@ -162,7 +162,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Config(args) => config::run(args),
         Verb::Completions(args) => generate::completions(args, &<Cli as CommandFactory>::command()),
         Verb::Man => generate::man(&<Cli as CommandFactory>::command()),
-        Verb::Supervise { folder } => supervisor::supervise(&folder),
+        Verb::Supervise { folder } => supervisor::supervise(&folder, course::credit),
     }
 }
 

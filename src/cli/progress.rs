@@ -7,10 +7,9 @@ use std::process::ExitCode;
 
 use super::lessons;
 use super::output::{Usage, say};
-use super::table::render;
-use crate::course::{self, Progress, ProgressFile, Share};
+use super::table::{or_dash, render};
+use crate::course::{self, Level, Progress, ProgressFile, Share};
 use crate::domain::step::Step;
-use crate::domain::units;
 use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
@@ -22,9 +21,14 @@ Examples:
   hvd-lab progress --share /srv/class        `hvd-lab class` shows how far you are
   hvd-lab progress --share none              no longer
 
+seen        a run passed the check of the step
+predicted   the lesson's question was answered before that run
+proven      the same work was run without the step and with it
+written     your own program passed the check (`hvd-lab exercise`)
+
 Shared are steps, times and what checks said, in FOLDER/NAME.json; never code. HVD_LAB_CLASS=FOLDER does the same.";
 
-/// What is done so far, with the run that showed it.
+/// How far you are with each step: seen, predicted, proven, written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -63,8 +67,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(path) => export(&reading.progress, path, args.force)?,
         None if args.json => _ = super::output::print_json_text(&reading.progress.to_json())?,
         None => {
-            super::output::print(&render(&["step", "", "title", "done", "run", "evidence"], &rows(&reading.progress)))?;
-            super::output::print(&format!("{} of {} steps are done\n", reading.progress.done.len(), Step::ALL.len()))?;
+            let names = Level::ALL.map(Level::name);
+            let heading = [["step", "title"].as_slice(), &names, &["evidence"]].concat();
+            super::output::print(&render(&heading, &rows(&reading.progress)))?;
+            super::output::print(&format!("{}\n", reading.progress.in_words()))?;
             let practice: String = reading.progress.practice().iter().map(|line| format!("{line}\n")).collect();
             super::output::print(&practice)?;
         }
@@ -118,15 +124,9 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
 
 fn rows(progress: &Progress) -> Vec<Vec<String>> {
     let row = |step: Step| {
-        let done = progress.done.get(&step.number());
-        vec![
-            step.number().to_string(),
-            if done.is_some() { "[x]" } else { "[ ]" }.to_owned(),
-            step.title().to_owned(),
-            done.map(|done| units::date(done.time_s)).unwrap_or_default(),
-            done.map(|done| done.run.to_string()).unwrap_or_default(),
-            done.map(|done| done.evidence.clone()).unwrap_or_default(),
-        ]
+        let levels = progress.cells(step).map(|cell| or_dash(Some(cell).filter(|cell| !cell.is_empty())));
+        let [number, title] = [step.number().to_string(), step.title().to_owned()];
+        [number, title].into_iter().chain(levels).chain([progress.evidence(step).unwrap_or_default().to_owned()]).collect()
     };
     Step::ALL.map(row).to_vec()
 }

@@ -17,12 +17,12 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab report --name Ada --out report.html     one page, for a browser or paper
   hvd-lab report > report.md
-  hvd-lab report --format json | jq '.steps[] | select(.is_done) | .step'
+  hvd-lab report --format json | jq '.steps[] | select(.levels[] == \"written\") | .step'
 
 Steps with the evidence that showed them, predictions, runs, speed-up and the machine; no code, no path, and no host \
 name without --host. JSON fields (report: 1, the version; times in Unix seconds):
   learner, time_s, date
-  steps[]        step, title, is_done, run, time_s, date, evidence, failed_runs
+  steps[]        step, title, is_done (proven or written), levels[], run, time_s, date, evidence, failed_runs
   predictions[]  lesson, title, answers[], tries, right_at_try, outcome
   ring           started_s, attempts, time_s, passed_s, said: the ring exercise, if it was started
   collectives[]  run, time_s, passed, failed, unclear, said: runs of collectives that were checked

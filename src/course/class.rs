@@ -2,6 +2,7 @@
 //!
 //! Never writes there, never reads a clock, and never fails for one bad file: it is named, and the others are read.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Progress, Report};
+use super::{Level, Progress, Report};
 use crate::domain::bounds::Bounded;
 use crate::domain::step::Step;
 use crate::host::read;
 
-/// Without a new step for so long, a learner whose checks fail is stuck.
+/// Without anything gained for so long, a learner whose checks fail is stuck.
 pub const STUCK_S: f64 = 20.0 * 60.0;
 /// A progress file is some kilobytes; a report of a long list of runs not much more.
 const MOST_BYTES: u64 = 8 << 20;
@@ -22,7 +23,7 @@ const MOST_BYTES: u64 = 8 << 20;
 /// What is known of all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Class {
-    /// By name.
+    /// Who is stuck first, then by name.
     pub learners: Vec<Standing>,
     /// Files that are no progress, each with what is wrong with it.
     pub problems: Vec<String>,
@@ -35,14 +36,17 @@ pub struct Standing {
     /// In the folder of the class.
     pub file: PathBuf,
     pub state: State,
-    /// Numbers of the steps.
+    /// Numbers of the steps that are proven or written.
     pub done: Vec<usize>,
-    /// Failed, and not done since.
+    /// Numbers of the steps at each level: `seen`, `predicted`, `proven`, `written`.
+    #[serde(flatten)]
+    pub levels: BTreeMap<Level, Vec<usize>>,
+    /// Failed, and nothing gained since.
     pub failing: Vec<Failing>,
     /// What was done about collectives, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<String>,
-    /// The first step that is not done.
+    /// The first step that is neither proven nor written.
     pub next: Option<usize>,
     /// Unix time in seconds of the last thing that was noted.
     pub active_s: Option<f64>,
@@ -108,7 +112,9 @@ impl Class {
                 Err(what) => class.problems.push(format!("{} {what}", printable(&file.display().to_string()))),
             }
         }
-        class.learners.sort_by(|a, b| (a.learner.to_lowercase(), &a.file).cmp(&(b.learner.to_lowercase(), &b.file)));
+        // Who needs help stands first.
+        let place = |one: &Standing| (one.state != State::Stuck, one.learner.to_lowercase(), one.file.clone());
+        class.learners.sort_by_key(place);
         class.problems.sort();
         Ok(class)
     }
@@ -118,24 +124,38 @@ impl Class {
         self.learners.iter().filter(|learner| learner.state == state).count()
     }
 
-    /// How many have done a step, and how many have failed at it so far.
-    pub fn totals(&self, step: Step) -> (usize, usize) {
-        let number = step.number();
-        let done = self.learners.iter().filter(|learner| learner.done.contains(&number)).count();
-        let failing = |learner: &&Standing| learner.failing.iter().any(|failing| failing.step == number);
-        (done, self.learners.iter().filter(failing).count())
+    /// How many are at each level of a step, and how many have failed at it so far.
+    pub fn totals(&self, step: Step) -> ([usize; 4], usize) {
+        let at = |level| self.learners.iter().filter(|learner| learner.has(step, level)).count();
+        let failing = |learner: &&Standing| learner.is_failing(step);
+        (Level::ALL.map(at), self.learners.iter().filter(failing).count())
     }
 }
 
 impl Standing {
-    /// Ten marks, one a step: `x` done, `!` failed so far, `.` open.
+    /// Ten marks, one a step: `w` written, `p` proven, `!` failed so far, `s` seen, `.` open.
     pub fn marks(&self) -> String {
-        let mark = |step: Step| match step.number() {
-            number if self.done.contains(&number) => 'x',
-            number if self.failing.iter().any(|failing| failing.step == number) => '!',
+        let mark = |step: Step| match step {
+            _ if self.has(step, Level::Written) => 'w',
+            _ if self.has(step, Level::Proven) => 'p',
+            _ if self.is_failing(step) => '!',
+            _ if self.has(step, Level::Seen) => 's',
             _ => '.',
         };
         Step::ALL.into_iter().map(mark).collect()
+    }
+
+    pub fn has(&self, step: Step, level: Level) -> bool {
+        self.levels.get(&level).is_some_and(|steps| steps.contains(&step.number()))
+    }
+
+    /// How many steps are at a level.
+    pub fn count(&self, level: Level) -> usize {
+        self.levels.get(&level).map_or(0, Vec::len)
+    }
+
+    fn is_failing(&self, step: Step) -> bool {
+        self.failing.iter().any(|failing| failing.step == step.number())
     }
 }
 
@@ -172,12 +192,13 @@ fn learner(path: &Path) -> Result<(Option<String>, Progress), String> {
 
 fn standing(learner: &str, file: PathBuf, progress: &Progress, now_s: f64) -> Standing {
     let is_open = |step: &Step| !progress.is_done(*step);
-    let done = Step::ALL.into_iter().filter(|step| !is_open(step)).map(Step::number).collect();
-    let tried = Step::ALL.into_iter().filter(is_open).filter_map(|step| Some((step, progress.tried.get(&step.number())?)));
-    let tried: Vec<_> = tried.collect();
+    let numbers = |is: &dyn Fn(Step) -> bool| Step::ALL.into_iter().filter(|step| is(*step)).map(Step::number).collect();
+    let done = numbers(&|step| progress.is_done(step));
+    let tried: Vec<_> = Step::ALL.into_iter().filter_map(|step| Some((step, progress.failing(step)?))).collect();
     let next = Step::ALL.into_iter().find(is_open);
-    // The last new step, or the first thing that was done at all.
-    let since_s = progress.done.values().map(|done| done.time_s).reduce(f64::max).or_else(|| progress.began_s());
+    // The last thing gained of any step, or the first thing that was done at all.
+    let gained_s = Step::ALL.into_iter().filter_map(|step| progress.gained_s(step)).reduce(f64::max);
+    let since_s = gained_s.or_else(|| progress.began_s());
     let is_late = since_s.is_some_and(|since_s| now_s - since_s >= STUCK_S);
     let has_failed = tried.iter().any(|(_, tried)| since_s.is_some_and(|since_s| tried.time_s >= since_s));
     Standing {
@@ -190,6 +211,7 @@ fn standing(learner: &str, file: PathBuf, progress: &Progress, now_s: f64) -> St
             _ => State::Working,
         },
         done,
+        levels: Level::ALL.map(|level| (level, numbers(&|step| progress.has(step, level)))).into(),
         failing: tried
             .iter()
             .map(|(step, tried)| Failing { step: step.number(), runs: tried.runs, evidence: printable(&tried.evidence) })

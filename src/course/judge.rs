@@ -1,20 +1,22 @@
-//! One run judged, and what it shows for the first time noted as done.
+//! One run judged, and what it shows for the first time noted: a step seen, proven or written.
 //!
 //! Never says what a verdict is: `check` does; and never keeps the file: `progress` does.
 
 use std::path::Path;
 
-use super::{Evidence, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
+use super::{Evidence, Level, Outcome, Progress, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
+use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
-use crate::runs::{RunId, RunRecord, RunStore};
+use crate::domain::training::TrainingSpec;
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore};
 
 /// What came of judging a run.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub record: RunRecord,
     pub verdicts: Vec<Verdict>,
-    /// Steps that no run had shown before.
-    pub new: Vec<Step>,
+    /// The levels that this run was the first to reach, each with its steps. Nothing of it is empty.
+    pub first: Vec<(Level, StepSet)>,
     /// The progress as it is now.
     pub reading: Reading,
 }
@@ -24,15 +26,76 @@ pub struct Judged {
 /// # Errors
 /// A run that is not there or whose record cannot be read. Where progress cannot be kept, the verdicts stand and a note says so.
 pub fn judge(store: &RunStore, home: &Path, run: RunId, step: Option<Step>) -> Result<Judged, ProgressError> {
+    judge_as(store, home, run, step, store.status(run)?.state)
+}
+
+/// Notes what a run shows when it ends, whoever watches: nobody, often. What fails is left to whoever looks at it later.
+pub fn credit(folder: &RunFolder, state: RunState) {
+    let judge = || -> anyhow::Result<()> {
+        let home = RunStore::default_home()?;
+        let (store, record) = (RunStore::open(&home)?, folder.read_record()?);
+        let is_here = store.folder(record.id).path().canonicalize().is_ok_and(|path| path == folder.path());
+        if is_here && record.spec.workload.has_steps() {
+            judge_as(&store, &home, record.id, None, state)?;
+        }
+        Ok(())
+    };
+    let _ = judge();
+}
+
+fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state: RunState) -> Result<Judged, ProgressError> {
     let record = store.record(run)?;
     let evidence = Evidence::of(&store.folder(run), &record)?;
     let verdicts = step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
-    // What a program of the learner's own says of its steps is no evidence: what it did decides.
-    let steps = if record.program.is_some() { StepSet::ALL } else { evidence.spec.workload.steps };
+    let steps = evidence.spec.workload.steps;
+    let can_prove = record.program.is_none() && state == RunState::Finished;
+    let pairs = if can_prove { pairs(store, &record, &verdicts, steps) } else { Vec::new() };
     let file = ProgressFile::of(home);
-    let (new, reading) = file.update(|progress| progress.note(&verdicts, steps, run)).unwrap_or_else(|error| {
+    let note = |progress: &mut Progress| {
+        match &record.program {
+            // What a program of the learner's own says of its steps is no evidence: what it did decides.
+            Some(_) => progress.note_written(&verdicts, steps, run),
+            None => progress.note(&verdicts, steps, run),
+        };
+        pairs.iter().for_each(|(step, before, after)| progress.note_pair(*step, *before, *after));
+    };
+    let ((), reading) = file.update(note).unwrap_or_else(|error| {
         let progress = file.read().map(|reading| reading.progress).unwrap_or_default();
-        (Vec::new(), Reading { progress, note: Some(format!("progress could not be kept: {error}")) })
+        ((), Reading { progress, note: Some(format!("progress could not be kept: {error}")) })
     });
-    Ok(Judged { record, verdicts, new, reading })
+    let levels = if record.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
+    let is_judged = |step: &Step| verdicts.iter().any(|verdict| verdict.step == *step);
+    let first = |level| reading.progress.first_by(level, run).iter().filter(is_judged).collect::<StepSet>();
+    let first = levels.iter().map(|level| (*level, first(*level)));
+    let first = first.filter(|(_, steps)| !steps.is_empty()).collect();
+    Ok(Judged { record, verdicts, first, reading })
+}
+
+/// Each step that this run and another one together prove, with the run before and the run after: the other one ended well too, they
+/// differ in the step and in nothing else, and the one with it passed its check.
+fn pairs(store: &RunStore, record: &RunRecord, verdicts: &[Verdict], steps: StepSet) -> Vec<(Step, RunId, RunId)> {
+    let has_ended = |id| store.status(id).is_ok_and(|status| status.state == RunState::Finished);
+    let others: Vec<RunRecord> = store.ids().into_iter().rev().filter_map(|id| store.record(id).ok()).collect();
+    let of = |verdict: &Verdict| {
+        let step = verdict.step;
+        let is_after = steps.contains(step);
+        let other = if is_after { steps.without(step) } else { steps.with(step) };
+        let mut alike = others.iter().filter(|with| is_same_but_for_steps(record, with, other) && has_ended(with.id));
+        if is_after {
+            (verdict.outcome == Outcome::Passed).then_some(())?;
+            return alike.next().map(|before| (step, before.id, record.id));
+        }
+        let passed = |after: &&RunRecord| {
+            Evidence::of(&store.folder(after.id), after).is_ok_and(|seen| check(&seen, step).outcome == Outcome::Passed)
+        };
+        alike.find(passed).map(|after| (step, record.id, after.id))
+    };
+    verdicts.iter().filter_map(of).collect()
+}
+
+/// The same training on as many ranks, with these steps.
+fn is_same_but_for_steps(record: &RunRecord, other: &RunRecord, steps: StepSet) -> bool {
+    let job = |record: &RunRecord| record.training_job().map(|job| (record.np(), job.workload));
+    let (Some((np, training)), Some(with)) = (job(record), job(other)) else { return false };
+    other.program.is_none() && (np, TrainingSpec { steps, ..training }) == with && other.data_label == record.data_label
 }

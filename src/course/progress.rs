@@ -4,7 +4,6 @@
 //! Never loses a word of it: the file is replaced as a whole, and one that cannot be read is set aside. Never judges.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,10 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::practice::{self, CheckedRun, RingExercise};
-use super::{Claim, Outcome, Prediction, QuestionId, Share, Verdict};
+use super::{Claim, Level, Outcome, Prediction, QuestionId, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
-use crate::domain::{markup, units};
 use crate::host::{self, access};
 use crate::runs::{self, RunId, StoreError};
 
@@ -26,9 +24,15 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     version: u32,
-    /// By number of the step. The first run that showed it counts.
-    #[serde(default)]
-    pub done: BTreeMap<usize, Done>,
+    /// By number of the step: the first run that showed it, of whichever program. `done` is how versions before called it.
+    #[serde(default, rename = "done")]
+    pub seen: BTreeMap<usize, Done>,
+    /// By number of the step: the first two runs that differ in it alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub proven: BTreeMap<usize, Proven>,
+    /// By number of the step: the first run of the learner's own program that passed its check.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub written: BTreeMap<usize, Done>,
     /// By number of the lesson, in the order they were made.
     #[serde(default)]
     pub predictions: BTreeMap<usize, Vec<Answered>>,
@@ -64,6 +68,15 @@ pub struct Done {
     pub evidence: String,
 }
 
+/// Two runs of the same work, without a step and with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proven {
+    pub before: RunId,
+    pub after: RunId,
+    /// Unix time in seconds at which they were judged.
+    pub time_s: f64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
     /// Which of the lesson's questions, from 0.
@@ -87,8 +100,10 @@ impl Bounded for Progress {
             self.tried.values().find_map(tried),
             self.ring.as_ref().and_then(Bounded::out_of_bounds),
             self.collectives.iter().find_map(Bounded::out_of_bounds),
-            self.done
+            self.seen
                 .keys()
+                .chain(self.proven.keys())
+                .chain(self.written.keys())
                 .chain(self.tried.keys())
                 .chain(self.predictions.keys())
                 .find_map(|step| count("step", *step, MAX_EPOCHS)),
@@ -100,7 +115,9 @@ impl Default for Progress {
     fn default() -> Progress {
         Progress {
             version: VERSION,
-            done: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            proven: BTreeMap::new(),
+            written: BTreeMap::new(),
             predictions: BTreeMap::new(),
             tried: BTreeMap::new(),
             ring: None,
@@ -110,35 +127,70 @@ impl Default for Progress {
 }
 
 impl Progress {
-    pub fn is_done(&self, step: Step) -> bool {
-        self.done.contains_key(&step.number())
-    }
-
-    /// Note what `run`, with `steps` switched on, has passed and failed; returns what is done now and was not before.
-    pub fn note(&mut self, verdicts: &[Verdict], steps: StepSet, run: RunId) -> Vec<Step> {
-        let open = verdicts.iter().filter(|verdict| steps.contains(verdict.step) && !self.is_done(verdict.step));
-        let open: Vec<&Verdict> = open.collect();
-        let (mut new, time_s) = (Vec::new(), host::now_s());
-        for verdict in open {
-            let (number, evidence) = (verdict.step.number(), verdict.evidence.clone());
+    /// Note what `run`, with `steps` switched on, has passed and failed. The first run that shows a step counts.
+    pub fn note(&mut self, verdicts: &[Verdict], steps: StepSet, run: RunId) {
+        let time_s = host::now_s();
+        for verdict in verdicts.iter().filter(|verdict| steps.contains(verdict.step)) {
+            if self.has(verdict.step, Level::Seen) {
+                continue;
+            }
             match verdict.outcome {
                 Outcome::Passed => {
-                    self.done.insert(number, Done { run, time_s, evidence });
-                    new.push(verdict.step);
+                    self.seen.insert(verdict.step.number(), Done { run, time_s, evidence: verdict.evidence.clone() });
                 }
-                Outcome::Failed => {
-                    let before = self.tried.remove(&number);
-                    // Judging a run again is no new try, and no sign of life either.
-                    let again = before.as_ref().filter(|tried| tried.run == run);
-                    let runs = before.as_ref().map_or(0, |tried| tried.runs) + usize::from(again.is_none());
-                    let last_s = again.map_or(time_s, |tried| tried.time_s);
-                    let first_s = before.as_ref().map_or(time_s, |tried| tried.first_s);
-                    self.tried.insert(number, Tried { runs, run, evidence, first_s, time_s: last_s });
-                }
+                Outcome::Failed => self.fail(verdict, run, time_s),
                 Outcome::CannotTell => {}
             }
         }
-        new
+    }
+
+    /// The same of a run of the learner's own program. What it does counts, whatever it says of itself; but where it says that a step
+    /// is still to do, not doing it is no failure.
+    pub fn note_written(&mut self, verdicts: &[Verdict], attempted: StepSet, run: RunId) {
+        let time_s = host::now_s();
+        for verdict in verdicts {
+            if self.has(verdict.step, Level::Written) {
+                continue;
+            }
+            match verdict.outcome {
+                Outcome::Passed => {
+                    let done = Done { run, time_s, evidence: verdict.evidence.clone() };
+                    self.seen.entry(verdict.step.number()).or_insert_with(|| done.clone());
+                    self.written.insert(verdict.step.number(), done);
+                }
+                Outcome::Failed if attempted.contains(verdict.step) => self.fail(verdict, run, time_s),
+                Outcome::Failed | Outcome::CannotTell => {}
+            }
+        }
+    }
+
+    /// Note two runs that differ in one step; the first two count.
+    pub fn note_pair(&mut self, step: Step, before: RunId, after: RunId) {
+        self.proven.entry(step.number()).or_insert_with(|| Proven { before, after, time_s: host::now_s() });
+    }
+
+    fn fail(&mut self, verdict: &Verdict, run: RunId, time_s: f64) {
+        let number = verdict.step.number();
+        let before = self.tried.remove(&number);
+        // Judging a run again is no new try, and no sign of life either.
+        let again = before.as_ref().filter(|tried| tried.run == run);
+        let runs = before.as_ref().map_or(0, |tried| tried.runs) + usize::from(again.is_none());
+        let last_s = again.map_or(time_s, |tried| tried.time_s);
+        let first_s = before.as_ref().map_or(time_s, |tried| tried.first_s);
+        self.tried.insert(number, Tried { runs, run, evidence: verdict.evidence.clone(), first_s, time_s: last_s });
+    }
+
+    /// The failed runs of a step, if nothing was gained of it since.
+    pub fn failing(&self, step: Step) -> Option<&Tried> {
+        let tried = self.tried.get(&step.number())?;
+        self.gained_s(step).is_none_or(|gained_s| tried.time_s > gained_s).then_some(tried)
+    }
+
+    /// When a run showed, proved or passed the learner's version of a step last: Unix time in seconds.
+    pub fn gained_s(&self, step: Step) -> Option<f64> {
+        let number = &step.number();
+        let done = [&self.seen, &self.written].into_iter().filter_map(|map| map.get(number)).map(|done| done.time_s);
+        done.chain(self.proven.get(number).map(|proven| proven.time_s)).reduce(f64::max)
     }
 
     /// When anything was noted last.
@@ -152,7 +204,8 @@ impl Progress {
     }
 
     fn times(&self) -> impl Iterator<Item = f64> {
-        let done = self.done.values().map(|done| done.time_s);
+        let done = self.seen.values().chain(self.written.values()).map(|done| done.time_s);
+        let done = done.chain(self.proven.values().map(|proven| proven.time_s));
         let tried = self.tried.values().flat_map(|tried| [tried.first_s, tried.time_s]);
         let practised = self.ring.iter().flat_map(RingExercise::times).chain(self.collectives.iter().map(|run| run.time_s));
         done.chain(tried).chain(practised).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
@@ -203,26 +256,11 @@ impl Progress {
 
     /// Forget one step, its tries and the predictions of its lesson.
     pub fn reset(&mut self, step: Step) {
-        self.done.remove(&step.number());
+        self.seen.remove(&step.number());
+        self.proven.remove(&step.number());
+        self.written.remove(&step.number());
         self.tried.remove(&step.number());
         self.predictions.remove(&step.number());
-    }
-
-    /// For people.
-    pub fn to_markdown(&self) -> String {
-        let mut text = format!("# hvd-lab: {} of {} steps done\n\n", self.done.len(), Step::ALL.len());
-        text.push_str("| step | done | run | evidence | predictions |\n|---|---|---|---|---|\n");
-        for step in Step::ALL {
-            let (date, run, evidence) = match self.done.get(&step.number()) {
-                Some(done) => (units::date(done.time_s), done.run.to_string(), markup::markdown(&done.evidence)),
-                None => (String::new(), String::new(), String::new()),
-            };
-            let predictions = self.predictions.get(&step.number()).map(|tries| tries_in_words(tries)).unwrap_or_default();
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "| {} {} | {date} | {run} | {evidence} | {predictions} |", step.number(), step.title());
-        }
-        let practice: String = self.practice().iter().map(|line| format!("- {}\n", markup::markdown(line))).collect();
-        if practice.is_empty() { text } else { format!("{text}\n{practice}") }
     }
 
     /// For programs: the file as it is.

@@ -110,11 +110,17 @@ pub fn verdict_in_words(status: &RunStatus, verdicts: &[Verdict], text: &str) ->
     // Of a run that broke off only what went wrong is worth telling.
     let tells = |verdict: &&Verdict| status.state == RunState::Finished || verdict.outcome == Outcome::Failed;
     for verdict in verdicts.iter().filter(|verdict| asked.contains(verdict.step)).filter(tells) {
-        let next = if done.contains(verdict.step) { "" } else { ", still to do" };
+        let next = if done.contains(verdict.step) || verdict.outcome == Outcome::Passed { "" } else { ", still to do" };
         let _ = writeln!(words, "step {:>2} {}{next}: {}", verdict.step.number(), verdict.outcome.name(), verdict.evidence);
     }
     if let Some((step, line)) = places::next(text) {
-        let _ = writeln!(words, "next: step {} ({}), line {line}", step.number(), step.title());
+        let number = step.number();
+        let has_passed = |verdict: &Verdict| verdict.step == step && verdict.outcome == Outcome::Passed;
+        let _ = match verdicts.iter().any(has_passed) {
+            // It is written, but the program still says that it is to do.
+            true => writeln!(words, "next: your program does step {number} already, so take its TODO out of line {line}"),
+            false => writeln!(words, "next: step {number} ({}), line {line}", step.title()),
+        };
     }
     words
 }

@@ -27,11 +27,14 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, process};
 
+/// What is done with a run before anybody is told that it has ended, and how.
+pub type BeforeEnd = fn(&RunFolder, RunState);
+
 /// Supervise the run of this folder to its end.
 ///
 /// # Errors
 /// Where it cannot even begin; from then on errors end up in the run's status.
-pub fn supervise(path: &Path) -> anyhow::Result<ExitCode> {
+pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode> {
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
     let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
@@ -40,7 +43,7 @@ pub fn supervise(path: &Path) -> anyhow::Result<ExitCode> {
     }
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(Supervisor::new(folder, record, lock.identity()?).run());
+    let result = runtime.block_on(Supervisor::new(folder, record, lock.identity()?, before_end).run());
     // A download that goes on in the background must not hold the end up.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)
@@ -59,10 +62,11 @@ struct Supervisor {
     record: RunRecord,
     status: RunStatus,
     lock: Identity,
+    before_end: BeforeEnd,
 }
 
 impl Supervisor {
-    fn new(folder: RunFolder, record: RunRecord, lock: Identity) -> Supervisor {
+    fn new(folder: RunFolder, record: RunRecord, lock: Identity, before_end: BeforeEnd) -> Supervisor {
         let me = process::look_up(std::process::id());
         let work = Work::of(&record.spec.workload);
         let status = RunStatus {
@@ -71,7 +75,7 @@ impl Supervisor {
             supervisor_place: Some(host::place()),
             ..RunStatus::new(RunState::Preparing, work.preparing(), host::now_s())
         };
-        Supervisor { folder, record, status, lock }
+        Supervisor { folder, record, status, lock, before_end }
     }
 
     fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {
@@ -90,6 +94,9 @@ impl Supervisor {
         self.status.exit_code = exit_code;
         self.status.failed_process = verdict.failed_process;
         self.status.last_lines = verdict.last_lines;
+        if self.lock.is_in_place() {
+            (self.before_end)(&self.folder, verdict.state);
+        }
         self.set(verdict.state, verdict.message)?;
         Ok(())
     }

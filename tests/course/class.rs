@@ -16,15 +16,17 @@ use super::lab::{Lab, stderr, stdout};
 
 const NOW_S: f64 = 1_800_000_000.0;
 
-/// Steps 1 to `done` done and the next one failed in so many runs, both so many minutes ago.
+/// Steps 1 to `done` written and the next one failed in so many runs, both so many minutes ago.
 fn progress(done: usize, done_min: f64, failed_runs: u32, failed_min: f64) -> Progress {
     let mut progress = Progress::default();
-    progress.note(&check_all(&evidence()), StepSet::first(done), RunId(1));
+    let passed = check_all(&evidence()).into_iter().take(done).collect::<Vec<_>>();
+    progress.note_written(&passed, StepSet::first(done), RunId(1));
     let failed = |step| Verdict { step, outcome: Outcome::Failed, evidence: format!("{step} went wrong") };
     if let Some(step) = Step::from_number(done + 1) {
-        (0..failed_runs).for_each(|run| _ = progress.note(&[failed(step)], StepSet::ALL, RunId(2 + run)));
+        (0..failed_runs).for_each(|run| progress.note_written(&[failed(step)], StepSet::ALL, RunId(2 + run)));
     }
-    progress.done.values_mut().for_each(|done| done.time_s = NOW_S - done_min * 60.0);
+    let done = progress.seen.values_mut().chain(progress.written.values_mut());
+    done.for_each(|done| done.time_s = NOW_S - done_min * 60.0);
     progress.tried.values_mut().for_each(|tried| {
         (tried.first_s, tried.time_s) = (NOW_S - failed_min * 60.0, NOW_S - failed_min * 60.0);
     });
@@ -44,14 +46,14 @@ fn everyone_is_at_a_step_and_working_stuck_or_done() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let cases = [
-        ("done", progress(10, 300.0, 0, 0.0), State::Done, "xxxxxxxxxx", None),
+        ("done", progress(10, 300.0, 0, 0.0), State::Done, "wwwwwwwwww", None),
         ("new", Progress::default(), State::NotBegun, "..........", Some(1)),
-        ("quick", progress(3, 5.0, 2, 1.0), State::Working, "xxx!......", Some(4)),
-        ("stuck", progress(3, 20.0, 2, 1.0), State::Stuck, "xxx!......", Some(4)),
-        ("almost", progress(3, 19.9, 2, 1.0), State::Working, "xxx!......", Some(4)),
+        ("quick", progress(3, 5.0, 2, 1.0), State::Working, "www!......", Some(4)),
+        ("stuck", progress(3, 20.0, 2, 1.0), State::Stuck, "www!......", Some(4)),
+        ("almost", progress(3, 19.9, 2, 1.0), State::Working, "www!......", Some(4)),
         // Reads, or has lunch: nothing failed since the last step.
-        ("reads", progress(3, 90.0, 0, 0.0), State::Working, "xxx.......", Some(4)),
-        ("failed-before", progress(3, 30.0, 1, 31.0), State::Working, "xxx!......", Some(4)),
+        ("reads", progress(3, 90.0, 0, 0.0), State::Working, "www.......", Some(4)),
+        ("failed-before", progress(3, 30.0, 1, 31.0), State::Working, "www!......", Some(4)),
         ("never-passed", progress(0, 0.0, 1, 25.0), State::Stuck, "!.........", Some(1)),
     ];
     for (name, progress, ..) in &cases {
@@ -64,7 +66,10 @@ fn everyone_is_at_a_step_and_working_stuck_or_done() {
         assert_eq!((found.state, found.marks().as_str(), found.next), (*state, *marks, *next), "{name}");
     }
     assert_eq!(find(&class, "stuck").idle_s.map(f64::round), Some(60.0));
-    assert_eq!((class.totals(Step::Broadcast), class.totals(Step::InitAndPin)), ((1, 4), (6, 1)));
+    let totals = [class.totals(Step::Broadcast), class.totals(Step::InitAndPin)];
+    assert_eq!(totals, [([1, 0, 0, 1], 4), ([6, 0, 0, 6], 1)]);
+    let first: Vec<&str> = class.learners.iter().take(3).map(|one| one.learner.as_str()).collect();
+    assert_eq!(first, ["never-passed", "stuck", "almost"], "who is stuck stands first");
     assert_eq!(find(&class, "quick").failing[0].runs, 2);
     let ahead = Class::read(dir, NOW_S - 1e6).unwrap();
     assert_eq!(find(&ahead, "stuck").idle_s, Some(0.0), "a learner's clock may be ahead");
@@ -96,7 +101,8 @@ fn other_files_are_named_and_harm_nobody() {
     fs::write(dir.join("old.json"), r#"{"version":1,"done":{"1":{"run":1,"time_s":1.0,"evidence":"e"},"77":{"run":1,"time_s":1.0,"evidence":"e"}},"predictions":{}}"#).unwrap();
     let class = Class::read(dir, NOW_S).unwrap();
     assert_eq!(class.learners.iter().map(|one| one.learner.as_str()).collect::<Vec<_>>(), ["grace", "old"]);
-    assert_eq!(find(&class, "old").done, [1]);
+    let old = find(&class, "old");
+    assert_eq!((old.done.as_slice(), old.marks().as_str()), ([].as_slice(), "s........."), "what they took for done was seen");
     for (name, _, what) in bad.iter().chain(&[("gone.json", "", "cannot be read")]) {
         let named = class.problems.iter().find(|problem| problem.starts_with(name));
         assert!(named.is_some_and(|problem| problem.contains(what)), "{name}: {:?}", class.problems);

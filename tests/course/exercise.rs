@@ -77,7 +77,10 @@ fn every_exercise_fails_as_shipped_and_every_solution_passes() {
         }
         // Progress follows what the program did, whatever flag or text says.
         let progress = stdout(&lab.run(&["progress"]));
-        assert!(progress.contains(&format!("{done} of 10 steps are done")), "solution {done}:\n{progress}");
+        assert!(
+            progress.contains(&format!("seen {done}, predicted 0, proven 0, written {done} of 10 steps")),
+            "solution {done}:\n{progress}"
+        );
     }
     let record = fs::read_to_string(lab.folder(1).record_file()).unwrap();
     assert!(record.contains("\"program\""), "the run is the learner's own: {record}");
@@ -95,7 +98,7 @@ fn a_claim_is_no_evidence() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
     assert!(text.contains("step  4 failed: rank 1 started from other weights"), "{text}");
-    assert!(stdout(&lab.run(&["progress"])).contains("9 of 10"), "{text}");
+    assert!(stdout(&lab.run(&["progress"])).contains("written 9 of 10"), "{text}");
 }
 
 #[test]

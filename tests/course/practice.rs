@@ -13,7 +13,7 @@ fn the_ring_exercise_and_checked_runs_are_in_progress_report_and_class() {
     let said = |words: &[&str]| stdout(&lab.run(words));
     let attempt = || lab.run(&["exercise", "run", "--track", "collectives"]);
     // As it was before there was anything to note.
-    assert_eq!(said(&["progress"]).lines().last(), Some("0 of 10 steps are done"));
+    assert_eq!(said(&["progress"]).lines().last(), Some("seen 0, predicted 0, proven 0, written 0 of 10 steps"));
     let old = r#"{"version":1,"done":{"1":{"run":3,"time_s":1700000000.0,"evidence":"ok"}},"predictions":{}}"#;
     fs::write(lab.home().join("progress.json"), old).unwrap();
 
@@ -53,7 +53,7 @@ fn the_ring_exercise_and_checked_runs_are_in_progress_report_and_class() {
     }
     let text = said(&["class", class.path().to_str().unwrap()]);
     assert!(["Ada, run 1 (collectives)", "Bo, run 1 (collectives)"].iter().all(|line| text.matches(line).count() == 1), "{text}");
-    assert!(said(&["progress"]).contains("1 of 10 steps are done"), "the old file was read");
+    assert!(said(&["progress"]).contains("seen 1, predicted 0"), "the old file was read");
     // One that fails is named.
     let events = lab.folder(1).events_file();
     let wrong = fs::read_to_string(&events).unwrap().replace("\"wrong\":0", "\"wrong\":3");

@@ -5,7 +5,7 @@
 use std::fs;
 
 use crate::asked;
-use hvd_lab::course::{Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
+use hvd_lab::course::{Level, Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
 use hvd_lab::domain::step::{Step, StepSet};
 use hvd_lab::runs::RunId;
 
@@ -23,10 +23,35 @@ fn only_what_passed_and_was_on_is_done_and_the_first_run_counts() {
     let mut verdicts = check_all(&evidence());
     verdicts[3] = Verdict { outcome: Outcome::Failed, ..verdicts[3].clone() };
     verdicts[4] = Verdict { outcome: Outcome::CannotTell, ..verdicts[4].clone() };
-    let new = progress.note(&verdicts, "1-6".parse().unwrap(), RunId(7));
-    assert_eq!(new, [Step::InitAndPin, Step::VerboseOnRoot, Step::DistributedOptimizer, Step::AverageMetrics]);
-    let new = progress.note(&check_all(&evidence()), "1-4".parse().unwrap(), RunId(8));
-    assert_eq!((new, progress.done[&1].run, progress.done[&4].run), (vec![Step::Broadcast], RunId(7), RunId(8)));
+    progress.note(&verdicts, "1-6".parse().unwrap(), RunId(7));
+    assert_eq!(progress.first_by(Level::Seen, RunId(7)), "1-3,6".parse().unwrap());
+    progress.note(&check_all(&evidence()), "1-4".parse().unwrap(), RunId(8));
+    assert_eq!(progress.first_by(Level::Seen, RunId(8)), StepSet::NONE.with(Step::Broadcast));
+    assert_eq!(
+        (progress.seen[&1].run, progress.in_words().as_str()),
+        (RunId(7), "seen 5, predicted 0, proven 0, written 0 of 10 steps")
+    );
+}
+
+/// What the learner's own program does is written; where it says that a step is still to do, not doing it is no failure.
+#[test]
+fn only_a_program_of_the_learners_own_is_written_and_only_what_it_tries_can_fail() {
+    let mut verdicts = check_all(&evidence());
+    for index in [3, 9] {
+        verdicts[index] = Verdict { outcome: Outcome::Failed, ..verdicts[index].clone() };
+    }
+    let mut progress = Progress::default();
+    progress.note_written(&verdicts, "1-4".parse().unwrap(), RunId(7));
+    assert_eq!(progress.first_by(Level::Written, RunId(7)), "1-3,5-9".parse().unwrap());
+    assert_eq!(progress.first_by(Level::Seen, RunId(7)), "1-3,5-9".parse().unwrap(), "and a run showed it");
+    assert_eq!(progress.tried.keys().collect::<Vec<_>>(), [&4]);
+    progress.note(&check_all(&evidence()), StepSet::ALL, RunId(8));
+    assert!(progress.has(Step::Broadcast, Level::Seen) && !progress.has(Step::Broadcast, Level::Written));
+    progress.note_pair(Step::Broadcast, RunId(5), RunId(8));
+    progress.note_pair(Step::Broadcast, RunId(8), RunId(9));
+    assert_eq!(progress.first_by(Level::Proven, RunId(5)), StepSet::NONE.with(Step::Broadcast));
+    assert_eq!(progress.first_by(Level::Proven, RunId(9)), StepSet::NONE, "the first two runs count");
+    assert!(progress.is_done(Step::Broadcast) && progress.is_done(Step::InitAndPin) && !progress.is_done(Step::NovoGrad));
 }
 
 #[test]
@@ -42,18 +67,18 @@ fn it_is_read_as_it_was_written_and_can_be_reset() {
     })
     .unwrap();
     let read = file.read().unwrap();
-    assert_eq!((read.note, read.progress.done.len()), (None, 10));
+    assert_eq!((read.note, read.progress.seen.len()), (None, 10));
     assert_eq!(read.progress.predictions[&4].len(), 2);
 
     let markdown = read.progress.to_markdown();
-    assert!(markdown.starts_with("# hvd-lab: 10 of 10 steps done"), "{markdown}");
+    assert!(markdown.starts_with("# hvd-lab: seen 10, predicted 0, proven 0, written 0 of 10 steps"), "{markdown}");
     let row = markdown.lines().find(|line| line.starts_with("| 4 Broadcast")).unwrap();
-    assert!(row.contains("| 7 |") && row.contains("00aaaaaa") && row.contains("right at try 2"), "{row}");
+    assert!(row.contains("| run 7 |") && row.contains("00aaaaaa") && row.contains("after the run"), "{row}");
     assert_eq!(serde_json::from_str::<Progress>(&read.progress.to_json()).unwrap(), read.progress);
 
     file.update(|progress| progress.reset(Step::Broadcast)).unwrap();
     let read = file.read().unwrap().progress;
-    assert!(!read.is_done(Step::Broadcast) && read.is_done(Step::FewerSteps));
+    assert!(!read.has(Step::Broadcast, Level::Seen) && read.has(Step::FewerSteps, Level::Seen));
     assert!(!read.predictions.contains_key(&4) && read.predictions.contains_key(&5));
 }
 
@@ -69,7 +94,7 @@ fn a_damaged_file_is_set_aside_and_not_lost() {
         let kept = home.path().join(format!("progress.damaged-{}.json", number + 1));
         assert!(reading.note.as_ref().is_some_and(|note| note.contains(kept.to_str().unwrap())), "{reading:?}");
         assert_eq!(fs::read_to_string(kept).unwrap(), damage);
-        assert_eq!(file.read().unwrap().progress.done.len(), 10, "what is noted next is kept");
+        assert_eq!(file.read().unwrap().progress.seen.len(), 10, "what is noted next is kept");
     }
     fs::write(file.path(), "{\"version\": 2, \"done\": []}").unwrap();
     let error = file.read().unwrap_err().to_string();

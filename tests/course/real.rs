@@ -56,26 +56,45 @@ fn with_all_steps_every_check_passes_and_progress_is_kept() {
     }
     assert_eq!((code, verdicts.len()), (Some(0), 10));
     let progress = lab.run(&["progress"]);
-    assert!(stdout(&progress).contains("10 of 10 steps are done"), "{}", stdout(&progress));
-    let again = lab.run(&["check"]);
-    assert!(!stderr(&again).contains("is done"), "it was done before: {}", stderr(&again));
+    assert!(stdout(&progress).contains("seen 10, predicted 0, proven 0, written 0 of 10 steps"), "{}", stdout(&progress));
 
     let file = lab.home().join("handed-in.md");
     let export = lab.run(&["progress", "--export", file.to_str().unwrap()]);
     assert_eq!(export.status.code(), Some(0), "{}", stderr(&export));
     assert!(std::fs::read_to_string(file).unwrap().contains("| 10 NovoGrad optimizer |"));
     lab.run(&["progress", "--reset", "4"]);
-    assert!(stdout(&lab.run(&["progress"])).contains("9 of 10"));
+    assert!(stdout(&lab.run(&["progress"])).contains("seen 9,"));
     let one = lab.run(&["check", "1", "--step", "4"]);
-    assert!(one.status.success() && stderr(&one).contains("step 4 is done"), "{}", stderr(&one));
+    assert!(one.status.success() && stderr(&one).contains("seen for the first time: step 4"), "{}", stderr(&one));
     lab.run(&["progress", "--reset", "all"]);
-    assert!(stdout(&lab.run(&["progress"])).contains("0 of 10"));
+    assert!(stdout(&lab.run(&["progress"])).contains("seen 0,"));
 
     let output = lab.run(&["run", "--continue", "1", "--epochs", "3"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let (code, verdicts) = judged(&lab, &["1"]);
     assert_eq!(code, Some(0), "{verdicts:?}");
     assert!(verdicts[6]["evidence"].as_str().unwrap().contains("went on after epoch 2"), "{}", verdicts[6]);
+}
+
+/// Whoever watches, and without a check that anybody asks for.
+#[test]
+fn a_run_is_credited_when_it_ends_and_two_that_differ_in_a_step_prove_it() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let progress = || stdout(&lab.run(&["progress"]));
+    train(&lab, &["--steps", "1-3"]);
+    assert!(progress().contains("seen 3, predicted 0, proven 0, written 0 of 10 steps"), "{}", progress());
+    assert!(lab.run(&["lessons", "answer", "4", "2"]).status.success());
+    train(&lab, &["--steps", "1-5"]);
+    assert!(progress().contains("seen 5, predicted 1, proven 0,"), "two steps differ: {}", progress());
+    train(&lab, &["--steps", "1-4", "--seed", "7"]);
+    assert!(progress().contains("proven 0,"), "another seed is other work: {}", progress());
+    train(&lab, &["--steps", "1-4"]);
+    assert!(progress().contains("seen 5, predicted 1, proven 2, written 0 of 10 steps"), "{}", progress());
+    let row = |step: &str| progress().lines().find(|line| line.trim_start().starts_with(step)).unwrap().to_owned();
+    assert!(row("4").contains("right at once") && row("4").contains("runs 1 and 4"), "{}", row("4"));
+    assert!(row("5").contains("runs 4 and 2"), "the run without the step may come later: {}", row("5"));
+    let check = lab.run(&["check", "4"]);
+    assert!(stderr(&check).contains("proven for the first time: steps 4-5"), "{}", stderr(&check));
 }
 
 #[test]

@@ -5,12 +5,12 @@
 use std::fs;
 
 use crate::asked;
-use hvd_lab::course::{Catalog, Class, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all};
+use hvd_lab::course::{Catalog, Class, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all};
 use hvd_lab::domain::event::Metrics;
 use hvd_lab::domain::job::TrainingJob;
 use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::domain::speedup::Figures;
-use hvd_lab::domain::step::StepSet;
+use hvd_lab::domain::step::{Step, StepSet};
 use hvd_lab::runs::{RunId, RunRecord, RunSummary, Tally};
 use serde_json::Value;
 
@@ -81,9 +81,18 @@ fn progress() -> Progress {
 #[test]
 fn the_figures_are_those_of_the_runs() {
     let report = report(&progress());
-    assert_eq!(report.summary(), "9 of 10 steps done, 0 of 2 predictions right at once, 5 runs");
-    let steps: Vec<bool> = report.steps.iter().map(|row| row.is_done).collect();
-    assert_eq!((steps.len(), steps.iter().position(|done| !done)), (10, Some(9)));
+    assert_eq!(
+        report.summary(),
+        "seen 9, predicted 0, proven 0, written 0 of 10 steps, 0 of 2 predictions right at once, 5 runs"
+    );
+    let steps: Vec<&[Level]> = report.steps.iter().map(|row| row.levels.as_slice()).collect();
+    assert_eq!((steps.len(), steps.iter().position(|levels| levels.is_empty())), (10, Some(9)));
+    assert!(report.steps.iter().all(|row| !row.is_done), "a look at the bundled trainer is not yet done");
+    let mut own = progress();
+    own.note_written(&check_all(&evidence()), StepSet::ALL, RunId(4));
+    own.note_pair(Step::Broadcast, RunId(2), RunId(3));
+    let again = self::report(&own).progress();
+    assert_eq!(again.in_words(), own.in_words(), "what is handed in says as much");
     let [first, second] = report.predictions.as_slice() else { panic!("{:?}", report.predictions) };
     assert_eq!((first.right_at_try, first.outcome.as_str(), first.tries), (Some(2), "right at try 2", 2));
     assert!(first.answers[1].starts_with("About as far apart"), "{:?}", first.answers);
@@ -114,14 +123,14 @@ fn nothing_is_told_that_is_nobodys_business() {
 fn json_is_read_back_and_shows_an_instructor_the_same() {
     let report = report(&progress());
     let value: Value = serde_json::from_str(&report.to_json()).unwrap();
-    assert_eq!((&value["report"], &value["steps"][3]["is_done"]), (&1.into(), &true.into()));
+    assert_eq!((&value["report"], &value["steps"][3]["levels"][0]), (&1.into(), &"seen".into()));
     assert_eq!(serde_json::from_str::<Report>(&report.to_json()).unwrap(), report);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("handed-in.json"), report.to_json()).unwrap();
     let class = Class::read(folder.path(), NOW_S).unwrap();
     let [learner] = class.learners.as_slice() else { panic!("{class:?}") };
     assert!(learner.learner.starts_with("<script>") && !learner.learner.contains('\u{1b}'), "{}", learner.learner);
-    assert_eq!((learner.marks().as_str(), learner.next, learner.state), ("xxxxxxxxx.", Some(10), State::Working));
+    assert_eq!((learner.marks().as_str(), learner.next, learner.state), ("sssssssss.", Some(1), State::Working));
 }
 
 #[test]
@@ -141,7 +150,10 @@ fn html_is_balanced_and_holds_no_markup_but_its_own() {
     }
     assert!(open.is_empty(), "{open:?}");
     let none = report(&Progress::default());
-    assert!(none.to_html().contains("<p>None.</p>") && none.to_markdown().contains("0 of 10 steps done"));
+    assert!(
+        none.to_html().contains("<p>None.</p>")
+            && none.to_markdown().contains("seen 0, predicted 0, proven 0, written 0 of 10 steps")
+    );
 }
 
 #[test]
@@ -162,7 +174,7 @@ fn it_is_one_command() {
     for (name, begins) in [("r.html", "<!DOCTYPE html>"), ("r.json", "{"), ("r.md", "# Lab report of Ada")] {
         let made = lab.run(&["report", "--name", "Ada", "--out", &file(name)]);
         assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
-        assert!(stderr(&made).contains("0 of 10 steps done"), "{}", stderr(&made));
+        assert!(stderr(&made).contains("seen 0, predicted 0, proven 0, written 0 of 10 steps"), "{}", stderr(&made));
         let text = fs::read_to_string(file(name)).unwrap();
         assert!(text.starts_with(begins) && !text.contains(lab.home().to_str().unwrap()), "{text}");
     }

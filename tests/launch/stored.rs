@@ -89,7 +89,7 @@ fn recordings_of_the_version_before_play_to_their_end() {
 #[test]
 fn progress_of_the_version_before_still_counts() {
     for (name, words) in
-        [("all_done", "10 of 10 steps are done"), ("tried", "0 of 10 steps are done"), ("predicted", "0 of 10 steps are done")]
+        [("all_done", "seen 10, predicted 0"), ("tried", "seen 0, predicted 0"), ("predicted", "seen 0, predicted 1")]
     {
         let lab = Lab::with_fake_mpirun("5");
         let file = lab.home().join("progress.json");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::chart::{Chart, RunRow};
+use crate::course::Level;
 use crate::course::practice::{self, CheckedRun, RingExercise};
 use crate::domain::units;
 use crate::runs::RunId;
@@ -39,8 +40,13 @@ pub struct Report {
 pub struct StepRow {
     pub step: usize,
     pub title: String,
+    /// Proven or written.
     pub is_done: bool,
-    /// The run that showed it, when, and what it showed; of a step not done the last failed one, if any.
+    /// What was reached of it; reports of older versions have none.
+    #[serde(default)]
+    pub levels: Vec<Level>,
+    /// The run that showed it, of the learner's own program if there is one, when, and what it showed; of a step that no run showed
+    /// the last failed one, if any.
     pub run: Option<RunId>,
     pub time_s: Option<f64>,
     pub date: Option<String>,
@@ -76,17 +82,24 @@ pub struct MachineRow {
     pub versions: Vec<String>,
 }
 
+impl StepRow {
+    /// `seen, predicted`; `not yet` of a step that was tried in vain, `open` of one that was not tried.
+    pub fn state(&self) -> String {
+        match (self.levels.is_empty(), self.failed_runs) {
+            (false, _) => self.levels.iter().map(|level| level.name()).collect::<Vec<_>>().join(", "),
+            (true, 0) => "open".into(),
+            (true, _) => "not yet".into(),
+        }
+    }
+}
+
 impl Report {
     /// What was done about collectives, one line each.
     pub fn practice(&self) -> Vec<String> {
         practice::lines(self.ring.as_ref(), &self.collectives)
     }
 
-    pub fn done(&self) -> usize {
-        self.steps.iter().filter(|row| row.is_done).count()
-    }
-
-    /// `7 of 10 steps done`, and how often a prediction was right at once.
+    /// How many steps are at each level, and how often a prediction was right at once.
     pub fn summary(&self) -> String {
         let right = self.predictions.iter().filter(|row| row.right_at_try == Some(1)).count();
         let predictions = match self.predictions.len() {
@@ -94,7 +107,7 @@ impl Report {
             all => format!("{right} of {all} predictions right at once"),
         };
         let runs = units::counted(self.runs.len(), "run");
-        format!("{} of {} steps done, {predictions}, {runs}", self.done(), self.steps.len())
+        format!("{}, {predictions}, {runs}", self.progress().in_words())
     }
 }
 

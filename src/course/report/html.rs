@@ -31,15 +31,15 @@ pub fn render(report: &Report) -> String {
 
 fn steps(report: &Report) -> String {
     let rows = report.steps.iter().map(|row| {
-        let state = match (row.is_done, row.failed_runs) {
-            (true, _) => ("done", "\u{2713} done"),
-            (false, 0) => ("open", "\u{2013} open"),
-            (false, _) => ("failed", "\u{2717} not yet"),
+        let (class, sign) = match (row.is_done, row.levels.is_empty(), row.failed_runs) {
+            (true, ..) => ("done", '\u{2713}'),
+            (false, true, 1..) => ("failed", '\u{2717}'),
+            (false, ..) => ("open", '\u{2013}'),
         };
         let when = row.run.map(|run| format!("run {run}, {}", row.date.as_deref().unwrap_or_default()));
         [
             cell("th scope=\"row\"", &format!("{} {}", row.step, row.title)),
-            cell(&format!("td class=\"{}\"", state.0), state.1),
+            cell(&format!("td class=\"{class}\""), &format!("{sign} {}", row.state())),
             cell("td", row.evidence.as_deref().unwrap_or_default()),
             cell("td class=\"small\"", &when.unwrap_or_default()),
             number(&row.failed_runs.to_string()),

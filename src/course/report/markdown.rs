@@ -29,7 +29,7 @@ fn steps(report: &Report) -> String {
     let rows = report.steps.iter().map(|row| {
         vec![
             format!("{} {}", row.step, row.title),
-            if row.is_done { "done" } else { "open" }.to_owned(),
+            row.state(),
             row.run.map(|run| run.to_string()).unwrap_or_default(),
             row.date.clone().unwrap_or_default(),
             row.evidence.clone().unwrap_or_default(),

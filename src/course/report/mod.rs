@@ -8,7 +8,10 @@ mod html;
 mod markdown;
 mod private;
 
-use super::{Answer, Answered, Catalog, CheckedRun, Done, Prediction, Progress, QuestionId, RingExercise, Tried, tries_in_words};
+use super::{
+    Answer, Answered, Catalog, CheckedRun, Done, Level, Prediction, Progress, Proven, QuestionId, RingExercise, Tried,
+    tries_in_words,
+};
 use crate::domain::step::Step;
 use crate::domain::{safe, units};
 use crate::runs::{RunId, RunSummary};
@@ -83,9 +86,24 @@ impl Report {
         for row in &self.steps {
             let run = row.run.unwrap_or(RunId(0));
             let (time_s, evidence) = (row.time_s.unwrap_or(self.time_s), row.evidence.clone().unwrap_or_default());
-            if row.is_done {
-                progress.done.insert(row.step, Done { run, time_s, evidence });
-            } else if row.failed_runs > 0 {
+            // Versions before this one knew of no levels: what they took for done was seen.
+            let is_old = row.levels.is_empty() && row.is_done;
+            let has = |level| row.levels.contains(&level) || is_old && level == Level::Seen;
+            let done = Done { run, time_s, evidence: evidence.clone() };
+            if has(Level::Seen) {
+                progress.seen.insert(row.step, done.clone());
+            }
+            if has(Level::Predicted) {
+                let answered = Answered { question: 0, prediction: Prediction::Choice(0), is_right: true, time_s };
+                progress.predictions.insert(row.step, vec![answered]);
+            }
+            if has(Level::Proven) {
+                progress.proven.insert(row.step, Proven { before: run, after: run, time_s });
+            }
+            if has(Level::Written) {
+                progress.written.insert(row.step, done);
+            }
+            if !is_old && row.levels.is_empty() && row.failed_runs > 0 {
                 let tried = Tried { runs: row.failed_runs, run, evidence, first_s: time_s, time_s };
                 progress.tried.insert(row.step, tried);
             }
@@ -95,13 +113,15 @@ impl Report {
 }
 
 fn step_row(step: Step, progress: &Progress, private: &Private) -> StepRow {
-    let (done, tried) = (progress.done.get(&step.number()), progress.tried.get(&step.number()));
+    let done = progress.written.get(&step.number()).or(progress.seen.get(&step.number()));
+    let tried = progress.tried.get(&step.number());
     let last = done.map(|done| (done.run, done.time_s, &done.evidence));
     let last = last.or(tried.map(|tried| (tried.run, tried.time_s, &tried.evidence)));
     StepRow {
         step: step.number(),
         title: step.title().to_owned(),
-        is_done: done.is_some(),
+        is_done: progress.is_done(step),
+        levels: progress.levels(step),
         run: last.map(|(run, ..)| run),
         time_s: last.map(|(_, time_s, _)| time_s),
         date: last.map(|(_, time_s, _)| units::date(time_s)),

@@ -179,7 +179,7 @@ fn with_numbers_of_their_own(mut recordings: Vec<Recording>) -> Vec<Recording> {
 fn judged(record: &RunRecord, folder: &RunFolder) -> Message {
     // A recording of anything but a training has no steps to judge.
     let verdicts = Evidence::of(folder, record).map_or_else(|_| Vec::new(), |evidence| check_all(&evidence));
-    Message::Judged(Box::new(Judged { record: record.clone(), verdicts, new: Vec::new(), reading: Reading::default() }))
+    Message::Judged(Box::new(Judged { record: record.clone(), verdicts, first: Vec::new(), reading: Reading::default() }))
 }
 
 fn play(mut player: Player, over: Vec<Player>, inbox: &Receiver<Order>, messages: &mpsc::Sender<Message>) {

@@ -9,7 +9,7 @@ use crate::tui::widgets::sheet::Sheet;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
-use crate::course::{self, Answer, Outcome, Question, QuestionId};
+use crate::course::{self, Answer, Level, Outcome, Question, QuestionId};
 use crate::tui::shared::course::Mark;
 
 pub fn lines(
@@ -58,9 +58,16 @@ pub fn lines(
             page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
         }
     }
-    if let Some(done) = lesson.step.and_then(|step| shared.course.progress.done.get(&step.number())) {
-        page.title("Done");
-        page.text(&format!("{} run {} showed it: {}", Mark::Done.sign(), done.run, done.evidence), theme.accent());
+    if let Some(step) = lesson.step {
+        page.title("How far you are");
+        let progress = &shared.course.progress;
+        for (level, cell) in Level::ALL.into_iter().zip(progress.cells(step)) {
+            if progress.has(step, level) {
+                page.text(&format!("{} {}: {cell}", Mark::Done.sign(), level.name()), theme.accent());
+            } else {
+                page.text(&format!("  not {} yet: {}", level.name(), level.how(step.number())), theme.dim());
+            }
+        }
     }
     if let (Some(step), Some(shown)) = (lesson.step, &shared.course.shown) {
         page.title(&format!("What run {} shows", shown.run));

@@ -47,6 +47,7 @@ impl Window for Reading {
             None => "Lesson".to_owned(),
             Some(step) => match shared.course.mark(step) {
                 Mark::Done => format!("Step {}/10, ✓ done", step.number()),
+                Mark::Seen => format!("Step {}/10, seen", step.number()),
                 Mark::Failed => format!("Step {}/10, ✗ failed", step.number()),
                 Mark::NotYet => format!("Step {}/10, not done yet", step.number()),
             },

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::course::{Answered, Outcome, Prediction, Progress, QuestionId, Reading};
+use crate::course::{Answered, Level, Outcome, Prediction, Progress, QuestionId, Reading};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
@@ -157,7 +157,7 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
             && !shown.contains("evidence of step 5"),
         "{shown}"
     );
-    assert!(shown.contains("run 5 passed the checks of step 5"), "{shown}");
+    assert!(shown.contains("run 5: seen for the first time: step 5"), "{shown}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn an_answer_is_kept_and_shown_again() {
 }
 
 #[test]
-fn steps_are_marked_done_failed_or_not_yet() {
+fn steps_are_marked_done_seen_failed_or_not_yet() {
     let mut state = samples::compared();
     let watched = state.shared.watched.as_ref().unwrap().id;
     let mut judged = samples::judged(watched, &[(Step::Broadcast, Outcome::Failed), (Step::FewerSteps, Outcome::Failed)]);
@@ -194,8 +194,11 @@ fn steps_are_marked_done_failed_or_not_yet() {
         screen.lines().find(|line| line.contains(title)).unwrap().to_owned()
     };
     assert!(row(&state, "4 Broadcast").contains("✗[x]"), "{}", row(&state, "4 Broadcast"));
-    assert!(row(&state, "5 Fewer").contains("✓[x]"), "done once is done");
+    assert!(row(&state, "5 Fewer").contains("·[x]"), "seen once is seen");
     assert!(row(&state, "6 Average").contains("│ [x]"));
+    judged.reading.progress.note_pair(Step::FewerSteps, RunId(1), watched);
+    samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged.clone())));
+    assert!(row(&state, "5 Fewer").contains("✓[x]"), "done once is done");
     // A step that was off fails its check by the way: nobody tried.
     judged.record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
@@ -210,8 +213,8 @@ fn a_damaged_file_is_told() {
     assert_eq!(state.shared.notice.as_ref().unwrap().text, note);
     let mut judged = samples::judged(RunId(1), &[]);
     judged.reading.note = Some(note.clone());
-    (judged.new, state.shared.notice) = (vec![Step::Broadcast], None);
+    (judged.first, state.shared.notice) = (vec![(Level::Seen, StepSet::NONE.with(Step::Broadcast))], None);
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     let said = state.shared.notice.unwrap().text;
-    assert!(said.contains("passed the checks of step 4") && said.contains(&note), "{said}");
+    assert!(said.contains("run 1: seen for the first time: step 4") && said.contains(&note), "{said}");
 }

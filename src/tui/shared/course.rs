@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::course::{Catalog, Judged, Lesson, Outcome, Prediction, Progress, Question, QuestionId, Reading, Verdict};
+use crate::course::{Catalog, Judged, Lesson, Level, Outcome, Prediction, Progress, Question, QuestionId, Reading, Verdict};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 
@@ -29,8 +29,10 @@ pub struct Shown {
 /// How a step stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A run of the learner's showed it.
+    /// Proven by two runs, or written by the learner.
     Done,
+    /// A run showed it.
+    Seen,
     /// No run has shown it, and the one on the screen tried.
     Failed,
     NotYet,
@@ -40,6 +42,7 @@ impl Mark {
     pub fn sign(self) -> &'static str {
         match self {
             Mark::Done => "✓",
+            Mark::Seen => "·",
             Mark::Failed => "✗",
             Mark::NotYet => " ",
         }
@@ -52,10 +55,11 @@ impl Course {
             let verdict = shown.verdicts.iter().find(|verdict| verdict.step == step);
             shown.steps.contains(step) && verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed)
         };
-        match (self.progress.is_done(step), self.shown.as_ref().is_some_and(failed)) {
-            (true, _) => Mark::Done,
-            (false, true) => Mark::Failed,
-            (false, false) => Mark::NotYet,
+        match () {
+            () if self.progress.is_done(step) => Mark::Done,
+            () if self.progress.has(step, Level::Seen) => Mark::Seen,
+            () if self.shown.as_ref().is_some_and(failed) => Mark::Failed,
+            () => Mark::NotYet,
         }
     }
 
@@ -77,15 +81,15 @@ impl Course {
 
     /// A run was judged. Gives back what there is to say of it.
     pub fn judged(&mut self, judged: Judged) -> Option<String> {
-        let Judged { record, verdicts, new, reading } = judged;
+        let Judged { record, verdicts, first, reading } = judged;
         let run = record.id;
         self.shown = Some(Shown { run, steps: record.training().map(|training| training.steps).unwrap_or_default(), verdicts });
-        let damaged = self.read(reading);
-        if new.is_empty() {
-            return damaged;
-        }
-        let noun = if new.len() == 1 { "step" } else { "steps" };
-        let done = format!("run {run} passed the checks of {noun} {}", new.into_iter().collect::<StepSet>());
-        Some(damaged.map_or(done.clone(), |damaged| format!("{done}; {damaged}")))
+        // A run that is looked at again is no news.
+        let is_news = |(level, steps): &(Level, StepSet)| steps.iter().any(|step| !self.progress.has(step, *level));
+        let news: Vec<String> =
+            first.iter().filter(|what| is_news(what)).map(|(level, steps)| level.first_in_words(*steps)).collect();
+        let news = (!news.is_empty()).then(|| format!("run {run}: {}", news.join("; ")));
+        let said: Vec<String> = news.into_iter().chain(self.read(reading)).collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never used outside tests; every figure in it is made up.
 
-use crate::course::{Catalog, Judged, Lesson, Outcome, Reading as ProgressReading, Verdict};
+use crate::course::{Catalog, Judged, Lesson, Level, Outcome, Reading as ProgressReading, Verdict};
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics, TopologyReport};
 use crate::domain::job::TrainingJob;
@@ -134,11 +134,12 @@ pub fn verdicts(outcomes: &[(Step, Outcome)]) -> Vec<Verdict> {
     outcomes.iter().map(verdict).collect()
 }
 
-/// A run with all steps on, judged: what passed is new.
+/// A run with all steps on, judged: what passed is seen for the first time.
 pub fn judged(run: RunId, outcomes: &[(Step, Outcome)]) -> Judged {
-    let new = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Passed).map(|(step, _)| *step).collect();
+    let passed: StepSet = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Passed).map(|(step, _)| *step).collect();
+    let first = [(Level::Seen, passed)].into_iter().filter(|(_, steps)| !steps.is_empty()).collect();
     let record = finished(run.0, 2, 1.0).record.unwrap();
-    Judged { record, verdicts: verdicts(outcomes), new, reading: ProgressReading::default() }
+    Judged { record, verdicts: verdicts(outcomes), first, reading: ProgressReading::default() }
 }
 
 pub fn say(state: &mut State, message: Message) {

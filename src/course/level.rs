@@ -1,0 +1,196 @@
+//! How far a learner has come with a step: four levels, each with evidence of its own.
+//!
+//! Never reads a file: it is what `progress` holds, in other words.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Done, Progress, tries_in_words};
+use crate::domain::markup;
+use crate::domain::step::{Step, StepSet};
+use crate::runs::RunId;
+
+/// What a learner has of a step. None of them includes another: whoever writes a step may never have predicted what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// A run passed the check of the step.
+    Seen,
+    /// The lesson's question was answered before a run showed the step.
+    Predicted,
+    /// Two runs that differ in nothing but the step: the one without it, and the one with it, which passed its check.
+    Proven,
+    /// The learner's own program passed the check of the step.
+    Written,
+}
+
+impl Level {
+    pub const ALL: [Level; 4] = [Level::Seen, Level::Predicted, Level::Proven, Level::Written];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Seen => "seen",
+            Level::Predicted => "predicted",
+            Level::Proven => "proven",
+            Level::Written => "written",
+        }
+    }
+
+    /// What a run was the first to do: `seen for the first time: steps 1-4`.
+    pub fn first_in_words(self, steps: StepSet) -> String {
+        let noun = if steps.iter().count() == 1 { "step" } else { "steps" };
+        format!("{} for the first time: {noun} {steps}", self.name())
+    }
+
+    /// What a learner does to get there, for a step by its number.
+    pub fn how(self, step: usize) -> String {
+        match self {
+            Level::Seen => format!("run with step {step} on"),
+            Level::Predicted => "answer the question before you run it".into(),
+            Level::Proven => format!("run it without step {step} and with it"),
+            Level::Written => "write it yourself: `hvd-lab exercise start`".into(),
+        }
+    }
+}
+
+impl Progress {
+    pub fn has(&self, step: Step, level: Level) -> bool {
+        let number = &step.number();
+        match level {
+            Level::Seen => self.seen.contains_key(number),
+            Level::Predicted => self.is_predicted(step),
+            Level::Proven => self.proven.contains_key(number),
+            Level::Written => self.written.contains_key(number),
+        }
+    }
+
+    /// In their order.
+    pub fn levels(&self, step: Step) -> Vec<Level> {
+        Level::ALL.into_iter().filter(|level| self.has(step, *level)).collect()
+    }
+
+    /// The steps that this run was the first to bring to a level; of a pair either of the two.
+    pub fn first_by(&self, level: Level, run: RunId) -> StepSet {
+        let is_first = |step: &Step| {
+            let number = &step.number();
+            let of = |map: &BTreeMap<usize, Done>| map.get(number).is_some_and(|done| done.run == run);
+            match level {
+                Level::Seen => of(&self.seen),
+                Level::Predicted => false,
+                Level::Proven => self.proven.get(number).is_some_and(|pair| [pair.before, pair.after].contains(&run)),
+                Level::Written => of(&self.written),
+            }
+        };
+        Step::ALL.into_iter().filter(is_first).collect()
+    }
+
+    /// Proven or written: more than a look at the bundled trainer.
+    pub fn is_done(&self, step: Step) -> bool {
+        self.has(step, Level::Proven) || self.has(step, Level::Written)
+    }
+
+    /// How many steps have reached a level.
+    pub fn count(&self, level: Level) -> usize {
+        Step::ALL.into_iter().filter(|step| self.has(*step, level)).count()
+    }
+
+    /// `seen 10, predicted 3, proven 2, written 0 of 10 steps`.
+    pub fn in_words(&self) -> String {
+        let counts = Level::ALL.map(|level| format!("{} {}", level.name(), self.count(level)));
+        format!("{} of {} steps", counts.join(", "), Step::ALL.len())
+    }
+
+    /// For each level in words how a step stands there; nothing where it does not.
+    pub fn cells(&self, step: Step) -> [String; 4] {
+        let number = &step.number();
+        let run = |map: &BTreeMap<usize, Done>| map.get(number).map(|done| format!("run {}", done.run)).unwrap_or_default();
+        let predicted = match (self.has(step, Level::Predicted), self.predictions.get(number)) {
+            (true, Some(tries)) => tries_in_words(tries),
+            (false, Some(_)) => "after the run".into(),
+            (_, None) => String::new(),
+        };
+        let proven = self.proven.get(number).map(|pair| format!("runs {} and {}", pair.before, pair.after));
+        [run(&self.seen), predicted, proven.unwrap_or_default(), run(&self.written)]
+    }
+
+    /// What the check said of the learner's own program, or else of the first run that showed the step.
+    pub fn evidence(&self, step: Step) -> Option<&str> {
+        let done = self.written.get(&step.number()).or(self.seen.get(&step.number()));
+        done.map(|done| done.evidence.as_str())
+    }
+
+    /// For people.
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!("# hvd-lab: {}\n\n", self.in_words());
+        text.push_str("| step | seen | predicted | proven | written | evidence |\n|---|---|---|---|---|---|\n");
+        for step in Step::ALL {
+            let [seen, predicted, proven, written] = self.cells(step);
+            let evidence = markup::markdown(self.evidence(step).unwrap_or_default());
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "| {} {} | {seen} | {predicted} | {proven} | {written} | {evidence} |",
+                step.number(),
+                step.title()
+            );
+        }
+        let practice: String = self.practice().iter().map(|line| format!("- {}\n", markup::markdown(line))).collect();
+        if practice.is_empty() { text } else { format!("{text}\n{practice}") }
+    }
+
+    /// Whether the first answer came before the run that it was about: the later one of a pair, or else the first one that showed it.
+    fn is_predicted(&self, step: Step) -> bool {
+        let number = &step.number();
+        let Some(first) = self.predictions.get(number).and_then(|tries| tries.first()) else { return false };
+        let shown_s = match (self.proven.get(number), self.seen.get(number)) {
+            (Some(proven), _) => proven.time_s,
+            (None, Some(seen)) => seen.time_s,
+            (None, None) => f64::INFINITY,
+        };
+        first.time_s <= shown_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::course::{Answered, Prediction, Proven};
+
+    fn done(time_s: f64) -> Done {
+        Done { run: RunId(1), time_s, evidence: String::new() }
+    }
+
+    #[test]
+    fn an_answer_counts_only_before_the_run_that_it_is_about() {
+        let answer = |time_s| vec![Answered { question: 0, prediction: Prediction::Choice(0), is_right: false, time_s }];
+        let pair = |time_s| Proven { before: RunId(2), after: RunId(3), time_s };
+        let cases = [
+            (None, None, true),
+            (Some(6.0), None, true),
+            (Some(4.0), None, false),
+            // Seen long ago by chance, but predicted before the lesson's own two runs.
+            (Some(4.0), Some(6.0), true),
+            (Some(3.0), Some(4.0), false),
+        ];
+        for (seen_s, proven_s, is_predicted) in cases {
+            let mut progress = Progress::default();
+            progress.predictions.insert(4, answer(5.0));
+            seen_s.into_iter().for_each(|time_s| _ = progress.seen.insert(4, done(time_s)));
+            proven_s.into_iter().for_each(|time_s| _ = progress.proven.insert(4, pair(time_s)));
+            assert_eq!(progress.has(Step::Broadcast, Level::Predicted), is_predicted, "{seen_s:?} {proven_s:?}");
+        }
+        assert!(!Progress::default().has(Step::Broadcast, Level::Predicted), "nobody answered");
+    }
+
+    #[test]
+    fn a_look_at_the_bundled_trainer_is_not_yet_done() {
+        let mut progress = Progress::default();
+        progress.seen.insert(4, done(1.0));
+        assert_eq!((progress.levels(Step::Broadcast), progress.is_done(Step::Broadcast)), (vec![Level::Seen], false));
+        progress.written.insert(4, done(1.0));
+        assert!(progress.is_done(Step::Broadcast));
+        assert_eq!(progress.in_words(), "seen 1, predicted 0, proven 0, written 1 of 10 steps");
+    }
+}
