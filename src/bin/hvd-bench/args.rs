@@ -66,6 +66,9 @@ pub struct Args {
     /// Stay on the CPU also where there are GPUs
     #[arg(long)]
     no_cuda: bool,
+    /// Refuse to measure where there is no GPU
+    #[arg(long, conflicts_with = "no_cuda")]
+    cuda: bool,
     /// Threads inside one operation
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     num_intra_threads: Option<usize>,
@@ -114,6 +117,7 @@ impl Args {
             optimizer: self.optimizer.unwrap_or(of_style.optimizer),
             fp16_allreduce: self.fp16_allreduce,
             no_cuda: self.no_cuda,
+            cuda: self.cuda,
             threads: self.num_intra_threads,
             bind: self.bind,
             mem_node: self.mem_node,
