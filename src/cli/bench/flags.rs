@@ -229,6 +229,20 @@ fn rows(flag: &Flag) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::programs;
+
+    /// `lessons/programs.md` names some of them.
+    #[test]
+    fn flags_of_the_page_of_programs_are_in_the_table() {
+        for (heading, style) in [("Notes on Horovod", Style::TfCnn), ("Multi-GPU training", Style::Nvcnn)] {
+            let rows = programs::page_rows(heading);
+            let of_program = |[there, ..]: &&[String; 3]| there.starts_with("`--");
+            let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| programs::flags(there)).collect();
+            assert!(names.len() >= 3, "{heading}: {names:?}");
+            let is_known = |name: &&str| FLAGS.iter().any(|flag| flag.style == style && format!("--{}", flag.name) == **name);
+            assert!(names.iter().all(|name| is_known(name)), "{heading}: {names:?}");
+        }
+    }
 
     #[test]
     fn every_flag_stands_there_once_and_says_what_it_does() {
