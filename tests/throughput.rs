@@ -237,6 +237,19 @@ fn each_rank_tells_its_cores_its_node_and_its_memory() {
     assert!(text(&nowhere).contains("hvd-bench: process 0: --mem-node 900: "), "{}", text(&nowhere));
 }
 
+#[test]
+fn ranks_exchange_gradients_in_the_way_that_is_asked_for_or_not_at_all() {
+    let Some(mpirun) = mpirun() else { return };
+    for (flags, waits) in [("--no-overlap", true), ("--fusion-threshold-mb 0", true), ("--no-exchange", false)] {
+        let output = run(&mpirun, 2, &format!("{flags} --num-batches-per-iter 1 --events"));
+        let said = text(&output);
+        assert!(output.status.success(), "{flags}: {said}");
+        assert_eq!(said.contains("# no gradients are exchanged: each rank trains alone"), !waits, "{said}");
+        let exposed: f64 = iterations(&output, 0).iter().map(|report| report.phases[Phase::AllreduceExposed]).sum();
+        assert_eq!(exposed > 1e-4, waits, "{flags}: {exposed} s");
+    }
+}
+
 /// libtorch says it in a hundred lines of its own inside.
 #[test]
 fn too_little_memory_is_one_line_with_what_to_lower() {

@@ -16,6 +16,7 @@ use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, Style};
 use hvd_lab::domain::event::Event;
 use hvd_lab::host::starved;
 use hvd_lab::trainer::config::Stop;
+use hvd_lab::trainer::distributed::AllreduceOptions;
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::{device, shortage, startup};
 
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         Err(stop) if comm::launched_index() == 0 => return startup::explain(&stop),
         Err(stop) => return ExitCode::from(stop.code),
     };
-    let (spec, events) = (args.spec(), args.events);
+    let (spec, exchange, events) = (args.spec(), args.exchange(), args.events);
     let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
     shortage::explain("hvd-bench", DURING, needs, "Lower --batch-size or --image-size, or start fewer ranks on a host", events);
     device::keep_freed_memory();
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     };
     let mut report = Reporter::new(comm::launched_index(), events);
     report.set_verbose(comm.topology().is_root());
-    match run(&spec, memory, &*comm, &report, launched) {
+    match run(&spec, exchange, memory, &*comm, &report, launched) {
         Ok(()) => ExitCode::SUCCESS,
         // The others may wait for this rank.
         Err(failure) => {
@@ -82,6 +83,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 /// `memory` is why memory cannot come from where it should, if it cannot.
 fn run(
     spec: &BenchmarkSpec,
+    exchange: Option<AllreduceOptions>,
     memory: Result<(), String>,
     comm: &dyn Communicator,
     report: &Reporter,
@@ -103,12 +105,15 @@ fn run(
     let data = feed.data.clone();
 
     // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
-    let mut bench = Bench::new(spec, comm, &placement, feed)?;
+    let mut bench = Bench::new(spec, exchange, comm, &placement, feed)?;
 
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--events").collect();
     let is_gpu = placement.gpu().is_some();
     let start = Start { spec, arguments: &arguments, data: &data, is_gpu, learning_rate: LEARNING_RATE, places: &places };
     start.header().iter().for_each(|line| report.line(line));
+    if exchange.is_none() && places.len() > 1 {
+        report.line("# no gradients are exchanged: each rank trains alone");
+    }
 
     // The first batches are slow: memory is taken, kernels are chosen, ranks find each other. They do not count.
     let none = Iterations::default();
