@@ -28,7 +28,7 @@ build: check
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
 bench: build
-	@cargo build --release --locked $(TRAIN) --example bench-allreduce
+	@cargo build --release --locked $(TRAIN) --example bench-allreduce --example bench-images
 	@cargo bench --locked --bench ratios -- $(BENCH)
 
 # The pictures in the README, of the real program at its own recording; and one of each state, with made-up figures, to look at.

@@ -53,6 +53,57 @@ fn a_quick_run_gives_every_row_that_was_asked_for() {
 }
 
 #[test]
+fn models_and_the_image_pipeline_are_measured_without_their_peers() {
+    let beside = |name: &str| Path::new(env!("CARGO_BIN_EXE_hvd-lab")).with_file_name(name);
+    let there = [beside("hvd-bench"), beside("hvd-train"), beside("examples").join("bench-images")];
+    if let Some(missing) = there.iter().find(|path| !path.is_file()) {
+        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|word| word == "train"), "HVD_LAB_REQUIRE names train, and there is no {missing:?}");
+        return eprintln!("skipped: there is no {missing:?}; `make test` builds it");
+    }
+    let report = suite::run(&options("--quick --only models --only images"), false).unwrap();
+    assert_eq!(report.failures, Vec::<String>::new());
+    let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
+    let expected = [
+        "images/s of one rank, mnist-cnn at 28 px, fp32",
+        "images/s of one rank, mnist-cnn at 28 px, bf16",
+        "images/s, mnist-cnn at 28 px, np 2, against two ranks that exchange nothing",
+        "images/s, mnist-cnn at 28 px, np 2, overlap on against off",
+        "images/s, mnist-cnn at 28 px, np 2, fusion on against off",
+        "exposed allreduce's share of a step, mnist-cnn at 28 px, np 2",
+        "exposed allreduce's share of a step, mnist-cnn at 28 px, np 2, without overlap",
+        "images/s of a core, whole photos decoded",
+        "images/s of a core, the shown part decoded",
+        "images/s of a core, the shown part decoded, with colours",
+    ];
+    assert_eq!(whats, expected);
+    let apart = report.rounds.figure("hvd-bench without exchange mnist-cnn at 28 px fp32 np 2: exposed_share").unwrap();
+    assert!(apart.median < 0.01, "who exchanges nothing waits for nobody: {apart:?}");
+    assert_eq!(report.left_out.len(), 2, "both peers are named: {:?}", report.left_out);
+}
+
+#[test]
+fn a_row_of_a_model_has_a_ratio_for_each_peer() {
+    let mut round = Round::new();
+    let shape = "mnist-cnn at 28 px";
+    for (engine, rate) in [("hvd-bench", 900.0), ("PyTorch channels-last", 1000.0), ("PyTorch", 600.0)] {
+        round.insert(format!("{engine} {shape} fp32 np 1: images_per_sec"), rate);
+    }
+    for (library, rate) in [("ours", 1400.0), ("tf.data", 700.0), ("torchvision", 800.0)] {
+        round.insert(format!("images: {library} whole photos decoded"), rate);
+    }
+    let rows = suite::rows::rows(&Rounds(vec![round]), &options("--quick").scale());
+    let said: Vec<(&str, Option<bool>)> = rows.iter().map(|row| (row.what.as_str(), row.meets())).collect();
+    let expected = [
+        ("images/s of one rank, mnist-cnn at 28 px, fp32, against PyTorch channels-last", Some(false)),
+        ("images/s of one rank, mnist-cnn at 28 px, fp32, against PyTorch as it comes", Some(true)),
+        ("images/s of a core, whole photos decoded, against tf.data", Some(true)),
+        ("images/s of a core, whole photos decoded, against torchvision", Some(false)),
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
 fn medians_bear_one_bad_round() {
     let of = |values: &[f64]| Spread::of(values.to_vec());
     assert_eq!(of(&[3.0, 1.0, 2.0]), Some(Spread { median: 2.0, min: 1.0, max: 3.0 }));
@@ -106,7 +157,9 @@ fn a_ratio_above_1_means_that_ours_is_better_and_targets_are_held_against_it() {
 
 #[test]
 fn lines_of_programs_are_read() {
-    use suite::{allreduce::parse, training::numbers_after};
+    use suite::{allreduce::parse, photos::of_core, training::numbers_after};
+    assert_eq!(of_core("tf.data 2.21.0 partial                           747 images/s of a core"), Some(747.0));
+    assert_eq!((of_core("1390 images/s of a core"), of_core("torchvision: not measured")), (Some(1390.0), None));
     let numbers = |line, mark| numbers_after(line, mark).collect::<Vec<_>>();
     assert_eq!(numbers("Images/sec: 2025.31", "Images/sec: "), [2025.31]);
     assert_eq!(numbers("Epoch 1/2 - loss 2.1", "Images/sec: "), [0.0; 0]);

@@ -12,6 +12,8 @@ use std::time::Duration;
 use assert_cmd::Command as Lab;
 use hvd_lab::dataset::images::{self, BadRecords, Images, ImagesError, Part};
 use hvd_lab::dataset::{example, jpeg, tfrecord};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 fn lab(words: &[&str], folder: &Path) -> (i32, String, String) {
     let mut command = Lab::cargo_bin("hvd-lab").unwrap();
@@ -172,6 +174,18 @@ fn what_is_killed_midway_never_looks_whole_and_the_next_call_sweeps_it() {
     let words = ["make-images", "--out", "many", "--images", "4", "--classes", "2", "--size", "16x16"];
     assert_eq!(lab(&words, folder.path()).0, 0);
     assert_eq!(names(folder.path()), ["many"]);
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_of_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, _) = started(folder.path());
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    assert_eq!(said, "hvd-lab: stopped. Nothing was written to many\n");
+    assert_eq!(names(folder.path()), [""; 0], "neither the folder nor a half of it");
 }
 
 #[test]

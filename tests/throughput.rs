@@ -180,7 +180,7 @@ fn models_of_any_family_are_measured_at_any_size_that_they_take() {
     for (flags, images) in [("--model mnist-cnn", "1x28x28"), ("--model trivial --image-size 8", "3x8x8")] {
         let output = run(&mpirun, 2, &format!("{flags} --batch-size 4 --num-batches-per-iter 1"));
         let text = text(&output);
-        assert!(output.status.success() && text.contains(&format!("synthetic images of {images}")), "{text}");
+        assert!(output.status.success() && text.contains(&format!("data: synthetic ({images})")), "{text}");
         assert_eq!(scanned("Total img/sec on %d CPU(s): %.1f +-%.1f", &text).len(), 1, "{text}");
     }
 }
@@ -191,7 +191,7 @@ fn real_images_pass_through_the_pipeline_and_are_counted() {
     let output = run(&mpirun, 2, "--style nvcnn --data-dir generated --events");
     let text = text(&output);
     assert!(output.status.success(), "{text}");
-    assert!(text.contains("Num images:  96\n") && text.contains("generated garments images of 1x28x28"), "{text}");
+    assert!(text.contains("Num images:  96\n") && text.contains("data: generated garments (1x28x28), "), "{text}");
     let all = iterations(&output, 1);
     assert!(all.len() == 4 && all.iter().all(|report| report.phases[Phase::Data] > 0.0), "{all:?}");
     for (flags, words) in [
@@ -235,6 +235,41 @@ fn each_rank_tells_its_cores_its_node_and_its_memory() {
     let nowhere = run(&mpirun, 2, "--mem-node 900");
     assert_eq!(nowhere.status.code(), Some(2), "{}", text(&nowhere));
     assert!(text(&nowhere).contains("hvd-bench: process 0: --mem-node 900: "), "{}", text(&nowhere));
+}
+
+#[test]
+fn ranks_exchange_gradients_in_the_way_that_is_asked_for_or_not_at_all() {
+    let Some(mpirun) = mpirun() else { return };
+    for (flags, waits) in [("--no-overlap", true), ("--fusion-threshold-mb 0", true), ("--no-exchange", false)] {
+        let output = run(&mpirun, 2, &format!("{flags} --num-batches-per-iter 1 --events"));
+        let said = text(&output);
+        assert!(output.status.success(), "{flags}: {said}");
+        assert_eq!(said.contains("# no gradients are exchanged: each rank trains alone"), !waits, "{said}");
+        let exposed: f64 = iterations(&output, 0).iter().map(|report| report.phases[Phase::AllreduceExposed]).sum();
+        assert_eq!(exposed > 1e-4, waits, "{flags}: {exposed} s");
+    }
+}
+
+/// libtorch says it in a hundred lines of its own inside.
+#[test]
+fn too_little_memory_is_one_line_with_what_to_lower() {
+    let mut command = Command::new("sh");
+    let flags = "--model vgg16 --batch-size 64 --num-warmup-batches 1 --no-cuda --events";
+    // Its 138 million weights fit, and their gradients do not.
+    command.args(["-c", "ulimit -v 2000000 && exec \"$@\"", "sh", PROGRAM]).args(flags.split(' ')).env("RUST_BACKTRACE", "1");
+    let output = run_limited(command, LIMIT);
+    let (said, error) = (text(&output), String::from_utf8_lossy(&output.stderr).into_owned());
+    assert!(!output.status.success(), "{said}");
+    let words = "for a batch of 64 images of 3x224x224 with vgg16. Lower --batch-size or --image-size, or start fewer ranks";
+    let ours: Vec<&str> = error.lines().filter(|line| line.starts_with("hvd-bench: process 0: not enough memory: ")).collect();
+    assert!(ours.len() == 1 && ours[0].contains(words), "{error}");
+    assert!(!error.contains("frame #") && !error.contains("panicked"), "{error}");
+    let told = events(&output).into_iter().find_map(|line| match line.event {
+        Event::Fatal { during, cause } => Some((during, cause)),
+        _ => None,
+    });
+    let (during, cause) = told.unwrap();
+    assert!(during == "the benchmark" && cause.contains(words), "{cause}");
 }
 
 #[test]

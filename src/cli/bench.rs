@@ -83,6 +83,9 @@ pub struct Args {
     /// Stay on the CPU also where there are GPUs.
     #[arg(long)]
     no_cuda: bool,
+    /// Refuse to measure where there is no GPU.
+    #[arg(long, conflicts_with = "no_cuda")]
+    cuda: bool,
     /// Threads inside one operation of a rank [default: 1, or OMP_NUM_THREADS].
     #[arg(long, value_name = "N")]
     num_intra_threads: Option<usize>,
@@ -126,13 +129,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return follow::leave(&store, id, args.json);
     }
     let follower = Follower::new(store.folder(id));
-    if !args.json {
+    // The ranks print their object at the end, which a run that is stopped does not reach.
+    if !args.json && args.style != Style::Json {
         return follow::follow(&store, id, follower, false);
     }
     let mut seen = Seen(History::new(Keep::Everything));
-    let code = follow::follow_lines(&store, id, follower, true, &mut seen)?;
+    let code = follow::follow_lines(&store, id, follower, args.json, &mut seen)?;
     let data = Data { label: store.record(id)?.data_label, images: None };
-    print_json_text(&format!("{{\"benchmark\":{}}}\n", result(&spec, &data, &seen.0)))?;
+    let result = result(&spec, &data, &seen.0);
+    match (args.json, result) {
+        (true, result) => print_json_text(&format!("{{\"benchmark\":{}}}\n", result.unwrap_or("null".into())))?,
+        (false, Some(result)) => print_json_text(&format!("{result}\n"))?,
+        (false, None) => true,
+    };
     Ok(code)
 }
 
@@ -162,6 +171,7 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
         optimizer: args.optimizer.unwrap_or(own.optimizer),
         fp16_allreduce: args.fp16_allreduce,
         no_cuda: args.no_cuda,
+        cuda: args.cuda,
         // tf_cnn_benchmarks lets the system choose with 0.
         threads: args.num_intra_threads.filter(|threads| *threads > 0),
         bind: args.bind,
@@ -193,16 +203,16 @@ impl Lines for Seen {
     }
 }
 
-/// As `--style json` prints it, of the iterations that all ranks have ended.
-fn result(spec: &BenchmarkSpec, data: &Data, history: &History) -> String {
+/// As `--style json` prints it, of the iterations that all ranks have ended; `None` where there is none.
+fn result(spec: &BenchmarkSpec, data: &Data, history: &History) -> Option<String> {
     let processes: Vec<_> = history.attempt().into_iter().flat_map(|attempt| attempt.processes.values()).collect();
     let places: Vec<PlacementReport> = processes.iter().map(|process| process.placement.clone().unwrap_or_default()).collect();
-    let iterations = history.attempt().map(Attempt::iterations).unwrap_or_default();
+    let iterations = history.attempt().map(Attempt::iterations).filter(|iterations| !iterations.seconds.is_empty())?;
     let reports = processes.first().map(|root| &root.iterations[..iterations.seconds.len()]).unwrap_or_default();
     let is_gpu = places.iter().any(|place| place.device.starts_with("cuda"));
     let spec = BenchmarkSpec { style: Style::Json, ..spec.clone() };
     let start = Start { spec: &spec, arguments: &[], data, is_gpu, learning_rate: 0.0, places: &places };
-    start.ending(&iterations, reports).concat()
+    Some(start.ending(&iterations, reports).concat())
 }
 
 #[cfg(test)]

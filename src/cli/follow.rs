@@ -108,7 +108,9 @@ fn follow_run(
                 RunUpdate::Status(status) if status.state.is_over() => ended = Some(status),
                 update => {
                     if !view.show(update)? {
-                        say(&format!("nobody reads on; run {id} goes on, `hvd-lab stop {id}` stops it"));
+                        say(&format!(
+                            "standard output was closed, so no more lines are printed. Run {id} goes on: `hvd-lab stop {id}` stops it"
+                        ));
                         return Ok(ExitCode::FAILURE);
                     }
                 }

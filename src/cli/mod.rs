@@ -40,6 +40,8 @@ pub mod generate;
 pub mod guided;
 pub mod lessons;
 mod output;
+#[cfg(test)]
+mod programs;
 pub mod progress;
 pub mod record;
 pub mod replay;

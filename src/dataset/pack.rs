@@ -54,8 +54,14 @@ impl Packing {
     /// Packs all images of `from` into files in a new folder, in an order that the seed alone decides.
     ///
     /// # Errors
-    /// The images cannot be read, the request makes no sense, or the files cannot be written: then nothing is left of them.
-    pub fn pack(&self, from: &Path, target: &Path, mut progress: impl FnMut(usize, usize)) -> Result<Packed, PackError> {
+    /// The images cannot be read, the request makes no sense, the files cannot be written, or `progress` wants no more: then nothing
+    /// is left of them.
+    pub fn pack(
+        &self,
+        from: &Path,
+        target: &Path,
+        mut progress: impl FnMut(usize, usize) -> io::Result<()>,
+    ) -> Result<Packed, PackError> {
         let (train, validation) = self.parts(from)?;
         // Files of both parts are about as large.
         let validation_shards = match validation.order.len() {
@@ -71,7 +77,7 @@ impl Packing {
         let (mut done, total) = (0, train.order.len() + validation.order.len());
         let mut tell = || {
             done += 1;
-            progress(done, total);
+            progress(done, total)
         };
         for (part, images, shards) in [(Part::Train, &train, self.shards), (Part::Validation, &validation, validation_shards)] {
             let mut written = 0;
@@ -140,7 +146,7 @@ impl Packing {
         folder: &NewFolder,
         name: &str,
         left_out: &mut Vec<BadImage>,
-        tell: &mut impl FnMut(),
+        tell: &mut impl FnMut() -> io::Result<()>,
     ) -> Result<usize, PackError> {
         let (mut written, mut stopped, mut buffer) = (0, None, Vec::new());
         let outcome = folder.write(name, |file| {
@@ -156,7 +162,7 @@ impl Packing {
                         return Ok(());
                     }
                 }
-                tell();
+                tell()?;
             }
             Ok(())
         });

@@ -39,8 +39,8 @@ impl Photos {
     /// Draws them all into a new folder: one folder a class, a list of where the objects are, and the note.
     ///
     /// # Errors
-    /// The folder is there already, or cannot be written.
-    pub fn write(&self, target: &Path, mut progress: impl FnMut(usize)) -> io::Result<()> {
+    /// The folder is there already, or cannot be written, or `progress` wants no more: nothing is left of it then.
+    pub fn write(&self, target: &Path, mut progress: impl FnMut(usize) -> io::Result<()>) -> io::Result<()> {
         let folder = NewFolder::create(target)?;
         let note = self.note();
         for class in 0..self.classes {
@@ -54,7 +54,7 @@ impl Photos {
             folder.write(&name, |file| file.write_all(&self.encode(&pixels, &note)?))?;
             // Writing to a string cannot fail.
             let _ = writeln!(boxes, "{name},{:.4},{:.4},{:.4},{:.4}", area.ymin, area.xmin, area.ymax, area.xmax);
-            progress(index + 1);
+            progress(index + 1)?;
         }
         folder.write(BOXES, |file| file.write_all(boxes.as_bytes()))?;
         let note_name = generated_note(Path::new("")).display().to_string();
@@ -228,7 +228,7 @@ mod tests {
     fn what_is_drawn_is_read_as_a_folder_by_class_and_says_that_it_was_drawn() {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().join("set");
-        PHOTOS.write(&root, |_| {}).unwrap();
+        PHOTOS.write(&root, |_| Ok(())).unwrap();
         let source = images::open(&root, Part::Train, 1000, BadRecords::Stop).unwrap().source;
         assert_eq!((source.len(), source.classes()), (6, 3));
         let mut buffer = Vec::new();

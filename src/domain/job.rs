@@ -115,6 +115,15 @@ impl Workload {
         }
     }
 
+    /// The kind in a narrow column.
+    pub fn short_kind(&self) -> &str {
+        match self {
+            Workload::Benchmark(_) => "bench",
+            Workload::Collectives(_) => "coll.",
+            Workload::Training(_) | Workload::Unknown(_) => self.kind(),
+        }
+    }
+
     pub fn training(&self) -> Option<&TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),

@@ -106,9 +106,13 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
-/// `19.6 s` below two minutes, a clock above.
+/// `19.6 s` below two minutes, a clock above, and `43.1 ms` where tenths of a second would say 0.
 pub fn seconds(value: f64) -> String {
-    if value < 120.0 { format!("{value:.1} s") } else { clock(value) }
+    match value {
+        _ if value > 0.0 && value < 0.05 => short_time(value),
+        _ if value < 120.0 => format!("{value:.1} s"),
+        _ => clock(value),
+    }
 }
 
 /// `12,000`.

@@ -63,9 +63,10 @@ pub fn command_line(
     let oversubscribe = placement(resources, preset, setup, force)?;
     let benchmark = spec.benchmark();
     let is_here = resources.hosts.is_none() && resources.hostfile.is_none() && !setup.machine.in_allocation;
-    if let Some(problem) =
-        binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe).filter(|_| is_here)
-    {
+    let unbound = binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe);
+    let misfit = || benchmark?.misfit(&setup.machine.room(), resources.np);
+    // Of other hosts nothing is known here: there the ranks find out.
+    if let Some(problem) = unbound.or_else(misfit).filter(|_| is_here) {
         return Err(LaunchError::Spec(problem));
     }
     let binding = binding::words(benchmark, setup.flavour, oversubscribe);
@@ -289,7 +290,8 @@ fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
     if let Some(node) = spec.mem_node {
         add("mem-node", node.to_string());
     }
-    let switches = [(spec.fp16_allreduce, "--fp16-allreduce"), (spec.no_cuda, "--no-cuda"), (true, "--events")];
+    let switches =
+        [(spec.fp16_allreduce, "--fp16-allreduce"), (spec.no_cuda, "--no-cuda"), (spec.cuda, "--cuda"), (true, "--events")];
     flags.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()));
     flags
 }

@@ -12,9 +12,11 @@ use std::process::Command;
 use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
+use crate::domain::benchmark::HostRoom;
 use crate::domain::job::Workload;
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::load::allowed_cores;
+use crate::host::{cpu, numa};
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
 const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
@@ -39,6 +41,10 @@ pub struct Machine {
     /// Physical cores: what Open MPI takes for slots.
     pub physical_cores: usize,
     pub gpus: usize,
+    /// Of its memory; empty where the system does not say.
+    pub numa_nodes: Vec<usize>,
+    /// Bytes that programs can still get; 0 where the system does not say.
+    pub free_memory: u64,
     pub is_root: bool,
     /// Inside an allocation of a batch system, which then says where ranks may run.
     pub in_allocation: bool,
@@ -113,10 +119,17 @@ impl Machine {
             // A quota on processor time leaves fewer cores than there are.
             physical_cores: physical_cores().unwrap_or(cores).min(cores),
             gpus: gpus(),
+            numa_nodes: numa::nodes(),
+            free_memory: cpu::host_memory().0,
             is_root: nix::unistd::geteuid().is_root(),
             in_allocation: ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"].iter().any(|name| std::env::var_os(name).is_some()),
             forwarded: forwarded(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
         }
+    }
+
+    /// What a benchmark has to fit into.
+    pub fn room(&self) -> HostRoom {
+        HostRoom { gpus: self.gpus, numa_nodes: self.numa_nodes.clone(), free_memory: self.free_memory }
     }
 
     /// The preset for this machine, with as many ranks as it has devices.

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::{RunRecord, RunSummary};
-use crate::domain::benchmark::{BenchmarkSpec, UpdateRule};
+use crate::domain::benchmark::{BenchmarkSpec, Style, UpdateRule};
 use crate::domain::images::InputShape;
 use crate::domain::job::Workload;
 use crate::domain::model::ModelSpec;
@@ -29,8 +29,8 @@ const SAME_WORK: [&str; 9] = [
 /// What has to be the same for throughput to be comparable: what every rank does for one image, and on which images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// A benchmark trains nothing that could be used, on one batch again and again.
-    is_benchmark: bool,
+    /// A benchmark trains nothing that could be used; what it says depends on how it is timed.
+    timing: Option<Timing>,
     model: ModelSpec,
     input: InputShape,
     data: String,
@@ -38,6 +38,23 @@ pub struct Work {
     batch_size: usize,
     /// In alphabetical order.
     flags: Vec<String>,
+}
+
+/// How a benchmark comes to its images a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Timing {
+    style: Style,
+    warmup_batches: usize,
+    batches_per_iteration: usize,
+}
+
+impl Timing {
+    fn of(benchmark: &BenchmarkSpec) -> Timing {
+        let BenchmarkSpec { warmup_batches, batches_per_iteration, .. } = *benchmark;
+        // They time alike, and only print something else.
+        let style = if benchmark.style == Style::Json { Style::Horovod } else { benchmark.style };
+        Timing { style, warmup_batches, batches_per_iteration }
+    }
 }
 
 /// The work that the ranks of a run share, as far as its record tells.
@@ -126,7 +143,7 @@ impl Work {
     fn of(record: &RunRecord) -> Option<Work> {
         match &record.spec.workload {
             Workload::Training(training) => Some(Work {
-                is_benchmark: false,
+                timing: None,
                 model: training.model,
                 input: training.model.input(),
                 data: record.data_label.clone(),
@@ -135,7 +152,7 @@ impl Work {
                 flags: flags(&training.trainer_flags),
             }),
             Workload::Benchmark(benchmark) => Some(Work {
-                is_benchmark: true,
+                timing: Some(Timing::of(benchmark)),
                 model: benchmark.model,
                 input: benchmark.input(),
                 data: benchmark.data_dir.clone().unwrap_or_else(|| "synthetic".into()),
@@ -151,15 +168,23 @@ impl Work {
     }
 
     fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
+        let (own, of_baseline) = (self.timing, baseline.timing);
+        let differs = |what: fn(Timing) -> usize| own.map(what) != of_baseline.map(what);
         let differences = [
-            (self.is_benchmark && !baseline.is_benchmark, "a benchmark, and the baseline is a training"),
-            (!self.is_benchmark && baseline.is_benchmark, "a training, and the baseline is a benchmark"),
+            (own.is_some() && of_baseline.is_none(), "a benchmark, and the baseline is a training"),
+            (own.is_none() && of_baseline.is_some(), "a training, and the baseline is a benchmark"),
             (self.model != baseline.model, "other model than the baseline"),
             (self.input != baseline.input, "other image size than the baseline"),
             (self.data != baseline.data, "other data than the baseline"),
             (self.batch_size != baseline.batch_size, "other batch size than the baseline"),
             (self.images != baseline.images, "other number of images than the baseline"),
             (self.flags != baseline.flags, "other trainer flags than the baseline"),
+            (
+                own.map(|timing| timing.style) != of_baseline.map(|timing| timing.style),
+                "other style than the baseline, which times and averages in another way",
+            ),
+            (differs(|timing| timing.warmup_batches), "other number of warm-up batches than the baseline"),
+            (differs(|timing| timing.batches_per_iteration), "other number of batches timed together than the baseline"),
         ];
         differences.into_iter().find(|(differs, _)| *differs).map_or(Ok(()), |(_, reason)| Err(reason))
     }
@@ -182,7 +207,7 @@ fn flags(words: &[String]) -> Vec<String> {
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let images = self.images.map_or("all".to_owned(), |images| images.to_string());
-        match self.is_benchmark {
+        match self.timing.is_some() {
             true => write!(f, "benchmark of {} on images of {}, batch {} a rank", self.model, self.input, self.batch_size)?,
             false => write!(f, "{}, {images} images of {}, batch {} a rank", self.model, self.data, self.batch_size)?,
         }
@@ -256,10 +281,17 @@ mod tests {
         let gain = gained(&benchmark(2, 2, |_| {}), &one).unwrap();
         assert_eq!((gain.speedup, gain.scaling_efficiency), (Some(2.0), Some(1.0)));
         assert!(gained(&benchmark(2, 2, |spec| spec.iterations = 9), &one).is_ok(), "longer is no other work");
+        assert!(gained(&benchmark(2, 2, |spec| spec.style = Style::Json), &one).is_ok(), "timed alike, printed otherwise");
         for (other, reason) in [
             (benchmark(2, 2, |spec| spec.batch_size = 7), "other batch size than the baseline"),
             (benchmark(2, 2, |spec| spec.model = "wrn-16-1".parse().unwrap()), "other model than the baseline"),
             (benchmark(2, 2, |spec| spec.optimizer = UpdateRule::Momentum), "other trainer flags than the baseline"),
+            (
+                benchmark(2, 2, |spec| spec.style = Style::TfCnn),
+                "other style than the baseline, which times and averages in another way",
+            ),
+            (benchmark(2, 2, |spec| spec.warmup_batches = 0), "other number of warm-up batches than the baseline"),
+            (benchmark(2, 2, |spec| spec.batches_per_iteration = 9), "other number of batches timed together than the baseline"),
             (run(2, 2), "a training, and the baseline is a benchmark"),
         ] {
             assert_eq!(gained(&other, &one), Err(reason));

@@ -26,6 +26,7 @@ mod recorder;
 pub mod report;
 pub mod resume;
 pub mod sampler;
+pub mod shortage;
 pub mod startup;
 pub mod stopwatch;
 pub mod tensorboard;

@@ -5,7 +5,9 @@
 
 pub mod allreduce;
 pub mod figures;
+pub mod models;
 pub mod options;
+pub mod photos;
 mod place;
 pub mod process;
 // Shared with tests/screen.rs, which uses the other half of it.
@@ -21,6 +23,7 @@ pub mod training;
 use std::time::Instant;
 
 use figures::{Round, Rounds};
+use models::Measured;
 use options::{Options, Scale, Section};
 use place::{Load, Place};
 use serde_json::json;
@@ -31,6 +34,8 @@ use training::{Engine, Training, Work};
 #[derive(Clone, Copy, Debug)]
 enum Case {
     Training(Training),
+    Model(Measured),
+    Photos,
     Allreduce,
     Screen,
 }
@@ -39,6 +44,8 @@ impl Case {
     fn name(&self) -> String {
         match self {
             Case::Training(training) => training.to_string(),
+            Case::Model(measured) => measured.to_string(),
+            Case::Photos => "the image pipeline".into(),
             Case::Allreduce => "allreduce".into(),
             Case::Screen => "hvd-lab".into(),
         }
@@ -50,6 +57,8 @@ impl Case {
                 let figures = training.run(place, scale)?;
                 Ok(figures.into_iter().map(|(what, value)| (rows::figure(*training, &what), value)).collect())
             }
+            Case::Model(measured) => measured.run(place, scale),
+            Case::Photos => photos::run(place, scale),
             Case::Allreduce => allreduce::run(place, scale),
             Case::Screen => screen::run(scale),
         }
@@ -166,6 +175,17 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
                 }
             }
         }
+    }
+    if options.wants(Section::Models) {
+        cases.extend(models::all(scale.shapes, place.torch.is_ok()).into_iter().map(Case::Model));
+        left_out.extend(place.torch.as_ref().err().map(|why| format!("PyTorch on one rank: {why}")));
+    }
+    if options.wants(Section::Images) {
+        match place.images_program.is_file() {
+            true => cases.push(Case::Photos),
+            false => left_out.push("the image pipeline: there is no bench-images; `make bench` builds it".into()),
+        }
+        left_out.extend(place.pipelines.as_ref().err().map(|why| format!("tf.data and torchvision: {why}")));
     }
     cases.extend(options.wants(Section::Allreduce).then_some(Case::Allreduce));
     cases.extend(options.wants(Section::Screen).then_some(Case::Screen));

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
+use super::models::{self, Shape};
+
 /// Measures hvd-train, hvd-lab and, where they are installed, PyTorch DDP and Keras on Horovod side by side, and prints one table of ratios.
 #[derive(Clone, Debug, Parser)]
 #[command(
@@ -15,7 +17,8 @@ use clap::{Parser, ValueEnum};
 Peer: HVD_LAB_PEER_PYTHON names a python with torch 2.11.0 and numpy, HVD_LAB_PEER the script (default:
 shared/peers/ddp_fashion_mnist.py in a folder above the repository). Images: shared/fashion-mnist there, or
 HVD_LAB_TEST_DATA; else the bundled generator, on which the peers' rows are left out. HVD_LAB_KERAS_PYTHON names a python with
-TensorFlow and Horovod: a second peer."
+TensorFlow and Horovod: a second peer. HVD_LAB_IMAGES_PYTHON names one with TensorFlow, or torch and torchvision: the peers of the image
+pipeline."
 )]
 pub struct Options {
     /// Times that everything is run; medians are over these
@@ -33,6 +36,9 @@ pub struct Options {
     /// Write the table to this file, as Markdown, besides printing it
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// With ResNet-50 at 224 pixels, which takes minutes a round
+    #[arg(long)]
+    pub large: bool,
     /// What cargo passes to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
@@ -51,6 +57,10 @@ pub enum Section {
     Overlap,
     /// The communicator against raw MPI_Allreduce
     Allreduce,
+    /// Models by name on one batch, against PyTorch; two ranks against two that exchange nothing
+    Models,
+    /// The image pipeline on one core, against tf.data and torchvision
+    Images,
     /// The lab's screen: start, memory, idle use
     Screen,
 }
@@ -62,6 +72,12 @@ pub struct Scale {
     pub models: &'static [Model],
     /// The first epoch is warm-up and does not count.
     pub epochs: usize,
+    /// Models by name, at their size of images.
+    pub shapes: &'static [Shape],
+    /// Timed batches of each of them at most.
+    pub model_batches: usize,
+    /// Photos of a round of the image pipeline.
+    pub photos: usize,
     /// Samples of each message size in one MPI job.
     pub allreduce_samples: usize,
     /// Of each round; a minute in all.
@@ -87,11 +103,24 @@ impl Options {
 
     pub fn scale(&self) -> Scale {
         match self.quick {
-            true => Scale { rounds: 1, models: &QUICK_MODELS, epochs: 2, allreduce_samples: 1, idle_seconds: 1, keys: 60 },
+            true => Scale {
+                rounds: 1,
+                models: &QUICK_MODELS,
+                epochs: 2,
+                shapes: &[models::QUICK],
+                model_batches: 2,
+                photos: 64,
+                allreduce_samples: 1,
+                idle_seconds: 1,
+                keys: 60,
+            },
             false => Scale {
                 rounds: self.rounds.into(),
                 models: &MODELS,
                 epochs: 4,
+                shapes: if self.large { &models::WITH_LARGE } else { &models::SHAPES },
+                model_batches: usize::MAX,
+                photos: 1500,
                 allreduce_samples: 2,
                 idle_seconds: 60_u64.div_ceil(self.rounds.into()),
                 keys: 500,
@@ -106,6 +135,7 @@ impl Options {
             true => arguments.push("--quick".to_owned()),
             false => arguments.push(format!("--rounds {}", self.rounds)),
         }
+        arguments.extend(self.large.then(|| "--large".to_owned()));
         let names = self.only.iter().filter_map(Section::to_possible_value);
         arguments.extend(names.map(|name| format!("--only {}", name.get_name())));
         format!("make bench BENCH='{}'", arguments.join(" "))

@@ -16,6 +16,15 @@ use super::training::Engine;
 const PEER_HOW_TO: &str =
     "python3 -m venv DIR && DIR/bin/pip install torch==2.11.0 numpy, then HVD_LAB_PEER_PYTHON=DIR/bin/python";
 
+const TORCH_VERSION: &str = "import numpy, torch; print('PyTorch', torch.__version__)";
+
+const IMAGES_HOW_TO: &str =
+    "python3 -m venv DIR && DIR/bin/pip install tensorflow-cpu torch torchvision, then HVD_LAB_IMAGES_PYTHON=DIR/bin/python";
+/// Those of the two that are there; it fails without any.
+const IMAGES_VERSION: &str = "from importlib.metadata import distributions as all; \
+    found = [f'{d.name} {d.version}' for d in all() if d.name in ('tensorflow', 'tensorflow-cpu', 'torchvision')]; \
+    assert found, 'neither tensorflow nor torchvision is there'; print(', '.join(found))";
+
 const KERAS_HOW_TO: &str = "BENCHMARKS.md says how, then HVD_LAB_KERAS_PYTHON=DIR/bin/python";
 const KERAS_VERSION: &str =
     "from importlib.metadata import version as of; print('Horovod', of('horovod'), 'with Keras', of('keras'))";
@@ -29,6 +38,13 @@ pub struct Place {
     pub images: Option<PathBuf>,
     pub ddp: Result<Peer, String>,
     pub keras: Result<Peer, String>,
+    /// PyTorch alone, with the networks of `tests/golden`.
+    pub torch: Result<Peer, String>,
+    /// tf.data and torchvision, as far as they are there.
+    pub pipelines: Result<Peer, String>,
+    pub lab: PathBuf,
+    /// The image pipeline alone.
+    pub images_program: PathBuf,
     /// What `hvd-train --help` says: flags come and go.
     pub help: String,
     pub build: Value,
@@ -58,6 +74,10 @@ impl Place {
             images: above("shared/fashion-mnist", "HVD_LAB_TEST_DATA")
                 .filter(|at| at.join("train-images-idx3-ubyte.gz").is_file()),
             ddp: if with_peer { Peer::ddp() } else { Err("not asked for".into()) },
+            torch: if with_peer { Peer::torch() } else { Err("not asked for".into()) },
+            pipelines: if with_peer { Peer::pipelines() } else { Err("not asked for".into()) },
+            images_program: beside.with_file_name("examples").join("bench-images"),
+            lab: beside.to_owned(),
             keras: if with_peer { Peer::keras() } else { Err("not asked for".into()) },
             help,
             build: serde_json::from_str(&build).map_err(|error| format!("hvd-train --build-info: {error}"))?,
@@ -83,7 +103,13 @@ impl Place {
     pub fn shown(&self, line: &str) -> String {
         let mut names = vec![(self.setup.mpirun.display().to_string(), "mpirun")];
         names.extend(self.images.iter().map(|folder| (folder.display().to_string(), "FASHION_MNIST")));
-        for (peer, script) in [(&self.ddp, "ddp_fashion_mnist.py"), (&self.keras, "horovod_fashion_mnist.py")] {
+        let scripts = [
+            (&self.ddp, "ddp_fashion_mnist.py"),
+            (&self.keras, "horovod_fashion_mnist.py"),
+            (&self.torch, "peer_models.py"),
+            (&self.pipelines, "peer_images.py"),
+        ];
+        for (peer, script) in scripts {
             names.extend(peer.iter().map(|peer| (peer.python.display().to_string(), "PYTHON")));
             names.extend(peer.iter().map(|peer| (peer.script.display().to_string(), script)));
         }
@@ -93,7 +119,12 @@ impl Place {
 
     pub fn machine(&self) -> Value {
         let said = |name: &str| self.build[name].as_str().unwrap_or("unknown").to_owned();
-        let peers: Vec<&str> = [&self.ddp, &self.keras].into_iter().flatten().map(|peer| peer.version.as_str()).collect();
+        let mut peers: Vec<&str> = [&self.ddp, &self.torch, &self.keras, &self.pipelines]
+            .into_iter()
+            .flatten()
+            .map(|peer| peer.version.as_str())
+            .collect();
+        peers.dedup();
         json!({
             "cpu": cpu_model(),
             "cores": self.setup.machine.cores,
@@ -111,23 +142,38 @@ impl Place {
 impl Peer {
     /// PyTorch's DistributedDataParallel.
     fn ddp() -> Result<Peer, String> {
-        let python = named("HVD_LAB_PEER_PYTHON").ok_or_else(|| format!("not installed: {PEER_HOW_TO}"))?;
-        let Some(script) = above("shared/peers/ddp_fashion_mnist.py", "HVD_LAB_PEER").filter(|path| path.is_file()) else {
-            return Err("its script is not here: HVD_LAB_PEER names it".into());
-        };
-        let version = output_of(Command::new(&python).args(["-c", "import numpy, torch; print(torch.__version__)"]))
-            .map_err(|error| format!("not installed: {PEER_HOW_TO} ({})", error.lines().last().unwrap_or_default()))?;
-        Ok(Peer { python, script, version: format!("PyTorch {}", version.trim()) })
+        let script = above("shared/peers/ddp_fashion_mnist.py", "HVD_LAB_PEER").filter(|path| path.is_file());
+        let script = script.ok_or("its script is not here: HVD_LAB_PEER names it")?;
+        Peer::python("HVD_LAB_PEER_PYTHON", PEER_HOW_TO, TORCH_VERSION, script)
+    }
+
+    /// PyTorch on one rank.
+    fn torch() -> Result<Peer, String> {
+        Peer::python("HVD_LAB_PEER_PYTHON", PEER_HOW_TO, TORCH_VERSION, own("tests/bench/peer_models.py"))
+    }
+
+    /// The image pipelines of others.
+    fn pipelines() -> Result<Peer, String> {
+        Peer::python("HVD_LAB_IMAGES_PYTHON", IMAGES_HOW_TO, IMAGES_VERSION, own("tests/bench/peer_images.py"))
     }
 
     /// Keras on Horovod, built against the MPI whose mpirun starts it.
     fn keras() -> Result<Peer, String> {
-        let python = named("HVD_LAB_KERAS_PYTHON").ok_or_else(|| format!("not installed: {KERAS_HOW_TO}"))?;
-        let version = output_of(Command::new(&python).args(["-c", KERAS_VERSION]))
-            .map_err(|error| format!("not installed: {KERAS_HOW_TO} ({})", error.lines().last().unwrap_or_default()))?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/horovod_fashion_mnist.py");
+        Peer::python("HVD_LAB_KERAS_PYTHON", KERAS_HOW_TO, KERAS_VERSION, own("tests/bench/horovod_fashion_mnist.py"))
+    }
+
+    /// The python that this variable names, if it can print its version by these words; else how it is installed.
+    fn python(variable: &str, how_to: &str, version: &str, script: PathBuf) -> Result<Peer, String> {
+        let python = named(variable).ok_or_else(|| format!("not installed: {how_to}"))?;
+        let version = output_of(Command::new(&python).args(["-c", version]))
+            .map_err(|error| format!("not installed: {how_to} ({})", error.lines().last().unwrap_or_default()))?;
         Ok(Peer { python, script, version: version.trim().to_owned() })
     }
+}
+
+/// A file of this checkout.
+fn own(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 fn named(variable: &str) -> Option<PathBuf> {

@@ -2,11 +2,14 @@
 //!
 //! Never measures and never formats a table. A ratio above 1 means that what stands first is the better one.
 
+use hvd_lab::domain::benchmark::NumberFormat;
 use serde::Serialize;
 
 use super::allreduce::{self, SIZES};
 use super::figures::{Rounds, Spread};
+use super::models::{self, Engine as ModelEngine, Measured, Shape};
 use super::options::{Model, Scale};
+use super::photos::{self, Operations};
 use super::training::{Engine, Training, Work};
 
 #[derive(Clone, Debug, Serialize)]
@@ -76,6 +79,12 @@ pub fn rows(rounds: &Rounds, scale: &Scale) -> Vec<Row> {
     rows.extend(table.first_step(scale.models[0]));
     for &model in scale.models {
         rows.extend(table.switches(model));
+    }
+    for &shape in scale.shapes {
+        rows.extend(table.models(shape));
+    }
+    for operations in Operations::ALL {
+        rows.extend(table.photos(operations));
     }
     for bytes in SIZES {
         rows.extend(table.allreduce("blocking", bytes));
@@ -198,6 +207,63 @@ impl Table<'_> {
             [speed, exposed.map(|row| Row { ratio: None, ..row })].into_iter().flatten()
         };
         against(Engine::WithoutOverlap, "overlap").chain(against(Engine::WithoutFusion, "fusion")).collect()
+    }
+
+    /// One rank beside PyTorch; two ranks beside two that exchange nothing, and what overlap and fusion are worth.
+    fn models(&self, shape: Shape) -> Vec<Row> {
+        let name = |engine, np, precision| models::figure(Measured { engine, shape, np, precision }, "images_per_sec");
+        let against = |what: String, np, precision, engine, least: Option<f64>| {
+            let ours = name(ModelEngine::HvdBench, np, precision);
+            let row = self.row(what, Unit::ImagesPerSec, true, &ours, &name(engine, np, precision))?;
+            row.beside?;
+            Some(Row { target: least.map(Target::RatioAtLeast), ..row })
+        };
+        let mut rows = Vec::new();
+        for precision in [NumberFormat::Fp32, NumberFormat::Bf16] {
+            let what = format!("images/s of one rank, {shape}, {precision}");
+            let as_it_comes = (precision == NumberFormat::Fp32).then_some(1.3);
+            let peers = [
+                against(format!("{what}, against PyTorch channels-last"), 1, precision, ModelEngine::ChannelsLast, Some(1.0)),
+                against(format!("{what}, against PyTorch as it comes"), 1, precision, ModelEngine::Torch, as_it_comes),
+            ];
+            let peers: Vec<Row> = peers.into_iter().flatten().collect();
+            let alone = || self.alone(what, Unit::ImagesPerSec, &name(ModelEngine::HvdBench, 1, precision), None);
+            rows.extend(if peers.is_empty() { alone().into_iter().collect() } else { peers });
+        }
+        let two = |words: &str, engine, least| {
+            against(format!("images/s, {shape}, np 2, {words}"), 2, NumberFormat::Fp32, engine, least)
+        };
+        let exposed = |engine, words: &str| {
+            let run = Measured { engine, shape, np: 2, precision: NumberFormat::Fp32 };
+            let what = format!("exposed allreduce's share of a step, {shape}, np 2{words}");
+            self.alone(what, Unit::Share, &models::figure(run, "exposed_share"), None)
+        };
+        rows.extend(two("against two ranks that exchange nothing", ModelEngine::Apart, Some(0.95)));
+        rows.extend(two("overlap on against off", ModelEngine::WithoutOverlap, None));
+        rows.extend(two("fusion on against off", ModelEngine::WithoutFusion, None));
+        rows.extend(exposed(ModelEngine::HvdBench, ""));
+        rows.extend(exposed(ModelEngine::WithoutOverlap, ", without overlap"));
+        rows
+    }
+
+    /// The image pipeline on one core.
+    fn photos(&self, operations: Operations) -> Vec<Row> {
+        let what = format!("images/s of a core, {}", operations.words());
+        let ours = photos::figure("ours", operations);
+        let against = |(library, least): (&str, f64)| {
+            let row = self.row(
+                format!("{what}, against {library}"),
+                Unit::ImagesPerSec,
+                true,
+                &ours,
+                &photos::figure(library, operations),
+            )?;
+            row.beside?;
+            Some(Row { target: Some(Target::RatioAtLeast(least)), ..row })
+        };
+        let compared: Vec<Row> = [("tf.data", 1.5), ("torchvision", 2.0)].into_iter().filter_map(against).collect();
+        let alone = || self.alone(what.clone(), Unit::ImagesPerSec, &ours, None);
+        if compared.is_empty() { alone().into_iter().collect() } else { compared }
     }
 
     fn allreduce(&self, kind: &str, bytes: usize) -> Option<Row> {

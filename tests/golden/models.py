@@ -207,4 +207,6 @@ def main():
     print("[\n" + ",\n".join(rows) + "\n]")
 
 
-main()
+# tests/bench/peer_models.py takes the networks from here.
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,11 @@
 //! Benchmarks, from their start to every verb that reads them. The program of the ranks is a stand-in.
 
 use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunId;
+use hvd_lab::host::cpu::host_memory;
+use hvd_lab::host::numa;
 use hvd_lab::runs::recording::{Player, Recording};
+use hvd_lab::runs::{RunId, process};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::lab::{Lab, finish, stderr, stdout, wait_for};
@@ -111,16 +114,73 @@ fn wrong_input_is_answered_in_one_line() {
         (&["--data-dir", "/nonexistent"], "/nonexistent"),
         (&["--style", "nvcnn", "--num_batches", "20"], "none is left to count"),
         (&["--sneeze"], "--sneeze"),
+        (&["--cuda", "--no-cuda"], "cannot be used with"),
+        (&["--no-cuda", "--precision", "tf32"], "--precision tf32 needs an NVIDIA GPU"),
     ] {
         let output = lab.run(&[&["bench"], words].concat());
         let line = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {line}");
         assert!(line.contains(said) && line.lines().count() == 1, "{words:?}: {line}");
     }
-    assert!(lab.store().ids().is_empty());
+    for (words, said) in beyond_this_machine() {
+        let output = lab.run(&[["bench", "--np", "1"].as_slice(), &words].concat());
+        let line = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {line}");
+        assert!(line.contains(said) && line.lines().count() == 1, "{words:?}: {line}");
+    }
+    assert!(lab.store().ids().is_empty(), "no run was begun for any of them");
     let missing = lab.env("HVD_BENCH", "/nonexistent/hvd-bench").run(&SMALL);
     assert_eq!(missing.status.code(), Some(2));
     assert!(stderr(&missing).contains("HVD_BENCH is /nonexistent"), "{}", stderr(&missing));
+}
+
+/// What this machine does not have, as far as it says what it has; and what it answers.
+fn beyond_this_machine() -> Vec<(Vec<&'static str>, &'static str)> {
+    let mut cases = Vec::new();
+    if !numa::nodes().is_empty() {
+        cases.push((vec!["--mem-node", "60000"], "--mem-node 60000: this host has"));
+    }
+    if host_memory().0 > 0 {
+        cases.push((vec!["--no-cuda", "--model", "resnet50", "--batch-size", "900000"], "lower it, or --image-size"));
+    }
+    if !std::path::Path::new("/dev/nvidia0").exists() {
+        cases.push((vec!["--style", "tf-cnn", "--device", "gpu"], "a GPU was asked for (--cuda, --device gpu)"));
+    }
+    cases
+}
+
+#[test]
+fn json_of_a_run_that_is_stopped_holds_what_was_measured() {
+    let lab = Lab::with_fake_mpirun("4").env("STAND_IN", "linger");
+    let child = lab.spawn(&[&SMALL, ["--np", "2", "--style", "json"].as_slice()].concat());
+    let measured = || lab.store().summary(RunId(1)).is_ok_and(|run| run.figures.images_per_sec.is_some());
+    wait_for("three iterations of both ranks", || measured().then_some(()));
+    process::signal(child.id(), Signal::SIGINT);
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(1));
+    let result = json(&output);
+    assert_eq!((&result["images_per_sec"]["mean"], &result["ranks"]), (&64.0.into(), &2.into()), "{result}");
+    lab.assert_nothing_left(1);
+    let hanging = Lab::with_fake_mpirun("4").env("STAND_IN", "hang");
+    let child = hanging.spawn(&[&SMALL, ["--np", "1", "--style", "json"].as_slice()].concat());
+    wait_for("a rank to report", || (hanging.pids(1).len() == 1).then_some(()));
+    process::signal(child.id(), Signal::SIGINT);
+    assert_eq!(stdout(&finish(child)), "", "nothing was measured");
+    hanging.assert_nothing_left(1);
+}
+
+#[test]
+fn runs_that_are_timed_in_other_ways_have_no_speed_up() {
+    let lab = Lab::with_fake_mpirun("4");
+    bench(&lab, "1", &[]);
+    bench(&lab, "2", &["--style", "tf-cnn"]);
+    bench(&lab, "2", &["--num-warmup-batches", "3"]);
+    let text = stdout(&lab.run(&["compare", "1", "2", "3"]));
+    for (line, words) in [(2, "(other style than the baseline, "), (3, "(other number of warm-up batches than the baseline)")] {
+        let row = text.lines().nth(line).unwrap();
+        assert!(row.contains(words) && !row.contains("2.00x"), "{text}");
+    }
+    assert!(text.contains("style tf-cnn (not horovod)") && text.contains("warmup batches 3 (not 10)"), "{text}");
 }
 
 #[test]

@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 
 use clap::Parser;
+use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
+use hvd_lab::comm::Compression;
 use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, Style, UpdateRule};
 use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::domain::settings::in_plain_words;
 use hvd_lab::trainer::config::{Stop, one_line};
+use hvd_lab::trainer::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,6 +69,9 @@ pub struct Args {
     /// Stay on the CPU also where there are GPUs
     #[arg(long)]
     no_cuda: bool,
+    /// Refuse to measure where there is no GPU
+    #[arg(long, conflicts_with = "no_cuda")]
+    cuda: bool,
     /// Threads inside one operation
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     num_intra_threads: Option<usize>,
@@ -75,6 +81,15 @@ pub struct Args {
     /// Take memory from this NUMA node as long as it has some
     #[arg(long, value_name = "NODE", allow_negative_numbers = true)]
     mem_node: Option<usize>,
+    /// Exchange no gradients: each rank trains alone, which is the most that exchanging them could reach
+    #[arg(long)]
+    no_exchange: bool,
+    /// Send gradients when the whole backward pass is over, rather than while it goes on
+    #[arg(long)]
+    no_overlap: bool,
+    /// Most MiB of gradients in one allreduce; 0 for one allreduce per tensor
+    #[arg(long, value_name = "MIB", default_value_t = FUSION_THRESHOLD_MB, value_parser = clap::value_parser!(u16).map(usize::from))]
+    fusion_threshold_mb: usize,
     /// Print event lines for the lab between the human lines
     #[arg(long)]
     pub events: bool,
@@ -99,6 +114,15 @@ impl Args {
         }
     }
 
+    /// How gradients are averaged; `None` where they are not.
+    pub fn exchange(&self) -> Option<AllreduceOptions> {
+        (!self.no_exchange).then_some(AllreduceOptions {
+            fusion_threshold_bytes: self.fusion_threshold_mb << 20,
+            overlap: !self.no_overlap,
+            compression: if self.fp16_allreduce { Compression::Fp16 } else { Compression::None },
+        })
+    }
+
     /// With what the style has where no flag was given.
     pub fn spec(&self) -> BenchmarkSpec {
         let of_style = BenchmarkSpec::of_style(self.style, self.model);
@@ -114,6 +138,7 @@ impl Args {
             optimizer: self.optimizer.unwrap_or(of_style.optimizer),
             fp16_allreduce: self.fp16_allreduce,
             no_cuda: self.no_cuda,
+            cuda: self.cuda,
             threads: self.num_intra_threads,
             bind: self.bind,
             mem_node: self.mem_node,

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use hvd_lab::comm::{self, CommError, Communicator, Compression};
+use hvd_lab::comm::{self, CommError, Communicator};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::device::{self, Placement};
-use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_state};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
@@ -44,19 +44,22 @@ pub struct Timed {
 impl<'a> Bench<'a> {
     /// # Collective
     /// Every rank calls it, once.
-    pub fn new(spec: &BenchmarkSpec, comm: &'a dyn Communicator, placement: &Placement, feed: Feed) -> anyhow::Result<Bench<'a>> {
+    pub fn new(
+        spec: &BenchmarkSpec,
+        exchange: Option<AllreduceOptions>,
+        comm: &'a dyn Communicator,
+        placement: &Placement,
+        feed: Feed,
+    ) -> anyhow::Result<Bench<'a>> {
         let process = comm::launched_index();
         let draw = |purpose| stream(SEED, process, 0, purpose);
         let mut model = model::build_at(spec.model, spec.input(), &mut draw(Purpose::Weights), placement.device);
         model.compute_in(device::prepare(placement.device, spec.precision.into()));
 
-        let sgd = optimizer::build(OptimizerKind::Sgd, model.params(), spec.optimizer.momentum(), 0.0);
-        let options = AllreduceOptions {
-            fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20,
-            overlap: true,
-            compression: if spec.fp16_allreduce { Compression::Fp16 } else { Compression::None },
-        };
-        let mut optimizer: Box<dyn Optimizer> = Box::new(DistributedOptimizer::new(sgd, comm, model.params(), options));
+        let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), spec.optimizer.momentum(), 0.0);
+        if let Some(options) = exchange {
+            optimizer = Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), options));
+        }
         broadcast_state(comm, &mut *model, &mut *optimizer)?;
 
         let dropout = Dropout::new(model.dropout_rate(), draw(Purpose::Dropout));

@@ -12,17 +12,20 @@ use std::time::{Duration, Instant};
 
 use hvd_lab::comm::{self, Communicator, StallLimits, Starved};
 use hvd_lab::domain::benchmark::style::{Row, Start};
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, NumberFormat, Style};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, Style};
 use hvd_lab::domain::event::Event;
 use hvd_lab::host::starved;
 use hvd_lab::trainer::config::Stop;
+use hvd_lab::trainer::distributed::AllreduceOptions;
 use hvd_lab::trainer::report::Reporter;
-use hvd_lab::trainer::{device, startup};
+use hvd_lab::trainer::{device, shortage, startup};
 
 use args::{Args, refusal};
 use bench::{Bench, LEARNING_RATE};
 use feed::Feed;
 
+/// What the lab says a rank failed in.
+const DURING: &str = "the benchmark";
 /// Ranks that have not come for so long are worth a warning.
 const STALL_WARNING: Duration = Duration::from_secs(10);
 
@@ -35,7 +38,9 @@ fn main() -> ExitCode {
         Err(stop) if comm::launched_index() == 0 => return startup::explain(&stop),
         Err(stop) => return ExitCode::from(stop.code),
     };
-    let (spec, events) = (args.spec(), args.events);
+    let (spec, exchange, events) = (args.spec(), args.exchange(), args.events);
+    let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
+    shortage::explain("hvd-bench", DURING, needs, "Lower --batch-size or --image-size, or start fewer ranks on a host", events);
     device::keep_freed_memory();
     // Threads take this with them, and libtorch's have not been started yet.
     let memory = place::prefer_node(spec.mem_node);
@@ -47,7 +52,7 @@ fn main() -> ExitCode {
     };
     let mut report = Reporter::new(comm::launched_index(), events);
     report.set_verbose(comm.topology().is_root());
-    match memory.map_err(Failure::Refused).and_then(|()| run(&spec, &*comm, &report, launched)) {
+    match run(&spec, exchange, memory, &*comm, &report, launched) {
         Ok(()) => ExitCode::SUCCESS,
         // The others may wait for this rank.
         Err(failure) => {
@@ -55,7 +60,7 @@ fn main() -> ExitCode {
                 Failure::Refused(cause) => (cause, 2),
                 Failure::Broken(error) => (format!("{error:#}"), 1),
             };
-            report.event(Event::Fatal { during: "the benchmark".to_owned(), cause: cause.clone() });
+            report.event(Event::Fatal { during: DURING.to_owned(), cause: cause.clone() });
             startup::explain(&Stop { code, ..refusal(&format!("process {}: {cause}", comm::launched_index())) });
             comm.abort(i32::from(code))
         }
@@ -75,17 +80,23 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     }
 }
 
-fn run(spec: &BenchmarkSpec, comm: &dyn Communicator, report: &Reporter, launched: Instant) -> Result<(), Failure> {
+/// `memory` is why memory cannot come from where it should, if it cannot.
+fn run(
+    spec: &BenchmarkSpec,
+    exchange: Option<AllreduceOptions>,
+    memory: Result<(), String>,
+    comm: &dyn Communicator,
+    report: &Reporter,
+    launched: Instant,
+) -> Result<(), Failure> {
     let topology = comm.topology();
-    if let Some(problem) = place::too_large(spec, &topology) {
+    if let Some(problem) = spec.misfit(&place::room(spec), topology.local_size.0) {
         return Err(Failure::Refused(problem));
     }
+    memory.map_err(Failure::Refused)?;
 
     // One device for each rank, and where it really is.
     let placement = place::device(spec, &topology);
-    if spec.precision == NumberFormat::Tf32 && placement.gpu().is_none() {
-        return Err(Failure::Refused("--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".into()));
-    }
     startup::introduce(comm, &placement, report)?;
     let places = place::of_all(comm, &placement, report)?;
 
@@ -94,12 +105,15 @@ fn run(spec: &BenchmarkSpec, comm: &dyn Communicator, report: &Reporter, launche
     let data = feed.data.clone();
 
     // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
-    let mut bench = Bench::new(spec, comm, &placement, feed)?;
+    let mut bench = Bench::new(spec, exchange, comm, &placement, feed)?;
 
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--events").collect();
     let is_gpu = placement.gpu().is_some();
     let start = Start { spec, arguments: &arguments, data: &data, is_gpu, learning_rate: LEARNING_RATE, places: &places };
     start.header().iter().for_each(|line| report.line(line));
+    if exchange.is_none() && places.len() > 1 {
+        report.line("# no gradients are exchanged: each rank trains alone");
+    }
 
     // The first batches are slow: memory is taken, kernels are chosen, ranks find each other. They do not count.
     let none = Iterations::default();

@@ -1,10 +1,9 @@
 //! Where the ranks of a benchmark run: asked for, refused where the system says no, and told as it is.
 
 use hvd_lab::comm::{CommError, Communicator};
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, PlacementReport};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, HostRoom, PlacementReport};
 use hvd_lab::domain::event::Event;
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::domain::units;
 use hvd_lab::host::{self, cpu::host_memory, numa};
 use hvd_lab::trainer::device::{self, Placement, Wish};
 use hvd_lab::trainer::report::Reporter;
@@ -15,12 +14,6 @@ use hvd_lab::trainer::report::Reporter;
 /// Why that cannot be.
 pub fn prefer_node(node: Option<usize>) -> Result<(), String> {
     let Some(node) = node else { return Ok(()) };
-    let nodes = numa::nodes();
-    if !nodes.is_empty() && !nodes.contains(&node) {
-        let has: Vec<String> = nodes.iter().map(usize::to_string).collect();
-        let has = format!("this host has the NUMA {} {}", if nodes.len() == 1 { "node" } else { "nodes" }, has.join(", "));
-        return Err(format!("--mem-node {node}: {has}"));
-    }
     numa::prefer(node).map_err(|error| format!("--mem-node {node}: the system does not choose where memory comes from ({error})"))
 }
 
@@ -49,18 +42,8 @@ pub fn of_all(comm: &dyn Communicator, placement: &Placement, report: &Reporter)
     Ok(all.iter().map(|bytes| serde_json::from_slice(bytes).unwrap_or_default()).collect())
 }
 
-/// The batches alone would not fit: said at once, rather than by a kernel that ends the job.
-pub fn too_large(spec: &BenchmarkSpec, topology: &Topology) -> Option<String> {
-    let (available, ranks) = (host_memory().0, topology.local_size.0 as u64);
-    let of_one = (spec.input().numbers() as u64).saturating_mul(4).saturating_mul(spec.batch_size as u64);
-    // The numbers are drawn, then copied.
-    let needed = of_one.saturating_mul(2).saturating_mul(ranks);
-    (available > 0 && needed > available).then(|| {
-        format!(
-            "--batch-size {} needs {} on a host for its images alone, which has {}: lower it",
-            spec.batch_size,
-            units::bytes(needed),
-            units::bytes(available)
-        )
-    })
+/// What this host has.
+pub fn room(spec: &BenchmarkSpec) -> HostRoom {
+    let gpus = if spec.no_cuda { 0 } else { device::gpu_count() };
+    HostRoom { gpus, numa_nodes: numa::nodes(), free_memory: host_memory().0 }
 }

@@ -39,7 +39,8 @@ use Takes::{Bool, Switch, Value};
 
 const NO_FP16: Here = Refused("hvd-lab does not compute in float16: use --precision bf16");
 const NO_EVALUATION: Here = Refused("only training is measured");
-const NO_PIPELINE: Here = Nothing("a synthetic batch has no input pipeline");
+const NO_PIPELINE: Here = Nothing("a synthetic batch has no input pipeline, and images of --data-dir stay in memory");
+const NO_EPOCHS: Here = Refused("a benchmark is as long as its batches: use --num_batches");
 const NO_FILES: Here = Nothing("the run folder keeps what is printed, and nothing else is written");
 const NO_RESULT: Here = Nothing("it does not change the speed, and the result of this training is not used");
 const NO_MKL: Here = Nothing("a setting of TensorFlow's build with MKL; --num-intra-threads and --bind do the same here");
@@ -86,18 +87,26 @@ pub(super) static FLAGS: &[Flag] = &[
             ("", Refused("use NHWC")),
         ],
     ),
-    flag(T, "distortions", Bool, &[("false", Already), ("", Nothing("a synthetic batch is not distorted"))]),
-    flag(T, "device", Value, &[("cpu", By("--no-cuda")), ("gpu", Already), ("", Refused("use cpu or gpu"))]),
+    flag(
+        T,
+        "distortions",
+        Bool,
+        &[
+            ("false", Already),
+            ("", Nothing("a synthetic batch is not distorted; images of --data-dir are always shifted and flipped")),
+        ],
+    ),
+    flag(T, "device", Value, &[("cpu", By("--no-cuda")), ("gpu", By("--cuda")), ("", Refused("use cpu or gpu"))]),
     flag(T, "num_gpus", Value, &[("1", Already), ("", Refused("one rank has one device: use --np for more of them"))]),
     flag(T, "optimizer", Value, &[("", By("--optimizer "))]),
     flag(T, "use_fp16", Bool, &[("false", Already), ("", NO_FP16)]),
     flag(T, "use_numa_affinity", Bool, &[("false", Already), ("", By("--bind numa"))]),
     flag(T, "data_dir", Value, &[("", By("--data-dir "))]),
-    flag(T, "data_name", Value, &[("", Nothing("the batch is synthetic, in the shape that the model takes"))]),
-    flag(T, "num_epochs", Value, &[("", Refused("a synthetic batch has no epochs: use --num_batches"))]),
+    flag(T, "data_name", Value, &[("", Nothing("--data-dir says which images, and without it the batch is synthetic"))]),
+    flag(T, "num_epochs", Value, &[("", NO_EPOCHS)]),
     flag(T, "forward_only", Bool, &[("false", Already), ("", NO_EVALUATION)]),
     flag(T, "eval", Bool, &[("false", Already), ("", NO_EVALUATION)]),
-    flag(T, "print_training_accuracy", Bool, &[("false", Already), ("", Nothing("the accuracy on noise says nothing"))]),
+    flag(T, "print_training_accuracy", Bool, &[("false", Already), ("", Nothing("only the speed is measured"))]),
     flag(T, "init_learning_rate", Value, &[("", NO_RESULT)]),
     flag(T, "momentum", Value, &[("", NO_RESULT)]),
     flag(T, "weight_decay", Value, &[("", NO_RESULT)]),
@@ -123,7 +132,7 @@ pub(super) static FLAGS: &[Flag] = &[
     flag(N, "num_batches", Value, &[("", By("--num-batches "))]),
     flag(N, "display_every", Value, &[("", By("--display-every "))]),
     flag(N, "data_dir", Value, &[("", By("--data-dir "))]),
-    flag(N, "num_epochs", Value, &[("", Refused("a synthetic batch has no epochs: use --num_batches"))]),
+    flag(N, "num_epochs", Value, &[("", NO_EPOCHS)]),
     flag(N, "log_dir", Value, &[("", NO_FILES)]),
     flag(N, "save_interval", Value, &[("", NO_FILES)]),
     flag(N, "learning_rate", Value, &[("", NO_RESULT)]),
@@ -220,6 +229,20 @@ fn rows(flag: &Flag) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::programs;
+
+    /// `lessons/programs.md` names some of them.
+    #[test]
+    fn flags_of_the_page_of_programs_are_in_the_table() {
+        for (heading, style) in [("Notes on Horovod", Style::TfCnn), ("Multi-GPU training", Style::Nvcnn)] {
+            let rows = programs::page_rows(heading);
+            let of_program = |[there, ..]: &&[String; 3]| there.starts_with("`--");
+            let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| programs::flags(there)).collect();
+            assert!(names.len() >= 3, "{heading}: {names:?}");
+            let is_known = |name: &&str| FLAGS.iter().any(|flag| flag.style == style && format!("--{}", flag.name) == **name);
+            assert!(names.iter().all(|name| is_known(name)), "{heading}: {names:?}");
+        }
+    }
 
     #[test]
     fn every_flag_stands_there_once_and_says_what_it_does() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print};
-use super::shared::{Bar, unwritten};
+use super::shared::{Bar, interrupted, is_interruption, unwritten};
 use crate::dataset::jpeg::LARGEST_PIXELS;
 use crate::dataset::photos::Photos;
 use crate::domain::units;
@@ -55,10 +55,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let (width, height) = args.size;
     let photos = Photos { images: args.images as usize, classes: args.classes as usize, width, height, seed: args.seed };
-    let bar = Bar::new(photos.images);
+    let bar = Bar::new(photos.images)?;
     let written = photos.write(&args.out, |done| bar.set(done));
     bar.clear();
-    written.map_err(|error| unwritten(&args.out, &error))?;
+    match written {
+        Err(error) if is_interruption(&error) => return Ok(interrupted(&args.out)),
+        written => written.map_err(|error| unwritten(&args.out, &error))?,
+    }
     let (images, classes) = (units::counted(photos.images, "generated image"), units::counted(photos.classes, "class folder"));
     print(&format!("drew {images} in {classes} in {}\n", args.out.display()))?;
     Ok(ExitCode::SUCCESS)

@@ -2,10 +2,14 @@
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::cli::output::Usage;
+use crate::cli::output::{Usage, say};
 use crate::host::files;
 
 /// What is wrong with a folder that the user named is the user's to put right; a full disk is not.
@@ -22,23 +26,52 @@ pub(super) fn unwritten(out: &Path, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// A bar on a terminal, nothing in a pipe.
-pub(super) struct Bar(ProgressBar);
+/// The exit code of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
+
+/// What is said when Ctrl-C came, and the exit code.
+pub(super) fn interrupted(out: &Path) -> ExitCode {
+    say(&format!("stopped. Nothing was written to {}", out.display()));
+    ExitCode::from(INTERRUPTED)
+}
+
+/// Whether this is how [`Bar::set`] says that Ctrl-C came.
+pub(super) fn is_interruption(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Interrupted
+}
+
+/// A bar on a terminal, nothing in a pipe; and an ear for Ctrl-C, so that no half folder stays.
+pub(super) struct Bar {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
 
 impl Bar {
-    pub(super) fn new(total: usize) -> Bar {
-        Bar(if io::stderr().is_terminal() { ProgressBar::new(total as u64) } else { ProgressBar::hidden() })
+    /// # Errors
+    /// The system does not let a program listen for its signals.
+    pub(super) fn new(total: usize) -> io::Result<Bar> {
+        let bar = if io::stderr().is_terminal() { ProgressBar::new(total as u64) } else { ProgressBar::hidden() };
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // In this order: the first one only sets the flag, the second finds it set and ends the program.
+            signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))?;
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+        }
+        Ok(Bar { bar, interrupted })
     }
 
     pub(super) fn of(&self, total: usize) {
-        self.0.set_length(total as u64);
+        self.bar.set_length(total as u64);
     }
 
-    pub(super) fn set(&self, done: usize) {
-        self.0.set_position(done as u64);
+    /// # Errors
+    /// [`is_interruption`]: go no further.
+    pub(super) fn set(&self, done: usize) -> io::Result<()> {
+        self.bar.set_position(done as u64);
+        if self.interrupted.load(Ordering::Relaxed) { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     }
 
     pub(super) fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

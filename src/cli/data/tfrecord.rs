@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, say};
-use super::shared::{Bar, unwritten};
+use super::shared::{Bar, interrupted, is_interruption, unwritten};
 use crate::dataset::images::BadRecords;
 use crate::dataset::pack::{PackError, Packing};
 use crate::domain::units;
@@ -51,16 +51,17 @@ fn fraction(text: &str) -> Result<f64, String> {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let packing = Packing { shards: args.shards, validation: args.validation, seed: args.seed, bad: args.bad_records };
-    let bar = Bar::new(0);
+    let bar = Bar::new(0)?;
     let packed = packing.pack(&args.folder, &args.out, |done, total| {
         bar.of(total);
-        bar.set(done);
+        bar.set(done)
     });
     bar.clear();
     let packed = match packed {
         Ok(packed) => packed,
         Err(PackError::Images(error)) => return Err(error.into()),
         Err(PackError::Request(advice)) => return Err(Usage(advice).into()),
+        Err(PackError::Write(error)) if is_interruption(&error) => return Ok(interrupted(&args.out)),
         Err(PackError::Write(error)) => return Err(unwritten(&args.out, &error)),
     };
     packed.left_out.iter().for_each(|bad| say(&format!("left out {bad}")));

@@ -3,12 +3,14 @@
 //! Never measures anything: seconds in, words and figures out.
 
 mod choices;
+mod fit;
 mod report;
 mod settings;
 mod speed;
 pub mod style;
 
 pub use choices::{Binding, NumberFormat, Style, UpdateRule};
+pub use fit::HostRoom;
 pub use report::{IterationReport, PlacementReport};
 pub use settings::BenchmarkSpec;
 pub use speed::{Iterations, Spread};

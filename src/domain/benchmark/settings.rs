@@ -41,6 +41,9 @@ pub struct BenchmarkSpec {
     /// On the CPU also where there are GPUs.
     #[serde(default)]
     pub no_cuda: bool,
+    /// Only where there is a GPU.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cuda: bool,
     /// Threads inside one operation; `None` for one, or as many as OMP_NUM_THREADS says.
     #[serde(default)]
     pub threads: Option<usize>,
@@ -76,6 +79,7 @@ impl BenchmarkSpec {
             optimizer: if style == Style::Nvcnn { UpdateRule::Momentum } else { UpdateRule::Sgd },
             fp16_allreduce: false,
             no_cuda: false,
+            cuda: false,
             threads: None,
             bind: Binding::Share,
             mem_node: None,

@@ -11,7 +11,7 @@ use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
 use crate::tui::actions::effect::Effect;
 use crate::tui::shared::curves::{Along, Curves};
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::state::{Shared, kind_of};
 
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
@@ -30,18 +30,42 @@ pub struct Chart {
 /// What of a run must change before its curves are read again.
 type Progress = (RunState, usize);
 
-/// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out.
+/// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out, and those of
+/// [`unlike`].
 pub fn shown(shared: &Shared) -> Vec<RunId> {
     let watched = shared.watched.as_ref().map(|watched| watched.id);
     let mut shown: Vec<RunId> = watched.into_iter().collect();
-    let listed = |run: &RunId| shared.summary(*run).is_some();
-    let others = shared.baseline().map(|run| run.id).into_iter().chain(shared.pins.all().iter().copied().filter(listed));
-    for run in others {
+    for run in wanted(shared).filter(|run| !is_unlike(shared, *run)) {
         if !shown.contains(&run) {
             shown.push(run);
         }
     }
     shown
+}
+
+/// Runs that would stand beside the one on the screen if they did the same: epochs of a training and iterations of a benchmark
+/// have no axis in common.
+pub fn unlike(shared: &Shared) -> Vec<RunId> {
+    let mut unlike: Vec<RunId> = wanted(shared).filter(|run| is_unlike(shared, *run)).collect();
+    unlike.sort_unstable();
+    unlike.dedup();
+    unlike
+}
+
+/// The baseline and the pinned runs, as far as they are there.
+fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
+    let listed = |run: &RunId| shared.summary(*run).is_some();
+    shared.baseline().map(|run| run.id).into_iter().chain(shared.pins.all().iter().copied().filter(listed))
+}
+
+fn is_unlike(shared: &Shared, run: RunId) -> bool {
+    let kind = |run: RunId| shared.summary(run).and_then(kind_of);
+    // A run that is only just starting is not listed: then nobody knows.
+    shared
+        .watched
+        .as_ref()
+        .and_then(|watched| kind(watched.id))
+        .is_some_and(|watched| kind(run).is_some_and(|kind| kind != watched))
 }
 
 /// The chart shows two runs whose speeds can be compared: by time one sees which is faster.

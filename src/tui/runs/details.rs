@@ -27,23 +27,25 @@ use crate::tui::widgets::theme::sign;
 /// Columns of the names.
 const NAME: usize = 13;
 
-static KEYS: &[Binding<Command>] = &[
-    row(&[Char('y')], Command::Copy, "y", "copy the command", "copy the mpirun line to the clipboard"),
-    row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline"),
-    row(&[Char('c')], Command::Continue, "c", "continue", "train it for more epochs"),
-    row(&[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
-];
+const COPY: Binding<Command> = row(&[Char('y')], Command::Copy, "y", "copy the command", "copy the mpirun line to the clipboard");
+const BASELINE: Binding<Command> = row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline");
+const CONTINUE: Binding<Command> = row(&[Char('c')], Command::Continue, "c", "continue", "train it for more epochs");
+const BACK: Binding<Command> =
+    row(&[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0);
+
+static OF_TRAINING: &[Binding<Command>] = &[COPY, BASELINE, CONTINUE, BACK];
+static OF_OTHERS: &[Binding<Command>] = &[COPY, BASELINE, BACK];
 
 impl Window for Details {
     type Feature = Runs;
     type Command = Command;
 
     fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
+        vec![OF_TRAINING, OF_OTHERS]
     }
 
     fn keys(&self) -> &'static [Binding<Command>] {
-        KEYS
+        if self.is_training { OF_TRAINING } else { OF_OTHERS }
     }
 
     fn view(&self, _: &Runs, shared: &Shared, columns: u16) -> Option<View> {

@@ -60,7 +60,7 @@ static COLUMNS: [Column; 17] = [
         1,
         false,
         |_, run, _| match has_steps(run) {
-            false => of(run, |record| record.spec.workload.kind().to_owned()),
+            false => of(run, |record| record.spec.workload.short_kind().to_owned()),
             true => of_training(run, |training| training.steps.to_string()),
         },
         |row| row.steps.map_or("–".into(), |steps| steps.to_string()),
@@ -147,10 +147,11 @@ fn data(record: &RunRecord) -> String {
     if is_generated(&record.data_label) { "generated".into() } else { "real".into() }
 }
 
-/// What the user called it, and the note behind.
+/// What the user called it, and the note behind; a benchmark also by what it measures, for which there is no other column.
 fn name(record: &RunRecord) -> String {
-    let said: Vec<String> = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned()).collect();
-    said.join(" · ")
+    let said = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned());
+    let measured = record.spec.benchmark().map(|benchmark| benchmark.model.to_string());
+    measured.into_iter().chain(said).collect::<Vec<_>>().join(" · ")
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: Focus) {

@@ -9,7 +9,7 @@ use crate::tui::actions::action::Action;
 use crate::tui::actions::change::{Change, Changed};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::Move;
-use crate::tui::shared::measured::is_of_collectives;
+use crate::tui::shared::measured::{has_steps, is_of_collectives};
 use crate::tui::shared::state::Shared;
 
 pub fn update(runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
@@ -83,7 +83,11 @@ fn watches_collectives(shared: &Shared) -> bool {
 
 pub fn details(runs: &mut Runs, shared: &mut Shared) {
     match shared.watched.as_ref().map(|watched| watched.id) {
-        Some(run) => runs.window = Some(Details { run, scroll: 0 }.into()),
+        Some(run) => {
+            // Of a run that is not listed yet nothing is known that speaks against it.
+            let is_training = shared.summary(run).is_none_or(has_steps);
+            runs.window = Some(Details { run, is_training, scroll: 0 }.into());
+        }
         None => shared.inform("no run yet: r starts one"),
     }
 }

@@ -6,6 +6,8 @@ use crate::tui::window::windows;
 windows! {
     Details {
         run: RunId,
+        /// Only a training can go on.
+        is_training: bool,
         scroll: usize,
     }
     /// A run beside the baseline.

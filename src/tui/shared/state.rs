@@ -248,6 +248,6 @@ impl Shared {
     }
 }
 /// What a run does: trains, or measures.
-fn kind_of(run: &RunSummary) -> Option<&str> {
+pub fn kind_of(run: &RunSummary) -> Option<&str> {
     run.record.as_ref().map(|record| record.spec.workload.kind())
 }

@@ -58,11 +58,13 @@ fn a_benchmark_has_a_rate_a_speed_up_and_a_curve_and_no_steps_to_judge() {
     assert!(lines[0].contains("finished  measured 3 iterations") && !lines[0].contains("epoch"), "{screen}");
     assert!(lines[1].contains("run 2: 1.96× run 1 on 2 ranks, 98 % efficiency"), "{screen}");
     let table = pane(&state, Pane::Runs, 140, 40);
-    assert!(table.lines().filter(|line| line.contains("benchm")).count() == 2 && table.contains("1960"), "{table}");
+    assert!(table.lines().filter(|line| line.contains(" bench ")).count() == 2 && table.contains("1960"), "{table}");
+    assert_eq!(table.lines().filter(|line| line.contains("wrn-10-1")).count(), 2, "what was measured: {table}");
     let chart = pane(&state, Pane::Chart, 140, 40);
     assert!(chart.contains("images/s") && chart.contains("1990") && !chart.contains("accuracy"), "{chart}");
     type_text(&mut state, "i");
     let details = text(&state, 140, 60);
+    assert!(!details.contains("continue"), "a benchmark cannot go on: {details}");
     for words in
         ["benchmark wrn-10-1, np 2", "64 per rank, 128 in total", "3 iterations, 2 batches each, after 1 to warm up", "share"]
     {
@@ -82,6 +84,26 @@ fn runs_are_compared_with_their_like() {
         state.shared.baseline().map(|baseline| baseline.id)
     };
     assert_eq!([of(3), of(4), of(2)], [Some(RunId(2)), Some(RunId(1)), Some(RunId(2))]);
+}
+
+/// Epochs and iterations have no axis in common.
+#[test]
+fn a_training_is_not_drawn_beside_a_benchmark_and_the_chart_says_so() {
+    let mut state = samples::never_used();
+    let runs =
+        vec![samples::finished(1, 1, 900.0), samples::finished(2, 2, 1700.0), summary(3, 1, 1000.0), summary(4, 2, 1900.0)];
+    samples::say(&mut state, Message::Runs(runs));
+    samples::say(&mut state, Message::Started(RunId(2)));
+    state.focus = Pane::Runs;
+    type_text(&mut state, "p");
+    samples::say(&mut state, Message::Started(RunId(4)));
+    let drawn = |state: &State| crate::tui::chart::state::shown(&state.shared);
+    assert_eq!(drawn(&state), [RunId(4), RunId(3)], "the benchmark and its baseline, not the pinned training");
+    let chart = pane(&state, Pane::Chart, 140, 40);
+    assert!(chart.contains("run 2 is a training: not drawn beside a benchmark"), "{chart}");
+    samples::say(&mut state, Message::Started(RunId(1)));
+    assert_eq!(drawn(&state), [RunId(1), RunId(2)]);
+    assert!(!pane(&state, Pane::Chart, 140, 40).contains("not drawn"));
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn views(name: &str) -> Vec<(String, State)> {
     let run = RunId(2);
     let typed = || name.repeat(3);
     let modes = [
-        Front::Details(crate::tui::runs::windows::Details { run, scroll: 0 }),
-        Front::Details(crate::tui::runs::windows::Details { run, scroll: 9 }),
+        Front::Details(crate::tui::runs::windows::Details { run, is_training: true, scroll: 0 }),
+        Front::Details(crate::tui::runs::windows::Details { run, is_training: false, scroll: 9 }),
         Front::Compare(crate::tui::runs::windows::Compare { run, scroll: 0 }),
         Front::ConfirmDelete(crate::tui::runs::windows::ConfirmDelete { run }),
         Front::Device(crate::tui::devices::windows::Details { scroll: 0 }),

@@ -23,7 +23,7 @@ impl Start<'_> {
         let BenchmarkSpec { model, batch_size, precision, optimizer, bind, .. } = self.spec;
         let total = batch_size * self.ranks();
         lines.push(format!(
-            "# {model}, {} images of {}, {batch_size} per device and {total} in total, {precision}, NHWC in memory, {optimizer}",
+            "# {model}, data: {} ({}), {batch_size} images per device and {total} in total, {precision}, NHWC in memory, {optimizer}",
             self.data.label,
             self.images()
         ));
@@ -221,6 +221,20 @@ mod tests {
     }
 
     #[test]
+    fn too_few_batches_have_no_uncertainty_and_no_nan() {
+        let spec = spec(Style::Nvcnn);
+        let data = Data::synthetic();
+        let start = Start { spec: &spec, arguments: &[], data: &data, is_gpu: false, learning_rate: 0.01, places: &[] };
+        let lines = start.ending(&Iterations { images: 64, seconds: vec![vec![0.5]] }, &[]).join("\n");
+        assert!(
+            lines.contains("Images/sec: 128.0 +/- unknown (jitter = 0.0)") && lines.contains("# an uncertainty takes 3"),
+            "{lines}"
+        );
+        let three = start.ending(&Iterations { images: 64, seconds: vec![vec![0.5]; 3] }, &[]).join("\n");
+        assert!(three.contains("+/- 0.0 (jitter") && !three.contains("# an uncertainty"), "{three}");
+    }
+
+    #[test]
     fn real_images_are_named_and_counted_in_epochs() {
         let real = Data { label: "Fashion-MNIST".into(), images: Some(256) };
         let of = |style| printed_of(&spec(style), &real).join("\n");
@@ -230,7 +244,7 @@ mod tests {
         assert_eq!(epochs, ["1", "1", "2", "2"], "128 images a step");
         let tf_cnn = of(Style::TfCnn);
         assert!(tf_cnn.contains("Dataset:     Fashion-MNIST\n") && tf_cnn.contains("Num epochs:  1.50\n"), "{tf_cnn}");
-        assert!(of(Style::Horovod).contains("# wrn-10-1, Fashion-MNIST images of 1x28x28, 64 per device"));
+        assert!(of(Style::Horovod).contains("# wrn-10-1, data: Fashion-MNIST (1x28x28), 64 images per device"));
         assert!(of(Style::Json).contains("\"data\":\"Fashion-MNIST\""));
     }
 
@@ -249,7 +263,7 @@ mod tests {
         for style in [Style::Horovod, Style::TfCnn, Style::Nvcnn] {
             let text = printed(&spec(style)).join("\n");
             for words in [
-                "# wrn-10-1, synthetic images of 1x28x28, 64 per device and 128 in total, fp32, NHWC in memory",
+                "# wrn-10-1, data: synthetic (1x28x28), 64 images per device and 128 in total, fp32, NHWC in memory",
                 "# binding: share. What each rank really got:",
                 "# rank 1 on node: cpu, 1 thread on core 1",
                 "# each rank is timed by itself, and the rates are added up",

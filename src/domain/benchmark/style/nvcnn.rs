@@ -51,7 +51,14 @@ pub(super) fn ending(start: &Start, iterations: &Iterations) -> Vec<String> {
         return vec![format!("No results, did not get past burn-in phase ({} steps)", start.spec.warmup_batches)];
     };
     let rule = "-".repeat(64);
-    let uncertainty = tenths(speed.uncertainty.unwrap_or(f64::NAN));
     let (mean, jitter) = (tenths(speed.mean), tenths(speed.jitter));
-    vec![rule.clone(), format!("Images/sec: {mean} +/- {uncertainty} (jitter = {jitter})"), rule]
+    let uncertainty = speed.uncertainty.map(tenths);
+    let known = uncertainty.as_deref().unwrap_or("unknown");
+    let mut lines = vec![rule.clone(), format!("Images/sec: {mean} +/- {known} (jitter = {jitter})"), rule];
+    if uncertainty.is_none() {
+        lines.push(
+            "# an uncertainty takes 3 batches that count or more (nvcnn prints nan for fewer): give more --num_batches".into(),
+        );
+    }
+    lines
 }

@@ -10,8 +10,8 @@ mod timeline;
 mod trace;
 
 use crate::tui::actions::pane::Pane;
-use crate::tui::chart::state::{Chart, shown as shown_runs};
-use crate::tui::shared::state::Shared;
+use crate::tui::chart::state::{Chart, shown as shown_runs, unlike};
+use crate::tui::shared::state::{Shared, kind_of};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -38,6 +38,8 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     }
     let block = frame::pane(shared.theme, Pane::Chart.title(), focus, legend(chart, shared, &runs, area.width));
     let block = block.title_bottom(Line::styled(how(chart), theme.dim()).right_aligned());
+    let room = usize::from(area.width).saturating_sub(columns::width(&how(chart)) + 3);
+    let block = block.title_bottom(Line::styled(not_drawn(shared, room), theme.warn()));
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let Some(watched) = &shared.watched else {
@@ -145,6 +147,19 @@ fn places(inner: Rect, chosen: Graph, order: [Graph; 4]) -> Vec<(Graph, Rect)> {
 fn beside(area: Rect) -> [Rect; 2] {
     let second = area.width.saturating_sub(GAP).div_ceil(2);
     Layout::horizontal([Constraint::Fill(1), Constraint::Length(second)]).spacing(GAP).areas(area)
+}
+
+/// Which runs are not drawn beside the one on the screen, and why: nothing where all are.
+fn not_drawn(shared: &Shared, room: usize) -> String {
+    let unlike = unlike(shared);
+    let kind = |run: RunId| shared.summary(run).and_then(kind_of).unwrap_or("run").to_owned();
+    let [first, others @ ..] = unlike.as_slice() else { return String::new() };
+    let own = shared.watched.as_ref().map_or_else(String::new, |watched| kind(watched.id));
+    let text = match others.len() {
+        0 => format!(" run {first} is a {}: not drawn beside a {own} ", kind(*first)),
+        more => format!(" run {first} and {more} more are no {own}: not drawn here "),
+    };
+    cut(&text, room)
 }
 
 /// What lies along the curves, and how much of it is shown.
