@@ -120,7 +120,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let initial_lr = config.base_lr;
 
     // TODO: Step 9: warm the learning rate up.
-    // Horovod: LearningRateWarmupCallback(warmup_epochs=5)
+    // Horovod: LearningRateWarmupCallback(initial_lr, warmup_epochs=5)
     let warmup_epochs = 0.0;
     let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
 

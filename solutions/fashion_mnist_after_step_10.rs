@@ -128,7 +128,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let initial_lr = config.base_lr * size as f64;
 
     // Step 9/10: warm the learning rate up.
-    // Horovod: LearningRateWarmupCallback(warmup_epochs=5)
+    // Horovod: LearningRateWarmupCallback(initial_lr, warmup_epochs=5)
     // Fresh weights cannot handle the full rate: start at a single rank's rate and climb to the scaled one.
     // Without: the full rate from the first batch on.
     let warmup_epochs = config.warmup_epochs;

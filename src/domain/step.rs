@@ -86,7 +86,7 @@ impl Step {
             Step::AverageMetrics => "MetricAverageCallback()",
             Step::CheckpointOnRoot => "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))",
             Step::ScaleLearningRate => "lr = base_lr * hvd.size()",
-            Step::Warmup => "LearningRateWarmupCallback(warmup_epochs=5)",
+            Step::Warmup => "LearningRateWarmupCallback(initial_lr, warmup_epochs=5)",
             Step::NovoGrad => "opt = NovoGrad(lr)",
         }
     }
