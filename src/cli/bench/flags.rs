@@ -240,7 +240,7 @@ mod tests {
             let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| programs::flags(there)).collect();
             assert!(names.len() >= 3, "{heading}: {names:?}");
             let is_known = |name: &&str| FLAGS.iter().any(|flag| flag.style == style && format!("--{}", flag.name) == **name);
-            assert!(names.iter().all(|name| is_known(name)), "{heading}: {names:?}");
+            assert!(names.iter().all(is_known), "{heading}: {names:?}");
         }
     }
 
