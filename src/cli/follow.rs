@@ -109,7 +109,7 @@ fn follow_run(
                 update => {
                     if !view.show(update)? {
                         say(&format!(
-                            "standard output was closed, so no more lines are printed. Run {id} goes on: `hvd-lab stop {id}` stops it"
+                            "standard output was closed, so no more lines are printed; run {id} goes on: `hvd-lab stop {id}` stops it"
                         ));
                         return Ok(ExitCode::FAILURE);
                     }

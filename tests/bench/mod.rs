@@ -218,5 +218,15 @@ fn lines(cases: &[Case], place: &Place, scale: &Scale) -> Vec<String> {
         };
         lines.extend(line.filter(|_| is_first).map(|line| (training.engine, place.shown(&line.to_shell()))));
     }
-    lines.into_iter().map(|(_, line)| line).collect()
+    let mut models: Vec<(models::Engine, String)> = Vec::new();
+    for case in cases {
+        let Case::Model(measured) = case else { continue };
+        if models.iter().all(|(engine, _)| *engine != measured.engine)
+            && let Ok(line) = measured.line(place, scale)
+        {
+            models.push((measured.engine, place.shown(&line.to_shell())));
+        }
+    }
+    let of_training = lines.into_iter().map(|(_, line)| line);
+    of_training.chain(models.into_iter().map(|(_, line)| line)).collect()
 }

@@ -124,11 +124,7 @@ pub fn all(shapes: &[Shape], has_peer: bool) -> Vec<Measured> {
 impl Measured {
     /// Runs it: `images_per_sec` of all ranks, and of two ranks `exposed_share`.
     pub fn run(&self, place: &Place, scale: &Scale) -> Result<Round, String> {
-        let line = match (self.engine.is_peer(), &place.torch) {
-            (true, Ok(peer)) => self.peer_line(peer),
-            (true, Err(why)) => return Err(format!("the peer is {why}")),
-            (false, _) => self.line(place, scale)?,
-        };
+        let line = self.line(place, scale)?;
         let mut command = Command::new(&line.argv[0]);
         command.args(&line.argv[1..]).envs(line.env).env_remove("OMP_NUM_THREADS");
         let (mut rates, mut exposed) = (Vec::new(), Vec::new());
@@ -147,18 +143,31 @@ impl Measured {
         if figures.is_empty() { Err(format!("{self}: it ended without a figure")) } else { Ok(figures) }
     }
 
-    /// hvd-bench as the lab would start it.
+    /// What is started.
     ///
     /// # Errors
-    /// The settings cannot run on this machine.
+    /// The peer is not here, or the settings cannot run on this machine.
     pub fn line(&self, place: &Place, scale: &Scale) -> Result<CommandLine, String> {
+        match (self.engine.is_peer(), &place.torch) {
+            (true, Ok(peer)) => Ok(self.peer_line(peer, scale)),
+            (true, Err(why)) => Err(format!("the peer is {why}")),
+            (false, _) => self.own_line(place, scale),
+        }
+    }
+
+    fn batches(&self, scale: &Scale) -> usize {
+        self.shape.batches.min(scale.model_batches)
+    }
+
+    /// hvd-bench as the lab would start it.
+    fn own_line(&self, place: &Place, scale: &Scale) -> Result<CommandLine, String> {
         let model: ModelSpec = self.shape.model.parse()?;
         let benchmark = BenchmarkSpec {
             image_size: (self.shape.side != model.input().height).then_some(self.shape.side),
             batch_size: self.shape.batch,
             warmup_batches: 2,
             batches_per_iteration: 1,
-            iterations: self.shape.batches.min(scale.model_batches),
+            iterations: self.batches(scale),
             precision: self.precision,
             no_cuda: true,
             ..BenchmarkSpec::of_style(Style::Horovod, model)
@@ -171,13 +180,13 @@ impl Measured {
         Ok(line)
     }
 
-    fn peer_line(&self, peer: &Peer) -> CommandLine {
+    fn peer_line(&self, peer: &Peer, scale: &Scale) -> CommandLine {
         let mut argv = vec![peer.python.display().to_string(), peer.script.display().to_string()];
         let mut add = |flag: &str, value: String| argv.extend([format!("--{flag}"), value]);
         add("model", self.shape.model.into());
         add("image-size", self.shape.side.to_string());
         add("batch-size", self.shape.batch.to_string());
-        add("batches", self.shape.batches.to_string());
+        add("batches", self.batches(scale).to_string());
         add("precision", self.precision.to_string());
         argv.extend(self.engine.flags().iter().map(|flag| (*flag).to_owned()));
         CommandLine { argv, env: Vec::new(), notes: Vec::new() }

@@ -22,7 +22,7 @@ const IMAGES_HOW_TO: &str =
     "python3 -m venv DIR && DIR/bin/pip install tensorflow-cpu torch torchvision, then HVD_LAB_IMAGES_PYTHON=DIR/bin/python";
 /// Those of the two that are there; it fails without any.
 const IMAGES_VERSION: &str = "from importlib.metadata import distributions as all; \
-    found = [f'{d.name} {d.version}' for d in all() if d.name in ('tensorflow', 'tensorflow-cpu', 'torchvision')]; \
+    found = [f'{d.name} {d.version}' for d in all() if d.name in ('tensorflow', 'tensorflow_cpu', 'tensorflow-cpu', 'torchvision')]; \
     assert found, 'neither tensorflow nor torchvision is there'; print(', '.join(found))";
 
 const KERAS_HOW_TO: &str = "BENCHMARKS.md says how, then HVD_LAB_KERAS_PYTHON=DIR/bin/python";
