@@ -77,7 +77,8 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 
 fn run(spec: &BenchmarkSpec, comm: &dyn Communicator, report: &Reporter, launched: Instant) -> Result<(), Failure> {
     let topology = comm.topology();
-    if let Some(problem) = place::too_large(spec, &topology) {
+    // The numbers are drawn, then copied.
+    if let Some(problem) = startup::batches_too_large(spec.input(), spec.batch_size, 2, &topology) {
         return Err(Failure::Refused(problem));
     }
 

@@ -4,8 +4,7 @@ use hvd_lab::comm::{CommError, Communicator};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, PlacementReport};
 use hvd_lab::domain::event::Event;
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::domain::units;
-use hvd_lab::host::{self, cpu::host_memory, numa};
+use hvd_lab::host::{self, numa};
 use hvd_lab::trainer::device::{self, Placement, Wish};
 use hvd_lab::trainer::report::Reporter;
 
@@ -47,20 +46,4 @@ pub fn of_all(comm: &dyn Communicator, placement: &Placement, report: &Reporter)
     report.event(Event::Placement(own.clone()));
     let all = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
     Ok(all.iter().map(|bytes| serde_json::from_slice(bytes).unwrap_or_default()).collect())
-}
-
-/// The batches alone would not fit: said at once, rather than by a kernel that ends the job.
-pub fn too_large(spec: &BenchmarkSpec, topology: &Topology) -> Option<String> {
-    let (available, ranks) = (host_memory().0, topology.local_size.0 as u64);
-    let of_one = (spec.input().numbers() as u64).saturating_mul(4).saturating_mul(spec.batch_size as u64);
-    // The numbers are drawn, then copied.
-    let needed = of_one.saturating_mul(2).saturating_mul(ranks);
-    (available > 0 && needed > available).then(|| {
-        format!(
-            "--batch-size {} needs {} on a host for its images alone, which has {}: lower it",
-            spec.batch_size,
-            units::bytes(needed),
-            units::bytes(available)
-        )
-    })
 }
