@@ -52,7 +52,7 @@ pub struct NvcnnSpec {
     pub num_batches: usize,
     #[serde(default)]
     pub num_epochs: Option<usize>,
-    /// Where checkpoints are; `None` for none, or in the lab for the folder of the run.
+    /// Where checkpoints are; `None` for none.
     #[serde(default)]
     pub log_dir: Option<String>,
     /// Steps from one row of the table to the next.
