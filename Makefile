@@ -1,6 +1,6 @@
 # Everything starts here: `make run` opens the lab, `make test` checks it all. Both set up what they need first.
 LAB   := --bin hvd-lab
-TRAIN := --bin hvd-train --bin hvd-collectives --bin hvd-bench --no-default-features --features train
+TRAIN := --bin hvd-train --bin hvd-collectives --bin hvd-bench --bin hvd-nvcnn --no-default-features --features train
 
 SETUP := python3 assets/setup/setup.py
 

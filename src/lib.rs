@@ -13,6 +13,7 @@
 //! [`domain::event`]. `tests/architecture.rs` holds the rules:
 //!
 //! - `domain`: std and serde only; no I/O, no clock. `host`: clock, name, processor and files of the host, for all but `domain`.
+//! - `flags`: what a program of the ranks and a verb of the lab both take. Names only `domain`.
 //! - `columns`: how wide a text is on a terminal, and nothing else. Names only `domain`.
 //! - `dataset`: files and network, no tensor, no screen.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.
@@ -21,6 +22,7 @@
 
 pub mod dataset;
 pub mod domain;
+pub mod flags;
 pub mod host;
 
 #[cfg(feature = "lab")]

@@ -21,8 +21,9 @@ use modules::{logic_without_drawing, said_once, screen_floors};
 use source::{Source, dependencies, feature, sources};
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-const FLOORS: [(&str, &[&str]); 13] = [
+const FLOORS: [(&str, &[&str]); 14] = [
     ("domain", &[]),
+    ("flags", &["domain"]),
     ("columns", &["domain"]),
     ("host", &["domain"]),
     ("dataset", &["domain", "host"]),
@@ -30,16 +31,16 @@ const FLOORS: [(&str, &[&str]); 13] = [
     ("trainer", &["domain", "host", "dataset", "comm"]),
     ("telemetry", &["domain", "host"]),
     ("runs", &["domain", "host"]),
-    ("launch", &["domain", "host", "dataset", "runs", "telemetry"]),
+    ("launch", &["domain", "flags", "host", "dataset", "runs", "telemetry"]),
     ("course", &["domain", "columns", "host", "runs"]),
     ("exercise", &["domain", "columns", "host", "runs", "launch", "course"]),
     ("tui", &["domain", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise"]),
-    ("cli", &["domain", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise", "tui"]),
+    ("cli", &["domain", "flags", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise", "tui"]),
 ];
 
 /// The only users of a crate: (crate, where it may be named).
 const OWNERS: [(&str, &[&str]); 9] = [
-    ("tch", &["src/trainer/", "src/bin/hvd-train.rs", "src/bin/hvd-bench/"]),
+    ("tch", &["src/trainer/", "src/bin/hvd-train.rs", "src/bin/hvd-bench/", "src/bin/hvd-nvcnn/"]),
     ("safetensors", &["src/trainer/"]),
     ("crc32c", &["src/dataset/tfrecord.rs"]),
     ("cudarc", &["src/trainer/", "src/comm/nccl"]),

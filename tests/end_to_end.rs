@@ -27,6 +27,8 @@ mod killed;
 mod lab;
 #[path = "end_to_end/links.rs"]
 mod links;
+#[path = "end_to_end/photos.rs"]
+mod photos;
 #[path = "support/trainer.rs"]
 mod trainer;
 

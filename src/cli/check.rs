@@ -55,6 +55,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
+    if store.record(id)?.spec.nvcnn().is_some() {
+        return Err(Usage(format!(
+            "run {id} is of hvd-nvcnn, which has no steps to switch: `hvd-lab compare` shows what it gained"
+        ))
+        .into());
+    }
     let Judged { record, verdicts, first, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
     if args.json {

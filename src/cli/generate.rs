@@ -76,6 +76,9 @@ The program that measures collectives [default: hvd-collectives beside hvd-lab]
 HVD_BENCH
 The program that benchmarks training [default: hvd-bench beside hvd-lab]
 .TP
+HVD_NVCNN
+The program that trains on photos [default: hvd-nvcnn beside hvd-lab]
+.TP
 HVD_LAB_MPIRUN
 The mpirun to start runs with [default: the one in PATH]
 .TP

@@ -39,6 +39,7 @@ mod follow;
 pub mod generate;
 pub mod guided;
 pub mod lessons;
+pub mod nvcnn;
 mod output;
 #[cfg(test)]
 mod programs;
@@ -67,6 +68,7 @@ Examples:
   hvd-lab guided 4                                 run without and with step 4, and see what it changes
   hvd-lab collectives run --np 2                   measure allreduce algorithms side by side
   hvd-lab bench --np 2 --model wrn-10-1            measure how many images a second are trained on
+  hvd-lab nvcnn --np 2 --data_dir photos           train on photos, as NVIDIA's nvcnn does
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab demo                                     watch a recorded run: nothing else is needed
@@ -108,6 +110,7 @@ pub enum Verb {
     Ablation(Box<ablation::Args>),
     Collectives(Box<collectives::Args>),
     Bench(Box<bench::Args>),
+    Nvcnn(Box<nvcnn::Args>),
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
@@ -151,6 +154,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Ablation(args) => ablation::run(*args),
         Verb::Collectives(args) => collectives::run(*args),
         Verb::Bench(args) => bench::run(*args),
+        Verb::Nvcnn(args) => nvcnn::run(*args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::example::BoundingBox;
+pub use crate::domain::nvcnn::BadRecords;
 
 /// Which part of a set: the names that ImageNet's own files begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +27,6 @@ impl Part {
 /// Whether a file of this name holds records.
 pub(super) fn is_shard(name: &str) -> bool {
     [Part::Train, Part::Validation].iter().any(|part| name.strip_prefix(part.name()).is_some_and(|rest| rest.starts_with('-')))
-}
-
-/// What happens when an image or a record cannot be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum BadRecords {
-    /// Say which one, and end
-    #[default]
-    Stop,
-    /// Say which one, leave it out and go on
-    Skip,
 }
 
 /// An image that cannot be used, in one line.

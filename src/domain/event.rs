@@ -261,6 +261,11 @@ pub struct EpochReport {
 }
 
 impl EpochReport {
+    /// [`EpochReport::judged`], or `None` where no image was validated: such accuracies are no numbers.
+    pub fn validated(&self) -> Option<Metrics> {
+        Some(self.judged()).filter(|metrics| !metrics.accuracy.is_nan())
+    }
+
     /// What decisions are taken on: the mean over ranks where there is one.
     pub fn judged(&self) -> Metrics {
         self.averaged.unwrap_or(self.validation)

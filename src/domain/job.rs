@@ -12,6 +12,7 @@ use super::benchmark::BenchmarkSpec;
 pub use super::bounds::MAX_RANKS;
 use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
 use super::collective::CollectivesSpec;
+use super::nvcnn::NvcnnSpec;
 use super::safe;
 use super::step::Step;
 use super::training::TrainingSpec;
@@ -57,6 +58,8 @@ pub enum Workload {
     Collectives(CollectivesSpec),
     /// Training is timed on one fixed batch.
     Benchmark(BenchmarkSpec),
+    /// A model is trained on photos, or tested on them.
+    Nvcnn(NvcnnSpec),
     /// Written by another version of the lab. It is listed under its name and kept as it is.
     Unknown(UnknownWorkload),
 }
@@ -75,6 +78,7 @@ const KIND: &str = "workload";
 const TRAINING: &str = "training";
 const COLLECTIVES: &str = "collectives";
 const BENCHMARK: &str = "benchmark";
+const NVCNN: &str = "nvcnn";
 
 impl<W> Job<W> {
     /// The same with something changed.
@@ -111,6 +115,7 @@ impl Workload {
             Workload::Training(_) => TRAINING,
             Workload::Collectives(_) => COLLECTIVES,
             Workload::Benchmark(_) => BENCHMARK,
+            Workload::Nvcnn(_) => NVCNN,
             Workload::Unknown(unknown) => &unknown.kind,
         }
     }
@@ -120,35 +125,42 @@ impl Workload {
         match self {
             Workload::Benchmark(_) => "bench",
             Workload::Collectives(_) => "coll.",
-            Workload::Training(_) | Workload::Unknown(_) => self.kind(),
+            Workload::Training(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => self.kind(),
         }
     }
 
     pub fn training(&self) -> Option<&TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),
-            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
         }
     }
 
     pub fn training_mut(&mut self) -> Option<&mut TrainingSpec> {
         match self {
             Workload::Training(training) => Some(training),
-            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
         }
     }
 
     pub fn collectives(&self) -> Option<&CollectivesSpec> {
         match self {
             Workload::Collectives(collectives) => Some(collectives),
-            Workload::Training(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
+            Workload::Training(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
         }
     }
 
     pub fn benchmark(&self) -> Option<&BenchmarkSpec> {
         match self {
             Workload::Benchmark(benchmark) => Some(benchmark),
-            Workload::Training(_) | Workload::Collectives(_) | Workload::Unknown(_) => None,
+            Workload::Training(_) | Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
+        }
+    }
+
+    pub fn nvcnn(&self) -> Option<&NvcnnSpec> {
+        match self {
+            Workload::Nvcnn(nvcnn) => Some(nvcnn),
+            Workload::Training(_) | Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
         }
     }
 
@@ -166,6 +178,8 @@ impl Workload {
                 None => COLLECTIVES.to_owned(),
             },
             Workload::Benchmark(benchmark) => format!("{BENCHMARK} {}", benchmark.model),
+            Workload::Nvcnn(nvcnn) if nvcnn.eval => format!("test of {}", nvcnn.model),
+            Workload::Nvcnn(nvcnn) => format!("{NVCNN} {}", nvcnn.model),
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
                 Some(Value::String(model)) => safe::excerpt(model).into_owned(),
                 _ => safe::excerpt(&unknown.kind).into_owned(),
@@ -176,7 +190,7 @@ impl Workload {
     /// Why this version cannot run it, in one sentence; `None` where it can.
     pub fn problem(&self) -> Option<String> {
         match self {
-            Workload::Training(_) | Workload::Collectives(_) | Workload::Benchmark(_) => None,
+            Workload::Training(_) | Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) => None,
             Workload::Unknown(unknown) => {
                 let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
                 let title = self.title();
@@ -202,6 +216,11 @@ impl RunSpec {
         self.workload.benchmark()
     }
 
+    /// What is trained or tested on photos; `None` of any other.
+    pub fn nvcnn(&self) -> Option<&NvcnnSpec> {
+        self.workload.nvcnn()
+    }
+
     /// As a training run of its own; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
         let workload = self.workload.training()?.clone();
@@ -214,6 +233,7 @@ impl RunSpec {
             Workload::Training(_) => self.training_job()?.problem(),
             Workload::Collectives(collectives) => self.resources.problem().or_else(|| collectives.problem(self.resources.np)),
             Workload::Benchmark(benchmark) => self.resources.problem().or_else(|| benchmark.problem()),
+            Workload::Nvcnn(nvcnn) => self.resources.problem().or_else(|| nvcnn.problem()),
             Workload::Unknown(_) => self.resources.problem().or_else(|| self.workload.problem()),
         }
     }
@@ -247,6 +267,7 @@ impl Bounded for RunSpec {
             Workload::Training(training) => training.out_of_bounds(),
             Workload::Collectives(collectives) => collectives.out_of_bounds(),
             Workload::Benchmark(benchmark) => benchmark.out_of_bounds(),
+            Workload::Nvcnn(nvcnn) => nvcnn.out_of_bounds(),
             Workload::Unknown(_) => None,
         })
     }
@@ -270,6 +291,7 @@ impl Serialize for Workload {
         match self {
             Workload::Training(training) => training.serialize(serializer),
             Workload::Collectives(settings) => Named { workload: COLLECTIVES, settings }.serialize(serializer),
+            Workload::Nvcnn(settings) => Named { workload: NVCNN, settings }.serialize(serializer),
             Workload::Benchmark(settings) => Named { workload: BENCHMARK, settings }.serialize(serializer),
             // It never named itself.
             Workload::Unknown(unknown) if unknown.kind == TRAINING => unknown.settings.serialize(serializer),
@@ -295,6 +317,11 @@ impl<'de> Deserialize<'de> for Workload {
             && let Ok(benchmark) = serde_json::from_value(Value::Object(settings.clone()))
         {
             return Ok(Workload::Benchmark(benchmark));
+        }
+        if kind == NVCNN
+            && let Ok(nvcnn) = serde_json::from_value(Value::Object(settings.clone()))
+        {
+            return Ok(Workload::Nvcnn(nvcnn));
         }
         if kind != TRAINING {
             return Ok(Workload::Unknown(UnknownWorkload { kind, settings }));

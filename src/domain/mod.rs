@@ -14,6 +14,7 @@ pub mod job;
 pub mod markup;
 pub mod measured;
 pub mod model;
+pub mod nvcnn;
 pub mod phase;
 pub mod place;
 pub mod run;

@@ -73,6 +73,7 @@ impl Evidence {
     pub fn done(&self) -> usize {
         match self.work {
             Work::Training => self.history.epochs_done(0),
+            Work::Test => self.history.process(0).and_then(|root| root.test).map_or(0, |test| test.images),
             Work::Benchmark => self.history.process(0).map_or(0, |root| root.iterations.len()),
             Work::Collectives => self.history.process(0).map_or(0, |root| root.allreduces.len()),
         }

@@ -4,7 +4,7 @@
 //! folder, which screens and verbs then follow.
 //!
 //! ```text
-//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench x np
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench, hvd-nvcnn x np
 //!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`

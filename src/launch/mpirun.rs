@@ -11,6 +11,7 @@ use crate::domain::collective::CollectivesSpec;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{SETTINGS, TrainerFlag};
 use crate::domain::units;
+use crate::flags::NvcnnFlags;
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 const SENSIBLE_RANKS_PER_CORE: usize = 4;
@@ -236,6 +237,7 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
         }
         Workload::Collectives(collectives) => collectives_flags(collectives),
         Workload::Benchmark(benchmark) => benchmark_flags(benchmark),
+        Workload::Nvcnn(nvcnn) => [NvcnnFlags::words(nvcnn), vec!["--events".to_owned()]].concat(),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
     Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
-use crate::dataset::{self, Located, Progress};
+use crate::dataset::{self, Located, Progress, images};
 use crate::domain::job::Workload;
 use crate::domain::training::DataSource;
 use crate::domain::units;
@@ -47,6 +47,11 @@ impl Images {
 /// # Errors
 /// As [`expected`].
 pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
+    if let Some(nvcnn) = workload.nvcnn() {
+        let drawn =
+            |folder: &String| images::generated_by(Path::new(folder)).map_or(folder.clone(), |_| format!("{folder} (generated)"));
+        return Ok(Images { label: nvcnn.data_dir.as_ref().map_or("synthetic".to_owned(), drawn), ..Images::none() });
+    }
     match workload.benchmark().map(|benchmark| benchmark.data_dir.as_deref()) {
         Some(Some(folder)) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
         Some(None) => Ok(Images { label: "synthetic".into(), ..Images::none() }),

@@ -64,6 +64,7 @@ impl Setup {
             (Some(program), _) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
             (None, Workload::Collectives(_)) => COLLECTIVES.find()?,
             (None, Workload::Benchmark(_)) => BENCHMARK.find()?,
+            (None, Workload::Nvcnn(_)) => NVCNN.find()?,
             (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find()?,
         };
         let Launcher { mpirun, flavour, version } = Launcher::detect()?;
@@ -159,6 +160,7 @@ pub(super) struct RankProgram {
 const TRAINER: RankProgram = RankProgram { name: "hvd-train", variable: "HVD_TRAIN" };
 pub(super) const COLLECTIVES: RankProgram = RankProgram { name: "hvd-collectives", variable: "HVD_COLLECTIVES" };
 pub(super) const BENCHMARK: RankProgram = RankProgram { name: "hvd-bench", variable: "HVD_BENCH" };
+pub(super) const NVCNN: RankProgram = RankProgram { name: "hvd-nvcnn", variable: "HVD_NVCNN" };
 
 impl RankProgram {
     /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.

@@ -1,5 +1,5 @@
 //! What the ranks of a run do, in the words of its status: a training counts epochs, collectives count rows of their table,
-//! a benchmark counts iterations.
+//! a benchmark counts iterations, a test counts images.
 
 use crate::domain::job::Workload;
 use crate::domain::units;
@@ -10,12 +10,14 @@ pub enum Work {
     Training,
     Collectives,
     Benchmark,
+    Test,
 }
 
 impl Work {
     pub fn of(workload: &Workload) -> Work {
         match workload {
-            Workload::Training(_) | Workload::Unknown(_) => Work::Training,
+            Workload::Nvcnn(nvcnn) if nvcnn.eval => Work::Test,
+            Workload::Training(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => Work::Training,
             Workload::Collectives(_) => Work::Collectives,
             Workload::Benchmark(_) => Work::Benchmark,
         }
@@ -25,7 +27,7 @@ impl Work {
     pub fn preparing(self) -> &'static str {
         match self {
             Work::Training => "looking for the images",
-            Work::Collectives | Work::Benchmark => "looking for the launcher",
+            Work::Collectives | Work::Benchmark | Work::Test => "looking for the launcher",
         }
     }
 
@@ -33,6 +35,7 @@ impl Work {
     pub fn going(self) -> &'static str {
         match self {
             Work::Training => "training",
+            Work::Test => "testing",
             Work::Collectives | Work::Benchmark => "measuring",
         }
     }
@@ -40,6 +43,7 @@ impl Work {
     pub fn stopped_early(self) -> &'static str {
         match self {
             Work::Training => "stopped before training began",
+            Work::Test => "stopped before the test began",
             Work::Collectives | Work::Benchmark => "stopped before measuring began",
         }
     }
@@ -48,6 +52,7 @@ impl Work {
     pub fn finished(self, done: usize) -> String {
         let did = match self {
             Work::Training => "trained",
+            Work::Test => "tested",
             Work::Collectives | Work::Benchmark => "measured",
         };
         format!("{did} {}", self.counted(done))
@@ -64,6 +69,7 @@ impl Work {
             Work::Training => "epoch",
             Work::Collectives => "row",
             Work::Benchmark => "iteration",
+            Work::Test => "image",
         };
         units::counted(done, noun)
     }

@@ -9,6 +9,7 @@ use crate::domain::benchmark::{BenchmarkSpec, Style, UpdateRule};
 use crate::domain::images::InputShape;
 use crate::domain::job::Workload;
 use crate::domain::model::ModelSpec;
+use crate::domain::nvcnn::{Dct, NvcnnSpec};
 use crate::domain::speedup::{self, Comparison, Figures};
 use crate::domain::step::Step;
 use crate::domain::training::TrainingSpec;
@@ -68,6 +69,7 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     }
     Work::of(record).ok_or(match record.spec.workload {
         Workload::Collectives(_) => "measures collectives and trains nothing",
+        Workload::Nvcnn(_) => "tests a checkpoint and trains nothing",
         _ => "no training that this version knows",
     })
 }
@@ -90,6 +92,7 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
     let before = Work::of(with).ok_or(match with.spec.workload {
         Workload::Collectives(_) => "the baseline measures collectives and trains nothing",
+        Workload::Nvcnn(_) => "the baseline tests a checkpoint and trains nothing",
         _ => "the baseline is not a training that this version knows",
     })?;
     if run.id != baseline.id {
@@ -122,7 +125,9 @@ pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Compariso
                 spec.no_cuda.to_string(),
             ]
         };
-        of_training().or_else(|| spec.benchmark().map(of_benchmark))
+        let of_nvcnn =
+            |spec: &NvcnnSpec| vec![spec.precision.to_string(), format!("{:?}", spec.threads), spec.no_cuda.to_string()];
+        of_training().or_else(|| spec.benchmark().map(of_benchmark)).or_else(|| spec.nvcnn().map(of_nvcnn))
     }
     match gained.is_beyond_ideal() {
         false => None,
@@ -163,7 +168,16 @@ impl Work {
                     UpdateRule::Momentum => vec![format!("--optimizer {}", benchmark.optimizer)],
                 },
             }),
-            Workload::Collectives(_) | Workload::Unknown(_) => None,
+            Workload::Nvcnn(nvcnn) if !nvcnn.eval => Some(Work {
+                timing: None,
+                model: nvcnn.model,
+                input: nvcnn.input(),
+                data: record.data_label.clone(),
+                images: None,
+                batch_size: nvcnn.batch_size,
+                flags: of_photos(nvcnn),
+            }),
+            Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
         }
     }
 
@@ -188,6 +202,17 @@ impl Work {
         ];
         differences.into_iter().find(|(differs, _)| *differs).map_or(Ok(()), |(_, reason)| Err(reason))
     }
+}
+
+/// What is done to photos beside reading them, and to gradients beside adding them up.
+fn of_photos(nvcnn: &NvcnnSpec) -> Vec<String> {
+    let flags = [
+        (nvcnn.larc().is_some(), "--larc-mode"),
+        (nvcnn.dct == Dct::Accurate, "--dct accurate"),
+        (nvcnn.no_distortions, "--no-distortions"),
+        (nvcnn.distort_color, "--distort-color"),
+    ];
+    flags.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()).collect()
 }
 
 /// Each flag with its values, without those that leave the work as it is.

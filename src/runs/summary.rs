@@ -147,7 +147,7 @@ impl Accountant {
         Tally {
             last_epoch: last.map_or(0, |report| report.epoch),
             train: last.map(|report| report.train),
-            validation: last.map(EpochReport::judged),
+            validation: last.and_then(EpochReport::validated),
             test: now.and_then(|root| root.test).map(|test| Metrics { loss: test.loss, accuracy: test.accuracy }),
             figures: Figures {
                 np: self.np(),

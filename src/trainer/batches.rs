@@ -127,6 +127,18 @@ impl Batch {
         }
     }
 
+    /// Images that lie plane by plane, as the image pipeline makes them.
+    ///
+    /// # Shapes
+    /// `planes`: [n, 3, side, side]; `labels`: [n].
+    pub fn of_planes(device: Device, side: usize, planes: &[f32], labels: &[i64]) -> Batch {
+        let [count, side] = [labels.len(), side].map(|length| length as i64);
+        let planes = Tensor::from_slice(planes).view([count, 3, side, side]).to_device(device);
+        // Channels last in memory.
+        let images = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
+        Batch { images, labels: Tensor::from_slice(labels).to_device(device) }
+    }
+
     /// The first `count` images, without a copy: an epoch may end with a short batch.
     fn first(&self, count: usize) -> Batch {
         Batch { images: self.images.narrow(0, 0, count as i64), labels: self.labels.narrow(0, 0, count as i64) }

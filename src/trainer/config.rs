@@ -278,7 +278,7 @@ impl Config {
 }
 
 /// Permissions say little about full, read-only and remote file systems: a file tells.
-fn try_writing(folder: &Path) -> std::io::Result<()> {
+pub fn try_writing(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let probe = folder.join(format!(".hvd-train-probe-{}", std::process::id()));
     let written = std::fs::write(&probe, b"?");

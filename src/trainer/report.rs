@@ -21,6 +21,8 @@ pub struct Reporter {
     process: usize,
     events: bool,
     verbose: bool,
+    /// What the number of a checkpoint counts.
+    checkpoints_by: &'static str,
     /// `None` once the reader is gone.
     out: RefCell<Option<Box<dyn Write>>>,
     /// Never sent to: threads of [`Reporter::every`] end with it.
@@ -34,7 +36,14 @@ impl Reporter {
     }
 
     fn to(process: usize, events: bool, out: Box<dyn Write>) -> Reporter {
-        Reporter { process, events, verbose: true, out: RefCell::new(Some(out)), beside: RefCell::default() }
+        Reporter {
+            process,
+            events,
+            verbose: true,
+            checkpoints_by: "epoch",
+            out: RefCell::new(Some(out)),
+            beside: RefCell::default(),
+        }
     }
 
     /// Step 2: whether this rank prints its human lines. Events are evidence and come from every rank in any case.
@@ -43,6 +52,11 @@ impl Reporter {
     /// `verbose = 1 if hvd.rank() == 0 else 0`.
     pub fn set_verbose(&mut self, verbose: bool) {
         self.verbose = verbose;
+    }
+
+    /// What the number of a checkpoint counts, in the lines for people: epochs, unless this says otherwise.
+    pub fn number_checkpoints_by(&mut self, what: &'static str) {
+        self.checkpoints_by = what;
     }
 
     /// Prints an event, if the lab listens.
@@ -150,7 +164,7 @@ impl Reporter {
                 let size = report.bytes.map(|bytes| format!(" ({})", units::bytes(bytes))).unwrap_or_default();
                 self.line(&format!("Checkpoint: {path}{size}"));
             }
-            CheckpointAction::Loaded => self.line(&format!("Resuming after epoch {epoch}: {path}")),
+            CheckpointAction::Loaded => self.line(&format!("Resuming after {} {epoch}: {path}", self.checkpoints_by)),
             CheckpointAction::Refused => self.line(&format!("Checkpoint refused: {note}")),
             CheckpointAction::Inspected => self.line(&format!("Checkpoint read back: {path}: {note}")),
         }

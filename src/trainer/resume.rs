@@ -4,6 +4,7 @@
 //! ranks: with the root's alone, a resumed run would validate a little differently than one that never stopped.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use tch::Tensor;
 
@@ -16,6 +17,7 @@ use super::report::Reporter;
 use crate::comm::{CommError, Communicator, launched_index};
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch};
+use crate::domain::step::StepSet;
 use crate::domain::topology::{ROOT_RANK, Topology};
 
 /// Batch norm statistics of every rank, one row a rank: the one tensor whose shape depends on the number of ranks.
@@ -136,9 +138,20 @@ impl ResumeState {
 ///
 /// Refused files are reported by name, and the one before is taken. What a killed writer left behind is removed.
 pub fn load_latest(config: &Config, report: &Reporter, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> ResumeState {
-    checkpoint::sweep(&config.log_dir);
+    load_from(&config.log_dir, config.epochs, report, model, optimizer)
+}
+
+/// The same of a folder and a number of epochs, or of steps where these are what the checkpoints in it count.
+pub fn load_from(
+    folder: &Path,
+    up_to: usize,
+    report: &Reporter,
+    model: &mut dyn Model,
+    optimizer: &mut dyn Optimizer,
+) -> ResumeState {
+    checkpoint::sweep(folder);
     let (loaded, refused) =
-        checkpoint::latest(&config.log_dir, config.epochs, most_bytes(model, optimizer), |loaded| fits(loaded, model, optimizer));
+        checkpoint::latest(folder, up_to, most_bytes(model, optimizer), |loaded| fits(loaded, model, optimizer));
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
     let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
@@ -192,6 +205,20 @@ pub fn save(
     model: &dyn Model,
     optimizer: &mut dyn Optimizer,
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
+    save_to(&config.log_dir, (config.steps, config.seed), so_far, model, optimizer)
+}
+
+/// The same into a folder; `by` is the steps and the seed that the file says it was trained with.
+///
+/// # Errors
+/// If it cannot be written; earlier checkpoints are untouched.
+pub fn save_to(
+    folder: &Path,
+    by: (StepSet, u64),
+    so_far: ResumeState,
+    model: &dyn Model,
+    optimizer: &mut dyn Optimizer,
+) -> Result<CheckpointReport, checkpoint::SaveError> {
     let mut tensors = named("model", model.params());
     tensors.extend(named("buffer", model.buffers()));
     tensors.extend(
@@ -204,11 +231,11 @@ pub fn save(
         metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports.all).unwrap_or_default());
     }
     let written = checkpoint::save(
-        &config.log_dir,
+        folder,
         &Checkpoint {
             epoch: so_far.epoch,
-            steps: config.steps.to_string(),
-            seed: config.seed,
+            steps: by.0.to_string(),
+            seed: by.1,
             model: model.name(),
             optimizer: optimizer.name().to_owned(),
             tensors,
@@ -295,83 +322,4 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use tch::Device;
-
-    use super::*;
-    use crate::domain::model::ModelSpec;
-    use crate::trainer::model;
-    use crate::trainer::optimizer::{self, OptimizerKind};
-    use crate::trainer::random::{Purpose, stream};
-
-    #[test]
-    fn a_checkpoint_that_lies_about_its_tensors_is_refused_by_the_name_of_the_tensor() {
-        let folder = tempfile::tempdir().unwrap();
-        let flags = ["hvd-train", "--model", "wrn-10-1", "--use-checkpointing", "--log-dir", folder.path().to_str().unwrap()];
-        let config = Config::from_args(flags).unwrap();
-        let mut model = model::build(ModelSpec::wrn(10, 1), &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu);
-        let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), 0.9, 0.0);
-        let (so_far, report) = (|epoch| ResumeState { epoch, ..ResumeState::default() }, Reporter::new(0, false));
-        for epoch in [1, 2] {
-            let statistics = vec![model.buffers().to_vec(); 2];
-            save(&config, ResumeState { statistics, ..so_far(epoch) }, &*model, &mut *optimizer).unwrap();
-        }
-        let (whole, _) = checkpoint::load(&checkpoint::path(folder.path(), 2)).unwrap();
-        let columns = model.buffers().len();
-        type Damage = fn(&mut Checkpoint);
-        let cases: [(Damage, &str); 9] = [
-            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![], vec![1.0]))), "`statistics.all_ranks` has the shape []"),
-            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![3], vec![1.0; 3]))), "has the shape [3], not [ranks, "),
-            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![1 << 40, 0], vec![]))), "has the shape [1099511627776, 0]"),
-            (|file| drop(file.tensors.insert(STATISTICS.into(), (vec![1, 1, 1], vec![1.0]))), "has the shape [1, 1, 1]"),
-            (|file| drop(file.tensors.remove("model.stem.conv.kernel").unwrap()), "it has no `model.stem.conv.kernel`"),
-            (
-                |file| file.tensors.get_mut("model.stem.conv.kernel").unwrap().0.reverse(),
-                "`model.stem.conv.kernel` has the shape ",
-            ),
-            (
-                |file| file.tensors.get_mut("model.stem.conv.kernel").unwrap().1[3] = f32::NAN,
-                "`model.stem.conv.kernel` holds NaN",
-            ),
-            (
-                |file| file.tensors.get_mut(STATISTICS).unwrap().1[0] = f32::INFINITY,
-                "`statistics.all_ranks` holds NaN or infinity",
-            ),
-            (|file| file.model = "wrn-16-10".into(), "it is of the model wrn-16-10"),
-        ];
-        for (damage, expected) in cases {
-            let mut file = whole.clone();
-            damage(&mut file);
-            checkpoint::save(folder.path(), &file).unwrap();
-            let (_, refused) = checkpoint::latest(folder.path(), 9, u64::MAX, |loaded| fits(loaded, &*model, &mut *optimizer));
-            let said = refused[0].to_string();
-            assert!(said.contains("checkpoint-2.safetensors") && said.contains(expected), "{expected}: {said}");
-            let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-            assert_eq!((state.epoch, state.statistics.len()), (1, 2), "the one before is taken");
-        }
-        // Larger than memory, and it has no hole only as far as its length tells.
-        std::fs::File::create(checkpoint::path(folder.path(), 2)).unwrap().set_len(1 << 40).unwrap();
-        let most = most_bytes(&*model, &mut *optimizer);
-        let (_, refused) = checkpoint::latest(folder.path(), 9, most, |loaded| fits(loaded, &*model, &mut *optimizer));
-        assert!(refused[0].to_string().contains("too large: it has 1.0 TiB"), "{}", refused[0]);
-        checkpoint::save(folder.path(), &whole).unwrap();
-        let state = load_latest(&config, &report, &mut *model, &mut *optimizer);
-        assert_eq!((state.epoch, state.statistics[1].len()), (2, columns));
-    }
-
-    #[test]
-    fn a_model_without_batch_norm_is_resumed_too() {
-        let folder = tempfile::tempdir().unwrap();
-        let flags = ["hvd-train", "--model", "mnist-cnn", "--use-checkpointing", "--log-dir", folder.path().to_str().unwrap()];
-        let config = Config::from_args(flags).unwrap();
-        let fresh = |seed| model::build(config.model, &mut stream(seed, 0, 0, Purpose::Weights), Device::Cpu);
-        let (mut saved, mut loaded) = (fresh(1), fresh(2));
-        let mut optimizer = optimizer::build(OptimizerKind::Sgd, saved.params(), 0.9, 0.0);
-        assert!(saved.buffers().is_empty());
-        let so_far = ResumeState { epoch: 1, statistics: vec![Vec::new(); 2], ..ResumeState::default() };
-        save(&config, so_far, &*saved, &mut *optimizer).unwrap();
-        let state = load_latest(&config, &Reporter::new(0, false), &mut *loaded, &mut *optimizer);
-        assert_eq!(state.epoch, 1);
-        assert!(loaded.params_mut().to_vec() == saved.params_mut().to_vec());
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@ use super::host_report;
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, to_vec};
+use super::pipeline::PipelineError;
 use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
@@ -26,7 +27,9 @@ use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
+use crate::domain::topology::Topology;
 use crate::domain::training::DataSource;
+use crate::domain::units;
 use crate::host::{self, files};
 
 /// Numbers of a digest that are told as they are.
@@ -51,6 +54,7 @@ pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
 /// 2 for what the user gave and can fix (images, a forbidden log folder), 1 for everything else, such as a full disk.
 pub fn exit_code(error: &anyhow::Error) -> i32 {
     let is_bad_input = error.is::<DatasetError>()
+        || error.is::<PipelineError>()
         || error.is::<Misfit>()
         || error.downcast_ref::<SaveError>().is_some_and(|error| !files::is_full(&error.cause))
         || error.downcast_ref::<TensorBoardError>().is_some_and(|error| !files::is_full(&error.cause))
@@ -232,6 +236,20 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         base_lr: config.base_lr,
         warmup_epochs: plan.schedule.warmup_epochs,
         target_accuracy: config.target_accuracy,
+    })
+}
+
+/// Batches that would not fit, of which each rank holds so many `copies`: said at once, rather than by a kernel that ends the job.
+pub fn batches_too_large(input: InputShape, batch_size: usize, copies: u64, topology: &Topology) -> Option<String> {
+    let (available, ranks) = (host::cpu::host_memory().0, topology.local_size.0 as u64);
+    let of_one = (input.numbers() as u64).saturating_mul(4).saturating_mul(batch_size as u64);
+    let needed = of_one.saturating_mul(copies).saturating_mul(ranks);
+    (available > 0 && needed > available).then(|| {
+        format!(
+            "--batch-size {batch_size} needs {} on a host for its images alone, which has {}: lower it",
+            units::bytes(needed),
+            units::bytes(available)
+        )
     })
 }
 

@@ -30,7 +30,7 @@ struct Args {
     whole: bool,
     #[arg(long)]
     scaled: bool,
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value = "fast")]
     dct: Dct,
 }
 
@@ -47,7 +47,8 @@ fn main() -> anyhow::Result<()> {
     let decoding = Decoding { dct: args.dct, ..Decoding::default() };
     let operations =
         Operations { side: args.side, decoding, partial: !args.whole, scaled: args.scaled, view, ..Operations::default() };
-    let settings = Settings { operations, threads: args.threads, prefetch: 4, seed: 1, process: 0, bad: BadRecords::Stop };
+    let settings =
+        Settings { operations, threads: args.threads, prefetch: 4, seed: 1, process: 0, bad: BadRecords::Stop, once: false };
     let order =
         Order { images: source.len(), rank: 0, ranks: 1, seed: 1, batch_size: args.batch_size, shuffle_buffer: source.len() };
     let mut best: Option<(f64, PipelineReport)> = None;

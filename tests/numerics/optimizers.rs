@@ -1,6 +1,7 @@
 //! Every optimizer against its formula in double precision, tensor by tensor, through all that real tensors do.
 
-use hvd_lab::trainer::optimizer::{Adadelta, Lamb, NovoGrad, Optimizer, Sgd};
+use hvd_lab::domain::nvcnn::{Larc, LarcMode};
+use hvd_lab::trainer::optimizer::{Adadelta, Lamb, Nesterov, NovoGrad, Optimizer, Sgd};
 use hvd_lab::trainer::params::{BLOCK, FlatTensors, Init, TensorSpec, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Tensor};
@@ -164,4 +165,43 @@ fn adadelta() {
             tensor.weights[index] -= lr * update;
         }
     });
+}
+
+/// nvcnn's lines of TensorFlow, tensor by tensor: l2_loss of all weights, the rates of LARC, and MomentumOptimizer with
+/// use_nesterov. Without LARC it is PyTorch's `SGD(momentum=0.9, nesterov=True, weight_decay=WD)` too.
+#[test]
+fn nesterov_with_the_rates_of_larc() {
+    let momentum = 0.9;
+    let eta = 0.01;
+    let larc = |mode| Some(Larc { eta, mode });
+    for (larc, lr) in [(None, 0.05), (larc(LarcMode::Clip), 0.05), (larc(LarcMode::Clip), 1e-4), (larc(LarcMode::Scale), 0.5)] {
+        let params = params();
+        agrees(Nesterov::new(&params, momentum, WD, larc), params, lr, |tensor, _| {
+            let gradients: Vec<f64> =
+                tensor.gradients.iter().zip(&tensor.weights).map(|(gradient, weight)| gradient + WD * weight).collect();
+            let (weights, length) = (norm(&tensor.weights), norm(&gradients));
+            let rate = if weights != 0.0 && length != 0.0 { eta * weights / length } else { 1.0 };
+            let factor = match larc.map(|larc| larc.mode) {
+                None => 1.0,
+                Some(LarcMode::Scale) => rate,
+                Some(LarcMode::Clip) => (rate / lr).min(1.0),
+            };
+            for (index, gradient) in gradients.into_iter().map(|gradient| factor * gradient).enumerate() {
+                tensor.first[index] = momentum * tensor.first[index] + gradient;
+                tensor.weights[index] -= lr * (gradient + momentum * tensor.first[index]);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_rate_of_0_moves_nothing_also_where_larc_divides_by_it() {
+    for mode in [LarcMode::Clip, LarcMode::Scale] {
+        let mut params = params();
+        let before = params.to_vec();
+        let mut optimizer = Nesterov::new(&params, 0.9, WD, Some(Larc { eta: 0.003, mode }));
+        let gradients = flat_gradients(&params, 3, |_| 1.0);
+        optimizer.step(&mut params, &gradients, 0.0);
+        assert_eq!(params.to_vec(), before, "{mode}");
+    }
 }

@@ -37,8 +37,8 @@ pub struct Args {
     /// Decides which images come when, and which are kept for validation.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What to do about a file that is not a JPEG, or is cut off.
-    #[arg(long, value_enum, default_value_t)]
+    /// What to do about a file that is not a JPEG, or is cut off: stop, or skip (say which one, leave it out and go on).
+    #[arg(long, value_name = "WHAT", default_value = "stop")]
     bad_records: BadRecords,
 }
 

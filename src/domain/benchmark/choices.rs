@@ -1,15 +1,10 @@
 //! What a benchmark lets one choose from by name.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
 /// Makes an enum whose values have names: in flags, in records, and in what refuses others.
 macro_rules! choices {
     ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub enum $name {
             $($(#[$value_doc])* $value,)+
@@ -23,7 +18,7 @@ macro_rules! choices {
             }
         }
 
-        impl FromStr for $name {
+        impl std::str::FromStr for $name {
             type Err = String;
 
             fn from_str(text: &str) -> Result<$name, String> {
@@ -47,13 +42,15 @@ macro_rules! choices {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
             }
         }
     };
 }
+
+pub(in crate::domain) use choices;
 
 choices! {
     /// Whose lines are printed, and whose defaults hold.

@@ -2,7 +2,7 @@
 //!
 //! Never measures anything: seconds in, words and figures out.
 
-mod choices;
+pub(super) mod choices;
 mod fit;
 mod report;
 mod settings;

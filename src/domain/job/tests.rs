@@ -106,3 +106,19 @@ fn what_is_cut_short_is_no_newer_version() {
     assert!(serde_json::from_value::<RunSpec>(value).is_err());
     assert!(serde_json::from_value::<RunSpec>(serde_json::json!({ "steps": "none" })).is_err());
 }
+
+#[test]
+fn training_on_photos_is_stored_flat_and_under_its_name() {
+    let nvcnn = NvcnnSpec::of_model("resnet50".parse().unwrap());
+    let of = |nvcnn: &NvcnnSpec| RunSpec { resources: Resources::ranks(2), workload: Workload::Nvcnn(nvcnn.clone()) };
+    let spec = of(&nvcnn);
+    let mut value = stored(&spec);
+    assert_eq!((value["workload"].as_str(), value["save_interval_s"].as_f64()), (Some("nvcnn"), Some(43_200.0)));
+    assert_eq!((read(&value), spec.workload.title().as_str()), (spec.clone(), "nvcnn resnet50"));
+    assert_eq!((spec.training(), spec.workload.has_steps(), spec.problem(), spec.out_of_bounds()), (None, false, None, None));
+    assert_eq!(of(&NvcnnSpec { eval: true, ..nvcnn }).workload.title(), "test of resnet50");
+    value["mood"] = "good".into();
+    assert_eq!(stored(&read(&value)), value, "what a newer version wrote is kept");
+    value["batch_size"] = 0.into();
+    assert!(read(&value).out_of_bounds().is_some());
+}

@@ -47,8 +47,8 @@ impl Places {
     }
 
     /// Says that an image is in its place. True for the last one.
-    pub(super) fn fill(&self, at: usize, label: usize) -> bool {
-        self.labels[at].store(label as i64, Ordering::Relaxed);
+    pub(super) fn fill(&self, at: usize, label: i64) -> bool {
+        self.labels[at].store(label, Ordering::Relaxed);
         self.open.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
@@ -69,7 +69,7 @@ mod tests {
         let last = std::thread::scope(|scope| {
             let fill = |at: usize, places: &Places| {
                 places.slot(at).fill(at as f32);
-                places.fill(at, 10 + at)
+                places.fill(at, 10 + at as i64)
             };
             let places = &places;
             let threads: Vec<_> = (0..8).map(|at| scope.spawn(move || fill(at, places))).collect();

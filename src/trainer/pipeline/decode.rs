@@ -13,6 +13,7 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
 use crate::dataset::jpeg::{self, Head};
+pub use crate::domain::nvcnn::Dct;
 
 /// A library to use instead, by name or path.
 pub const VARIABLE: &str = "HVD_LAB_LIBJPEG";
@@ -46,23 +47,19 @@ unsafe extern "C" {
     fn hvd_jpeg_decode(decoder: *mut c_void, request: *mut Request, message: *mut u8, size: usize) -> c_int;
 }
 
-/// How exactly the cosine transform is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Dct {
-    /// Fewer bits (TensorFlow's INTEGER_FAST): some values are off by a few in 255
-    #[default]
-    Fast,
-    /// TensorFlow's INTEGER_ACCURATE
-    Accurate,
-}
-
 /// How an image is decoded.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Decoding {
     pub dct: Dct,
     /// Smooth colours between pixels where they were stored in half the resolution. Without it, decoding a part of an image
     /// gives the same pixels as the part of the whole.
     pub fancy_upsampling: bool,
+}
+
+impl Default for Decoding {
+    fn default() -> Decoding {
+        Decoding { dct: Dct::Fast, fancy_upsampling: false }
+    }
 }
 
 /// A rectangle in the pixels of an image.

@@ -53,6 +53,8 @@ pub struct Settings {
     /// Whose random numbers are drawn.
     pub process: usize,
     pub bad: BadRecords,
+    /// Each image counts once, as in a test: a bad one leaves its batch smaller, rather than its neighbour standing in its place.
+    pub once: bool,
 }
 
 /// Images and labels that the model trains on next. Dropping it gives its memory back to the pipeline.
@@ -73,6 +75,20 @@ impl Batch {
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
+
+    /// Moves the images together where some were left out.
+    fn close_gaps(&mut self) {
+        if !self.labels.contains(&LEFT_OUT) {
+            return;
+        }
+        let image = 3 * self.side * self.side;
+        let kept: Vec<usize> = (0..self.labels.len()).filter(|at| self.labels[*at] != LEFT_OUT).collect();
+        for (to, from) in kept.iter().enumerate() {
+            self.images.copy_within(from * image..(from + 1) * image, to * image);
+        }
+        self.images.truncate(kept.len() * image);
+        self.labels.retain(|label| *label != LEFT_OUT);
+    }
 }
 
 impl Drop for Batch {
@@ -80,6 +96,9 @@ impl Drop for Batch {
         self.queue.recycle(std::mem::take(&mut self.images));
     }
 }
+
+/// In the place of a label: there is no image here.
+const LEFT_OUT: i64 = -1;
 
 /// The threads, and the model's end of the queue. Dropping it ends them.
 pub struct Pipeline {
@@ -152,9 +171,15 @@ impl Pipeline {
     /// # Errors
     /// A bad image where those end the run, or nothing but bad images.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, PipelineError> {
-        let Some((epoch, places)) = self.queue.next()? else { return Ok(None) };
-        let (images, labels) = places.into_parts();
-        Ok(Some(Batch { images, labels, side: self.side, epoch, queue: self.queue.clone() }))
+        while let Some((epoch, places)) = self.queue.next()? {
+            let (images, labels) = places.into_parts();
+            let mut batch = Batch { images, labels, side: self.side, epoch, queue: self.queue.clone() };
+            batch.close_gaps();
+            if !batch.is_empty() {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
     }
 
     /// Images that were left out so far, each once.
@@ -188,18 +213,22 @@ fn work(mut worker: Worker, queue: &Queue, source: &dyn ImageSource, settings: S
         let planes = batch.slot(at);
         let wanted = planned.images[at] as usize;
         let mut label = None;
-        // In the place of a bad image stands the next one in the files: so the batch keeps its size on every rank, and which
-        // image it is does not depend on who is quicker.
-        for next in 0..source.len().min(MOST_BAD) {
+        // In training, the next one in the files stands in the place of a bad image: so the batch keeps its size on every rank, and
+        // which image it is does not depend on who is quicker.
+        let most_bad = if settings.once { 1 } else { source.len().min(MOST_BAD) };
+        for next in 0..most_bad {
             let index = (wanted + next) % source.len();
             match worker.prepare(source, index, draw, planes, &queue.clocks) {
                 Ok(found) => {
-                    label = Some(found);
+                    label = Some(found as i64);
                     break;
                 }
                 Err(bad) if settings.bad == BadRecords::Stop => return queue.fail(PipelineError::Bad(bad)),
-                Err(bad) if next + 1 == source.len().min(MOST_BAD) => return queue.fail(PipelineError::AllBad(bad)),
-                Err(bad) => queue.leave_out(index, bad),
+                Err(bad) if !settings.once && next + 1 == most_bad => return queue.fail(PipelineError::AllBad(bad)),
+                Err(bad) => {
+                    queue.leave_out(index, bad);
+                    label = settings.once.then_some(LEFT_OUT);
+                }
             }
         }
         let mut since = Instant::now();

@@ -191,7 +191,9 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
         Span::raw(format!(" {:>3.0} %", watched.progress() * 100.0)),
     ];
     let loss = watched.step().map(|step| format!("  loss {:.3}", step.loss));
-    let accuracy = watched.last_epoch().map(|report| format!("  accuracy {:.1} %", report.judged().accuracy * 100.0));
+    let accuracy = watched
+        .last_epoch()
+        .map(|report| format!("  accuracy {:.1} %", report.validated().unwrap_or(report.train).accuracy * 100.0));
     let figures = loss.into_iter().chain(accuracy).map(|figure| vec![Span::raw(figure)]);
     [epoch, progress, elapsed].into_iter().chain(figures).collect()
 }

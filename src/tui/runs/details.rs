@@ -18,6 +18,7 @@ use ratatui::text::Line;
 
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
+use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
 use crate::launch::CommandLine;
@@ -165,6 +166,9 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
     if let Some(benchmark) = record.spec.benchmark() {
         benchmark_settings(page, record.np(), benchmark);
     }
+    if let Some(nvcnn) = record.spec.nvcnn() {
+        nvcnn_settings(page, record, nvcnn);
+    }
     page.fact("host", &record.host);
     if !record.versions.is_empty() {
         page.fact("versions", &record.versions.join(", "));
@@ -179,6 +183,23 @@ fn benchmark_settings(page: &mut Sheet, np: usize, benchmark: &BenchmarkSpec) {
     page.fact("timed", &format!("{}, {of} each, after {warmup_batches} to warm up", units::counted(*iterations, "iteration")));
     page.fact("computed in", &format!("{}, {}", benchmark.precision, benchmark.optimizer));
     page.fact("binding", benchmark.bind.name());
+}
+
+fn nvcnn_settings(page: &mut Sheet, record: &RunRecord, nvcnn: &NvcnnSpec) {
+    page.fact("images", &format!("{}, {}", nvcnn.input(), record.data_label));
+    page.fact("batch", &format!("{} per rank, {} in total", nvcnn.batch_size, nvcnn.batch_size * record.np()));
+    if !nvcnn.eval {
+        let length = match nvcnn.num_epochs {
+            Some(epochs) => units::counted(epochs, "epoch"),
+            None => units::counted(nvcnn.num_batches, "step"),
+        };
+        page.fact("length", &length);
+        let larc = nvcnn.larc().map_or("no LARC".to_owned(), |larc| format!("LARC {} with eta {}", larc.mode, larc.eta));
+        let (rate, scale) = (nvcnn.rate(record.np()), nvcnn.loss_scale);
+        page.fact("rate", &format!("{rate} at first, {larc}, loss scale {scale}"));
+    }
+    page.fact("computed in", nvcnn.precision.name());
+    page.fact("bad images", if nvcnn.bad_records == BadRecords::Skip { "left out" } else { "end the run" });
 }
 
 fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSpec) {

@@ -248,7 +248,9 @@ impl Curves {
         self.counted = None;
         let epoch = report.epoch as f64;
         let at = Point { epoch, step: epoch * self.steps_per_epoch as f64, seconds: self.seconds, value: 0.0 };
-        self.accuracy.push(Point { value: report.judged().accuracy, ..at });
+        if let Some(validated) = report.validated() {
+            self.accuracy.push(Point { value: validated.accuracy, ..at });
+        }
         self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
     }
 

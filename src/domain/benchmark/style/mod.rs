@@ -4,7 +4,7 @@
 
 mod horovod;
 mod json;
-mod nvcnn;
+pub mod nvcnn;
 mod start;
 mod tf_cnn;
 

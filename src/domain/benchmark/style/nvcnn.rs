@@ -1,64 +1,116 @@
-//! `nvcnn_hvd_simplified.py` of NVIDIA's lab on multi-GPU training.
+//! `nvcnn_hvd_simplified.py` of NVIDIA's lab on multi-GPU training: its lines, of a benchmark and of a training on photos.
 
 use super::start::{Row, Start, fixed, tenths};
-use crate::domain::benchmark::Iterations;
+use crate::domain::benchmark::{Iterations, NumberFormat, Spread};
+use crate::domain::model::ModelSpec;
 
-pub(super) fn header(start: &Start) -> Vec<String> {
-    let (spec, ranks) = (start.spec, start.ranks());
-    // A flag and its value are one word there.
-    let joined = start.arguments.join(" ").replace(" --", "\n  --");
-    let words = joined.lines().map(|line| match line.trim_start().split_once(' ') {
-        Some((flag, value)) => format!("  {flag}={value}"),
-        None => format!("  {}", line.trim_start()),
-    });
-    std::iter::once("Cmd line args:".to_owned())
-        .chain(words)
-        .chain([
-            format!("Num ranks:   {ranks}"),
-            format!("Num images:  {}", start.data.images.map_or("Synthetic".to_owned(), |images| images.to_string())),
-            format!("Model:       {}", spec.model),
-            format!("Batch size:  {} per device", spec.batch_size),
-            format!("             {} total", spec.batch_size * ranks),
-            "Data format: NHWC".into(),
-            format!("Data type:   {}", spec.precision),
-        ])
-        .collect()
+/// Before the first step.
+pub struct Header<'a> {
+    /// The flags, word by word.
+    pub arguments: &'a [String],
+    pub ranks: usize,
+    /// `None` of synthetic ones.
+    pub images: Option<usize>,
+    pub model: ModelSpec,
+    /// Of one rank.
+    pub batch_size: usize,
+    pub precision: NumberFormat,
 }
 
-pub(super) fn warming_up() -> Vec<String> {
-    let lines = [
-        "Building training graph",
-        "Creating session",
-        "Initializing variables",
-        "Pre-filling input pipeline",
-        "Training",
-        "  Step Epoch Img/sec   Loss   LR",
-    ];
-    lines.map(str::to_owned).to_vec()
+impl Header<'_> {
+    pub fn lines(&self) -> Vec<String> {
+        // A flag and its value are one word there.
+        let is_flag = |word: &String| {
+            word.starts_with("--") || word.strip_prefix('-').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+        };
+        let words = self.arguments.chunk_by(|_, next| !is_flag(next)).map(|words| format!("  {}", words.join("=")));
+        std::iter::once("Cmd line args:".to_owned())
+            .chain(words)
+            .chain([
+                format!("Num ranks:   {}", self.ranks),
+                format!("Num images:  {}", self.images.map_or("Synthetic".to_owned(), |images| images.to_string())),
+                format!("Model:       {}", self.model),
+                format!("Batch size:  {} per device", self.batch_size),
+                format!("             {} total", self.batch_size * self.ranks),
+                "Data format: NHWC".into(),
+                format!("Data type:   {}", self.precision),
+            ])
+            .collect()
+    }
 }
 
-/// The first step, and every so many; all of a synthetic batch is one epoch.
-pub(super) fn row(start: &Start, step: usize, row: &Row) -> Option<String> {
-    let is_due = step == 1 || step.is_multiple_of(start.spec.display_every);
-    let loss = fixed(row.loss, 3);
-    let total = start.spec.batch_size * start.ranks();
-    let epoch = start.data.images.map_or(1, |images| (step - 1) * total / images.max(1) + 1);
-    is_due.then(|| format!("{step:>6} {epoch:>5} {:>7} {loss:>7} {:>7.5}", tenths(row.rate), start.learning_rate))
+pub const BUILDING: [&str; 3] = ["Building training graph", "Creating session", "Initializing variables"];
+pub const FILLING: &str = "Pre-filling input pipeline";
+pub const TRAINING: [&str; 2] = ["Training", "  Step Epoch Img/sec   Loss   LR"];
+
+/// A row of the table. Steps and epochs count from 1.
+pub fn step(step: usize, epoch: usize, rate: f64, loss: f64, learning_rate: f64) -> String {
+    format!("{step:>6} {epoch:>5} {:>7} {:>7} {learning_rate:>7.5}", tenths(rate), fixed(loss, 3))
 }
 
-pub(super) fn ending(start: &Start, iterations: &Iterations) -> Vec<String> {
+/// The throughput of the steps that count, which are those after the first `burn_in`.
+pub fn result(iterations: &Iterations, burn_in: usize) -> Vec<String> {
     let Some(speed) = iterations.as_nvcnn() else {
-        return vec![format!("No results, did not get past burn-in phase ({} steps)", start.spec.warmup_batches)];
+        return vec![format!("No results, did not get past burn-in phase ({burn_in} steps)")];
     };
-    let rule = "-".repeat(64);
     let (mean, jitter) = (tenths(speed.mean), tenths(speed.jitter));
     let uncertainty = speed.uncertainty.map(tenths);
     let known = uncertainty.as_deref().unwrap_or("unknown");
-    let mut lines = vec![rule.clone(), format!("Images/sec: {mean} +/- {known} (jitter = {jitter})"), rule];
+    let mut lines = vec![RULE.to_owned(), format!("Images/sec: {mean} +/- {known} (jitter = {jitter})"), RULE.to_owned()];
     if uncertainty.is_none() {
         lines.push(
             "# an uncertainty takes 3 batches that count or more (nvcnn prints nan for fewer): give more --num_batches".into(),
         );
     }
     lines
+}
+
+/// A row of the table of a test; fractions of this batch.
+pub fn tested_step(step: usize, top_1: f64, top_5: f64) -> String {
+    format!("{step:>6} {:>5}% {:>5}%", tenths(100.0 * top_1), tenths(100.0 * top_5))
+}
+
+/// The result of a test: what part of all images was right, and how that scatters from batch to batch.
+pub fn tested(top_1: (f64, &[f64]), top_5: (f64, &[f64])) -> Vec<String> {
+    let line = |name: &str, (all, batches): (f64, &[f64])| {
+        let spread = Spread::of(batches, 1);
+        let uncertainty = spread.and_then(|spread| spread.uncertainty).filter(|_| batches.len() > 2).unwrap_or(f64::NAN);
+        let jitter = spread.map_or(f64::NAN, |spread| spread.jitter);
+        let (all, uncertainty, jitter) = (fixed(100.0 * all, 3), fixed(100.0 * uncertainty, 2), tenths(100.0 * jitter));
+        format!("Validation {name}: {all} % +/- {uncertainty} (jitter = {jitter})")
+    };
+    vec![RULE.to_owned(), line("Top-1", top_1), line("Top-5", top_5), RULE.to_owned()]
+}
+
+pub const TESTING: [&str; 2] = ["Evaluating", "  Step  Top-1  Top-5"];
+
+pub const RULE: &str = "----------------------------------------------------------------";
+
+pub(super) fn header(start: &Start) -> Vec<String> {
+    let spec = start.spec;
+    let header = Header {
+        arguments: start.arguments,
+        ranks: start.ranks(),
+        images: start.data.images,
+        model: spec.model,
+        batch_size: spec.batch_size,
+        precision: spec.precision,
+    };
+    header.lines()
+}
+
+pub(super) fn warming_up() -> Vec<String> {
+    BUILDING.into_iter().chain([FILLING]).chain(TRAINING).map(str::to_owned).collect()
+}
+
+/// The first step, and every so many; all of a synthetic batch is one epoch.
+pub(super) fn row(start: &Start, number: usize, row: &Row) -> Option<String> {
+    let is_due = number == 1 || number.is_multiple_of(start.spec.display_every);
+    let total = start.spec.batch_size * start.ranks();
+    let epoch = start.data.images.map_or(1, |images| (number - 1) * total / images.max(1) + 1);
+    is_due.then(|| step(number, epoch, row.rate, row.loss, start.learning_rate))
+}
+
+pub(super) fn ending(start: &Start, iterations: &Iterations) -> Vec<String> {
+    result(iterations, start.spec.warmup_batches)
 }

@@ -35,7 +35,7 @@ const ORDER: Order = Order { images: 24, rank: 0, ranks: 1, seed: 3, batch_size:
 fn settings(threads: usize, bad: BadRecords) -> Settings {
     let view = View::Train { cropping: Cropping::default(), flip: true, colour: true };
     let operations = Operations { side: 32, view, ..Operations::default() };
-    Settings { operations, threads, prefetch: 2, seed: 3, process: 0, bad }
+    Settings { operations, threads, prefetch: 2, seed: 3, process: 0, bad, once: false }
 }
 
 /// All batches: epoch, labels and the bits of the values.
@@ -133,6 +133,31 @@ fn validation_sees_the_middle_of_each_image_once() {
         labels.extend(batch.labels.clone());
     }
     assert_eq!(labels, [vec![0; 12], vec![1; 12]].concat());
+}
+
+#[test]
+fn a_bad_photo_is_left_out_of_a_test_and_no_neighbour_counts_twice() {
+    if !can_decode() {
+        return;
+    }
+    let folder = photos(&[("cat/00.jpg", b""), ("cat/03.jpg", b"\xff\xd8 nothing"), ("dog/11.jpg", b"no")]);
+    let whole = photos(&[]);
+    let seen = |folder: &Path| {
+        let operations = Operations { view: View::Validation { part: 0.875 }, ..settings(3, BadRecords::Skip).operations };
+        let settings = Settings { operations, once: true, ..settings(3, BadRecords::Skip) };
+        let mut pipeline = Pipeline::start(source(folder), ORDER.validate(), settings).unwrap();
+        let mut seen = Vec::new();
+        while let Some(batch) = pipeline.next_batch().unwrap() {
+            assert_eq!(batch.images.len(), batch.len() * 3 * 32 * 32);
+            seen.extend(batch.labels.iter().copied().zip(batch.images.chunks(3 * 32 * 32).map(<[f32]>::to_vec)));
+        }
+        (seen, pipeline.left_out().len())
+    };
+    let (mut all, (good, left_out)) = (seen(whole.path()).0, seen(folder.path()));
+    for at in [23, 3, 0] {
+        all.remove(at);
+    }
+    assert!(good == all && left_out == 3, "{} images, {left_out} left out", good.len());
 }
 
 #[test]

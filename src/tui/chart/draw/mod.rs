@@ -115,11 +115,12 @@ fn of<'a>(chart: &'a Chart, shared: &'a Shared, run: RunId) -> Option<Shown<'a>>
     })
 }
 
-/// Which two graphs go together: the rate of a benchmark stands beside its loss, for there is no accuracy.
+/// Which two graphs go together: the rate of a benchmark, or of a training on photos, stands beside its loss, for nothing is
+/// validated.
 fn order(shared: &Shared) -> [Graph; 4] {
     let watched = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     let record = watched.and_then(|run| run.record.as_ref());
-    match record.is_some_and(|record| record.spec.benchmark().is_some()) {
+    match record.is_some_and(|record| record.spec.benchmark().is_some() || record.spec.nvcnn().is_some()) {
         true => [Graph::Loss, Graph::ImagesPerSec, Graph::Accuracy, Graph::LearningRate],
         false => Graph::ALL,
     }

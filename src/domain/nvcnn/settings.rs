@@ -1,0 +1,253 @@
+//! The settings of `hvd-nvcnn`: its flags, as data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::rules::{Larc, LarcMode, default_rate};
+use crate::domain::benchmark::NumberFormat;
+use crate::domain::benchmark::choices::choices;
+use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_EPOCHS, MAX_SECONDS, at_least_one, count, first, number};
+use crate::domain::images::InputShape;
+use crate::domain::model::ModelSpec;
+
+/// More threads, batches or pixels of a side are a slip of the finger.
+const MAX_THREADS: usize = 4096;
+const MAX_BATCHES: usize = 1_000_000;
+const MAX_SIDE: usize = 4096;
+const MAX_FACTOR: f64 = 1e9;
+
+choices! {
+    /// How exactly a JPEG's cosine transform is computed.
+    Dct("a cosine transform") {
+        /// Fewer bits (TensorFlow's INTEGER_FAST): some values are off by a few in 255.
+        Fast = "fast",
+        /// TensorFlow's INTEGER_ACCURATE.
+        Accurate = "accurate",
+    }
+}
+
+choices! {
+    /// What happens when an image or a record cannot be used.
+    BadRecords("a choice for bad records") {
+        /// Say which one, and end.
+        Stop = "stop",
+        /// Say which one, leave it out and go on.
+        Skip = "skip",
+    }
+}
+
+/// What is trained, on what, and how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NvcnnSpec {
+    pub model: ModelSpec,
+    /// Height and width of the images; `None` for the model's own.
+    #[serde(default)]
+    pub image_size: Option<usize>,
+    /// A folder with TFRecord files or with a folder of JPEGs for each class; `None` for one synthetic batch.
+    #[serde(default)]
+    pub data_dir: Option<String>,
+    /// Images of one rank and batch.
+    pub batch_size: usize,
+    /// Steps in all, where `num_epochs` does not say.
+    pub num_batches: usize,
+    #[serde(default)]
+    pub num_epochs: Option<usize>,
+    /// Where checkpoints are; `None` for none.
+    #[serde(default)]
+    pub log_dir: Option<String>,
+    /// Steps from one row of the table to the next.
+    pub display_every: usize,
+    /// Seconds between checkpoints; the last step writes one in any case.
+    pub save_interval_s: f64,
+    /// The loss is multiplied by this before backward, and gradients are divided by it.
+    pub loss_scale: f64,
+    #[serde(default)]
+    pub larc_eta: Option<f64>,
+    #[serde(default)]
+    pub larc_mode: Option<LarcMode>,
+    /// Of the first step; `None` for the model's own.
+    #[serde(default)]
+    pub learning_rate: Option<f64>,
+    /// Test a checkpoint on the validation images, and train nothing.
+    #[serde(default)]
+    pub eval: bool,
+    pub precision: NumberFormat,
+    /// That decode images; `None` for the rank's share of the cores.
+    #[serde(default)]
+    pub threads: Option<usize>,
+    pub dct: Dct,
+    /// Images that wait to be drawn from; `None` for the smaller of 10,000 and all.
+    #[serde(default)]
+    pub shuffle_buffer: Option<usize>,
+    pub bad_records: BadRecords,
+    /// Train on the middle of each image, as it is.
+    #[serde(default)]
+    pub no_distortions: bool,
+    /// Change brightness, saturation, hue and contrast at random.
+    #[serde(default)]
+    pub distort_color: bool,
+    pub seed: u64,
+    /// On the CPU also where there are GPUs.
+    #[serde(default)]
+    pub no_cuda: bool,
+    /// Settings that another version of the lab wrote, kept as they came.
+    #[serde(flatten)]
+    pub newer: Map<String, Value>,
+}
+
+impl NvcnnSpec {
+    /// What nvcnn does without a flag.
+    pub fn of_model(model: ModelSpec) -> NvcnnSpec {
+        NvcnnSpec {
+            model,
+            image_size: None,
+            data_dir: None,
+            batch_size: 64,
+            num_batches: 50,
+            num_epochs: None,
+            log_dir: None,
+            display_every: 1,
+            save_interval_s: 43_200.0,
+            loss_scale: 1.0,
+            larc_eta: None,
+            larc_mode: None,
+            learning_rate: None,
+            eval: false,
+            precision: NumberFormat::Fp32,
+            threads: None,
+            dct: Dct::Fast,
+            shuffle_buffer: None,
+            bad_records: BadRecords::Stop,
+            no_distortions: false,
+            distort_color: false,
+            seed: 1,
+            no_cuda: false,
+            newer: Map::new(),
+        }
+    }
+
+    /// The images that the model is given; its own where it does not take the others, which [`NvcnnSpec::problem`] says.
+    pub fn input(&self) -> InputShape {
+        self.model.input_at(self.image_size).unwrap_or(self.model.input())
+    }
+
+    /// What LARC is asked for, if it is.
+    pub fn larc(&self) -> Option<Larc> {
+        Larc::asked(self.larc_eta, self.larc_mode)
+    }
+
+    /// The rate of the first step.
+    pub fn rate(&self, ranks: usize) -> f64 {
+        self.learning_rate.unwrap_or_else(|| default_rate(self.model, self.batch_size, ranks))
+    }
+
+    /// The first thing in it that cannot run, in one sentence.
+    pub fn problem(&self) -> Option<String> {
+        let is_not_positive = |value: f64| !(value.is_finite() && value > 0.0);
+        let problems = [
+            (self.batch_size == 0, "--batch-size is 0: give 1 or more images".to_owned()),
+            (self.num_batches == 0, "--num-batches is 0: give 1 or more steps".to_owned()),
+            (self.num_epochs == Some(0), "--num-epochs is 0: give 1 or more epochs".to_owned()),
+            (self.display_every == 0, "--display-every is 0: give 1 or more steps from row to row".to_owned()),
+            (self.threads == Some(0), "--threads is 0: give 1 or more, or leave it out".to_owned()),
+            (self.shuffle_buffer == Some(0), "--shuffle-buffer is 0: give 1 or more images, 1 for no shuffling".to_owned()),
+            (is_not_positive(self.loss_scale), format!("--loss-scale {} is not above 0: give 1 for none", self.loss_scale)),
+            (self.larc_eta.is_some_and(is_not_positive), "--larc-eta is not above 0: leave LARC out to train without".to_owned()),
+            (
+                self.learning_rate.is_some_and(is_not_positive),
+                "--learning-rate is not above 0: give a rate such as 0.1".to_owned(),
+            ),
+            (
+                self.num_epochs.is_some() && self.data_dir.is_none(),
+                "--num-epochs counts passes over real images: give --data-dir, or --num-batches".to_owned(),
+            ),
+            (
+                self.eval && self.data_dir.is_none(),
+                "--eval tests on validation images: give their folder with --data-dir".to_owned(),
+            ),
+            (
+                self.no_distortions && self.distort_color,
+                "--no-distortions and --distort-color ask for opposite things: leave one out".to_owned(),
+            ),
+        ];
+        let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
+        let of_images = || self.model.input_at(self.image_size).err().map(|problem| format!("--image-size: {problem}"));
+        found.or_else(of_images).or_else(|| self.misfit()).or_else(|| self.out_of_bounds())
+    }
+
+    /// Photos have three colours.
+    fn misfit(&self) -> Option<String> {
+        let input = self.input();
+        let is_misfit = self.data_dir.is_some() && (input.channels != 3 || input.height != input.width);
+        is_misfit.then(|| {
+            format!(
+                "--data-dir: {} takes images of {input}, and photos have 3 colours: use resnet50, alexnet or another",
+                self.model
+            )
+        })
+    }
+}
+
+impl Bounded for NvcnnSpec {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            at_least_one("batch size", self.batch_size, MAX_BATCH_SIZE),
+            at_least_one("image size", self.image_size.unwrap_or(1), MAX_SIDE),
+            at_least_one("number of batches", self.num_batches, MAX_BATCHES),
+            at_least_one("number of epochs", self.num_epochs.unwrap_or(1), MAX_EPOCHS),
+            at_least_one("display every", self.display_every, MAX_BATCHES),
+            number("save interval", self.save_interval_s, MAX_SECONDS),
+            number("loss scale", self.loss_scale, MAX_FACTOR),
+            number("LARC eta", self.larc_eta.unwrap_or(1.0), MAX_FACTOR),
+            number("learning rate", self.learning_rate.unwrap_or(1.0), MAX_FACTOR),
+            count("threads", self.threads.unwrap_or(1), MAX_THREADS),
+            count("shuffle buffer", self.shuffle_buffer.unwrap_or(1), MAX_COUNT),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> NvcnnSpec {
+        NvcnnSpec::of_model("resnet50".parse().unwrap())
+    }
+
+    #[test]
+    fn what_cannot_run_is_named() {
+        assert_eq!(sample().problem(), None);
+        let photos = || Some("photos".to_owned());
+        let cases = [
+            (NvcnnSpec { batch_size: 0, ..sample() }, "--batch-size is 0"),
+            (NvcnnSpec { batch_size: usize::MAX, ..sample() }, "batch size 18446744073709551615 is beyond"),
+            (NvcnnSpec { num_batches: 0, ..sample() }, "--num-batches is 0"),
+            (NvcnnSpec { num_epochs: Some(0), ..sample() }, "--num-epochs is 0"),
+            (NvcnnSpec { num_epochs: Some(2), ..sample() }, "give --data-dir, or --num-batches"),
+            (NvcnnSpec { display_every: 0, ..sample() }, "--display-every is 0"),
+            (NvcnnSpec { threads: Some(0), ..sample() }, "--threads is 0"),
+            (NvcnnSpec { loss_scale: 0.0, ..sample() }, "--loss-scale 0 is not above 0"),
+            (NvcnnSpec { loss_scale: f64::NAN, ..sample() }, "--loss-scale NaN is not above 0"),
+            (NvcnnSpec { larc_eta: Some(-1.0), ..sample() }, "--larc-eta"),
+            (NvcnnSpec { learning_rate: Some(0.0), ..sample() }, "--learning-rate"),
+            (NvcnnSpec { save_interval_s: f64::INFINITY, ..sample() }, "save interval"),
+            (NvcnnSpec { eval: true, ..sample() }, "--eval tests on validation images"),
+            (NvcnnSpec { no_distortions: true, distort_color: true, ..sample() }, "opposite things"),
+            (NvcnnSpec { image_size: Some(3), ..NvcnnSpec::of_model("alexnet".parse().unwrap()) }, "--image-size: images of 3"),
+            (NvcnnSpec { data_dir: photos(), ..NvcnnSpec::of_model(ModelSpec::wrn(10, 1)) }, "takes images of 1x28x28"),
+        ];
+        for (spec, words) in cases {
+            let problem = spec.problem().unwrap_or_default();
+            assert!(problem.contains(words) && !problem.contains('\n'), "{words}: {problem}");
+        }
+        assert_eq!(NvcnnSpec { data_dir: photos(), num_epochs: Some(2), ..sample() }.problem(), None);
+    }
+
+    #[test]
+    fn settings_are_read_as_they_are_written() {
+        let spec = NvcnnSpec { larc_mode: Some(LarcMode::Scale), dct: Dct::Accurate, bad_records: BadRecords::Skip, ..sample() };
+        let text = serde_json::to_string(&spec).unwrap();
+        assert_eq!(serde_json::from_str::<NvcnnSpec>(&text).unwrap(), spec);
+        assert!(text.contains(r#""bad_records":"skip""#) && text.contains(r#""larc_mode":"scale""#), "{text}");
+    }
+}
