@@ -22,14 +22,14 @@ mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
-pub use check::{Claim, Outcome, Verdict, check, check_all, check_collectives};
+pub use check::{Claim, Outcome, Shown, Verdict, check, check_all, check_changes, check_collectives};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
 pub use evidence::Evidence;
 pub use judge::{Judged, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use page::{Piece, Role, Row, lay_out};
-pub use practice::{CheckedRun, RingExercise};
+pub use practice::{CheckedRun, Practised};
 pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Reading, Tried, tries_in_words};
 pub use proofread::{Proof, SECTIONS, problems, proofread};
 pub use question::{Answer, Judgement, Prediction, Question, QuestionId};
