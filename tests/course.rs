@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "course/changes.rs"]
+mod changes;
 #[path = "course/checks.rs"]
 mod checks;
 #[path = "course/class.rs"]

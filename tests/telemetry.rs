@@ -163,6 +163,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
         spec: hvd_lab::launch::presets().remove(0).spec.into(),
         data_label: "generated garments".into(),
         program: None,
+        exercise: None,
         data_dir: None,
         offline: true,
         force: false,

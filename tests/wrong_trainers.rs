@@ -20,11 +20,12 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use corpus::{VARIABLE, Wrong, build, corpus};
-use hvd_lab::course::{Evidence, Outcome, Verdict, check_all};
+use corpus::{VARIABLE, Wrong, build, changes, corpus};
+use hvd_lab::course::{Evidence, Outcome, Shown, check_all, check_changes};
 use hvd_lab::dataset::{self, Location, SplitKind};
 use hvd_lab::domain::run::RunState;
 use hvd_lab::domain::step::Step;
+use hvd_lab::exercise::FOUR_CHANGES;
 use hvd_lab::runs::RunId;
 use lab::{Lab, finish, stderr};
 
@@ -34,9 +35,15 @@ const FOUND: Duration = Duration::from_secs(20);
 const TRAIN_IMAGES: usize = 200;
 const TEST_IMAGES: usize = 64;
 
+/// A hang is told soon.
+const STALL_LIMITS: [&str; 5] = ["--", "--stall-warning-secs", "1", "--stall-shutdown-secs", "3"];
+
 /// Never stops early.
 const RUN: &str =
     "run --np 2 --force --epochs 2 --batch-size 32 --model wrn-10-1 --checkpointing --base-lr 0.01 --target-accuracy 1";
+
+/// Of the MNIST program: epochs that two ranks do not share evenly, and enough images for a batch of each.
+const RUN_CHANGES: &str = "run --np 2 --force --epochs 5 --batch-size 32 --model mnist-cnn --checkpointing --base-lr 1 --target-accuracy 1 --steps none";
 
 /// Some generated garments in the files that the trainer reads: drawing all 70,000 for each program would take longer than
 /// training on these.
@@ -67,11 +74,20 @@ struct Judged {
     name: String,
     state: RunState,
     message: String,
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<Shown>,
     took: Duration,
 }
 
 impl Class {
+    /// `None` where something is missing, and it is said what.
+    fn with_trainer() -> Option<Class> {
+        let lab = trainer::with_trainer()?;
+        let program = build();
+        let images = tempfile::tempdir().unwrap();
+        draw(images.path());
+        Some(Class { lab: lab.env("HVD_TRAIN", program.to_str().unwrap()), images, runs: 0 })
+    }
+
     fn lab(&self, trainer: &str, args: &[&str]) -> Output {
         let mut command = self.lab.command(args);
         finish(command.env(VARIABLE, trainer).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
@@ -82,10 +98,10 @@ impl Class {
         self.runs += 1;
         let (began, id) = (Instant::now(), self.runs.to_string());
         let (steps, warmup_epochs) = (format!("1-{after}"), warmup_epochs.to_string());
-        let images = self.images.path().to_str().unwrap().to_owned();
         let mut args: Vec<&str> = RUN.split_whitespace().collect();
-        args.extend(["--steps", &steps, "--warmup-epochs", &warmup_epochs, "--data-dir", &images]);
-        args.extend(["--", "--stall-warning-secs", "1", "--stall-shutdown-secs", "3"]);
+        args.extend(["--steps", &steps, "--warmup-epochs", &warmup_epochs]);
+        let images = self.images.path().to_str().unwrap().to_owned();
+        args.extend(["--data-dir", &images].into_iter().chain(STALL_LIMITS));
         let first = if continued { "solution_10" } else { trainer };
         let mut output = self.lab(first, &args);
         if continued {
@@ -101,20 +117,36 @@ impl Class {
         }
         let status = store.status(run).unwrap();
         self.lab.assert_nothing_left(self.runs);
-        let (message, verdicts) = (status.message, check_all(&evidence));
-        Judged { name: trainer.to_owned(), state: status.state, message, verdicts, took: began.elapsed() }
+        let verdicts = check_all(&evidence).iter().map(Shown::from).collect();
+        Judged { name: trainer.to_owned(), state: status.state, message: status.message, verdicts, took: began.elapsed() }
+    }
+
+    /// Train an MNIST program on two ranks, and judge its changes.
+    fn judge_changes(&mut self, program: &str) -> Judged {
+        self.runs += 1;
+        let (began, run) = (Instant::now(), RunId(self.runs));
+        let images = self.images.path().to_str().unwrap().to_owned();
+        let mut args: Vec<&str> = RUN_CHANGES.split_whitespace().collect();
+        args.extend(["--data-dir", &images]);
+        let output = self.lab(program, &args);
+        let store = self.lab.store();
+        let record = store.record(run).unwrap_or_else(|error| panic!("{program}: {error}: {}", stderr(&output)));
+        let verdicts = check_changes(&Evidence::of(&store.folder(run), &record).unwrap());
+        let status = store.status(run).unwrap();
+        self.lab.assert_nothing_left(self.runs);
+        Judged { name: program.to_owned(), state: status.state, message: status.message, verdicts, took: began.elapsed() }
     }
 }
 
 /// What is wrong with how the lab judged a wrong trainer.
 fn complaints(wrong: &Wrong, judged: &Judged) -> Vec<String> {
-    let own = wrong.step().map(|step| &judged.verdicts[step.number() - 1]);
+    let own = wrong.step.map(|number| &judged.verdicts[number - 1]);
     let mut complaints = Vec::new();
     let said = match (own, wrong.runs) {
         (Some(verdict), true) => {
             let wanted = if wrong.cannot_tell { Outcome::CannotTell } else { Outcome::Failed };
             if verdict.outcome != wanted {
-                complaints.push(format!("step {} {}", verdict.step.number(), verdict.outcome.name()));
+                complaints.push(format!("{} {}", verdict.number, verdict.outcome.name()));
             }
             &verdict.evidence
         }
@@ -123,7 +155,7 @@ fn complaints(wrong: &Wrong, judged: &Judged) -> Vec<String> {
                 complaints.push(format!("the run {}", judged.state.name()));
             }
             if let Some(verdict) = own.filter(|verdict| verdict.outcome == Outcome::Passed) {
-                complaints.push(format!("step {} passed: {}", verdict.step.number(), verdict.evidence));
+                complaints.push(format!("{} passed: {}", verdict.number, verdict.evidence));
             }
             &judged.message
         }
@@ -132,48 +164,70 @@ fn complaints(wrong: &Wrong, judged: &Judged) -> Vec<String> {
     complaints.extend(missing.map(|words| format!("no `{words}` in: {said}")));
     let may_fail: BTreeSet<usize> = wrong.step.into_iter().chain(wrong.also.iter().copied()).collect();
     let blamed = judged.verdicts[..wrong.after].iter().filter(|verdict| verdict.outcome == Outcome::Failed);
-    let blamed = blamed.filter(|verdict| !may_fail.contains(&verdict.step.number()));
-    complaints.extend(blamed.map(|verdict| format!("step {} is blamed: {}", verdict.step.number(), verdict.evidence)));
+    let blamed = blamed.filter(|verdict| !may_fail.contains(&verdict.number));
+    complaints.extend(blamed.map(|verdict| format!("{} is blamed: {}", verdict.number, verdict.evidence)));
     if !wrong.runs && judged.took > FOUND {
         complaints.push(format!("it took {:?} to find out", judged.took));
     }
+    eprintln!("{} in {:.1} s: {said}", judged.name, judged.took.as_secs_f64());
     complaints.iter().map(|complaint| format!("{}: {complaint}", judged.name)).collect()
 }
 
 #[test]
 fn every_case_changes_a_solution_in_one_place_and_is_a_case_of_its_own() {
-    let corpus = corpus();
-    assert!(corpus.len() >= 30, "{} wrong trainers", corpus.len());
+    let (trainers, changes) = (corpus(), changes());
+    assert!(trainers.len() >= 30, "{} wrong trainers", trainers.len());
+    for number in FOUR_CHANGES.numbers() {
+        assert!(changes.iter().any(|wrong| wrong.step == Some(number)), "no program is wrong in change {number}");
+    }
+    let corpus = [trainers, changes].concat();
     let names: BTreeSet<&str> = corpus.iter().map(|wrong| wrong.name.as_str()).collect();
     let programs: BTreeSet<String> = corpus.iter().map(|wrong| wrong.program().unwrap()).collect();
     assert_eq!((names.len(), programs.len()), (corpus.len(), corpus.len()), "two cases are the same");
     for step in Step::ALL {
-        assert!(corpus.iter().any(|wrong| wrong.step() == Some(step)), "no trainer is wrong in {step}");
+        assert!(corpus.iter().any(|wrong| !wrong.is_change && wrong.step() == Some(step)), "no trainer is wrong in {step}");
     }
     assert!(corpus.iter().all(|wrong| !wrong.says.is_empty() && wrong.step.is_none_or(|step| step <= wrong.after)));
 }
 
 #[test]
 fn the_right_check_rejects_each_wrong_trainer_and_the_solutions_pass() {
-    let (_turn, Some(lab)) = (trainer::turn(), trainer::with_trainer()) else { return };
+    let (_turn, Some(mut class)) = (trainer::turn(), Class::with_trainer()) else { return };
     let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
-    let corpus = corpus();
-    let program = build(&corpus);
-    let images = tempfile::tempdir().unwrap();
-    draw(images.path());
-    let mut class = Class { lab: lab.env("HVD_TRAIN", program.to_str().unwrap()), images, runs: 0 };
     let mut complained = Vec::new();
     for after in (1..=Step::ALL.len()).filter(|_| only.is_empty()) {
         let judged = class.judge(&format!("solution_{after:02}"), after, 3, false);
         let not_passed = judged.verdicts[..after].iter().filter(|verdict| verdict.outcome != Outcome::Passed);
         complained.extend(not_passed.map(|verdict| format!("{}: {} {verdict:?}", judged.name, judged.message)));
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    for wrong in corpus.iter().filter(|wrong| wrong.cores <= cores && wrong.name.contains(&only)) {
+    for wrong in asked_for(corpus(), &only) {
         let judged = class.judge(&wrong.name, wrong.after, wrong.warmup_epochs, wrong.continued);
-        let said = wrong.step().filter(|_| wrong.runs).map(|step| &judged.verdicts[step.number() - 1].evidence);
-        eprintln!("{} in {:.1} s: {}", wrong.name, judged.took.as_secs_f64(), said.unwrap_or(&judged.message));
-        complained.extend(complaints(wrong, &judged));
+        complained.extend(complaints(&wrong, &judged));
     }
     assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));
+}
+
+#[test]
+fn each_wrong_change_is_named_with_its_cause_and_the_solutions_pass() {
+    let (_turn, Some(mut class)) = (trainer::turn(), Class::with_trainer()) else { return };
+    let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
+    let mut complained = Vec::new();
+    for after in FOUR_CHANGES.numbers().filter(|_| only.is_empty()) {
+        let judged = class.judge_changes(&format!("mnist_{after}"));
+        let not_passed = judged.verdicts[..after].iter().filter(|shown| !shown.has_passed());
+        complained.extend(not_passed.map(|shown| format!("{}: {} {shown:?}", judged.name, judged.message)));
+        let next = judged.verdicts.get(after).filter(|shown| shown.has_passed());
+        complained.extend(next.map(|shown| format!("{}: not done, and passed: {shown:?}", judged.name)));
+    }
+    for wrong in asked_for(changes(), &only) {
+        let judged = class.judge_changes(&wrong.name);
+        complained.extend(complaints(&wrong, &judged));
+    }
+    assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));
+}
+
+/// Those that this machine has the cores for.
+fn asked_for(wrong: Vec<Wrong>, only: &str) -> impl Iterator<Item = Wrong> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    wrong.into_iter().filter(move |wrong| wrong.cores <= cores && wrong.name.contains(only))
 }

@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use super::lessons;
 use super::output::{Usage, say, say_damaged};
 use super::table::render;
-use crate::course::{Judged, Outcome, Verdict, judge};
+use crate::course::{Judged, Outcome, Shown, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
+use crate::exercise;
 use crate::runs::{RunId, RunStore, disturbed};
 
 const EXAMPLES: &str = "\
@@ -20,6 +21,7 @@ Examples:
 
 What passes with its step switched on is noted as seen, and together with a run of the same work without it as proven
 (`hvd-lab progress`).
+Of a run of another exercise: what it shows of each of its changes.
 Of a run of collectives: whether its messages are those of the algorithm, and what was fastest where.
 Exit code: 0 if every step that is on passed (with --step: that one), 1 otherwise, 2 bad input.";
 
@@ -46,6 +48,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return match args.step {
             None => super::collectives::check(&home, &store, id, args.json),
             Some(_) => Err(Usage(format!("run {id} measured collectives, which have no steps: leave out --step")).into()),
+        };
+    }
+    if let Some(exercise) = store.record(id)?.exercise {
+        return match args.step {
+            None => places(&store, id, &exercise, args.json),
+            Some(_) => {
+                Err(Usage(format!("run {id} is of the exercise {exercise}, not of the ten steps: leave out --step")).into())
+            }
         };
     }
     if let Some(benchmark) = store.record(id)?.spec.benchmark() {
@@ -81,6 +91,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
     let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a run of another exercise shows of each of its places.
+fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let program = exercise::of_track(exercise)
+        .ok_or_else(|| Usage(format!("run {id} is of the exercise {exercise}, which this lab does not know: use a newer one")))?;
+    let all = program.shown(store, id)?;
+    if as_json {
+        super::output::print_json(&serde_json::json!({ "run": id, "exercise": exercise, "verdicts": all }))?;
+    } else {
+        let row = |shown: &Shown| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
+        let rows: Vec<_> = all.iter().map(row).collect();
+        super::output::print(&render(&[program.noun, "verdict", "evidence"], &rows))?;
+    }
+    Ok(if all.iter().all(Shown::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn cells(verdict: &Verdict, steps: StepSet) -> Vec<String> {

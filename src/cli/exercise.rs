@@ -1,18 +1,21 @@
-//! `hvd-lab exercise`: the learner's own trainer, to complete, build, run and compare with the solution; and the ring.
+//! `hvd-lab exercise`: the learner's own programs, to complete, build, run and compare with the solution; and the ring.
 
 mod ring;
 mod shared;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use self::shared::{What, columns, open_editor, reset, text, watch};
 use super::follow;
-use super::output::{print, print_exact, say};
-use crate::course::judge;
-use crate::exercise::{self, Built, Diff, Folder, Track, attempt, places};
-use crate::launch;
-use crate::runs::{Follower, RunStore};
+use super::output::{Usage, print, print_exact, say};
+use super::table::{or_dash, render};
+use crate::course::ProgressFile;
+use crate::domain::run::RunState;
+use crate::domain::units;
+use crate::exercise::{self, Built, Diff, Folder, Program, Track};
+use crate::launch::{self, StartRequest};
+use crate::runs::{Follower, RunId, RunStore, RunSummary, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,100 +26,183 @@ Examples:
   hvd-lab exercise diff --step 4          exactly what step 4 changes in the trainer
   hvd-lab exercise diff                   yours against the solution
   hvd-lab exercise reset --step 4         step 4 as it was; the old file is kept
+  hvd-lab exercise start --track four-changes   Horovod's MNIST program, made distributed by four changes
+  hvd-lab exercise compare --track four-changes   yours on one rank and on two, side by side
   hvd-lab exercise start --track collectives   a ring allreduce, in Python
 
 A step is done when a run of your program shows it (`hvd-lab progress`). A program that hangs is ended and explained.
 Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not pass, 2 bad input.";
 
-/// Complete the trainer yourself, step by step.
+/// Complete a program yourself, step by step.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Which exercise: the ten steps of the trainer, or the ring of the collectives.
-    #[arg(long, global = true, value_name = "ten-steps|collectives", default_value = "ten-steps", value_parser = track)]
+    /// Which exercise: ten-steps (the trainer), four-changes (MNIST), or collectives (a ring in Python).
+    #[arg(long, global = true, value_name = "NAME", default_value = "ten-steps")]
     track: Track,
     #[command(subcommand)]
     what: What,
 }
 
-/// For clap.
-fn track(name: &str) -> Result<Track, String> {
-    let names = || Track::ALL.map(Track::name).join(" or ");
-    Track::ALL.into_iter().find(|track| track.name() == name).ok_or_else(|| format!("use {}", names()))
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
-    if args.track == Track::Collectives {
-        return ring::run(&home, args.what);
+    match args.track {
+        Track::Rust(program) => Own { program, folder: Folder::of_track(&home, args.track), home: &home }.run(args.what),
+        Track::Collectives => ring::run(&home, args.what),
     }
-    let folder = Folder::of(&home);
-    match args.what {
-        What::Start => {
-            let what = if folder.start()? { "made" } else { "there already" };
-            print(&format!("{}\n", folder.program().display()))?;
-            say(&format!("{what}; {}", next_in_words(&folder.read()?)));
-            Ok(ExitCode::SUCCESS)
-        }
-        What::Path => {
-            print(&format!("{}\n", folder.program().display()))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        What::Edit => edit(&folder),
-        What::Build => Ok(if build(&folder)?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-        What::Run => attempt(&home, &folder),
-        What::Watch => watch(&folder, || attempt(&home, &folder)),
-        What::Reset { step, yes } => reset(&folder, step, yes),
-        What::Diff { step, mine, side_by_side } => {
-            let diff = match (step, mine) {
-                (Some(step), false) => Diff::of_step(step),
-                (Some(step), true) => Diff::to_solution(&folder.read()?, step),
-                (None, _) => {
-                    let text = folder.read()?;
-                    Diff::to_solution(&text, places::reached(&text))
+}
+
+/// The learner's program of a track.
+struct Own<'a> {
+    program: &'static Program,
+    folder: Folder,
+    home: &'a Path,
+}
+
+impl Own<'_> {
+    fn run(&self, what: What) -> anyhow::Result<ExitCode> {
+        let Own { program, folder, .. } = self;
+        match what {
+            What::Start => {
+                let what = if folder.start()? { "made" } else { "there already" };
+                if !program.has_steps() {
+                    self.note_start();
                 }
-            };
-            print_exact(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
-            Ok(ExitCode::SUCCESS)
+                print(&format!("{}\n", folder.program().display()))?;
+                say(&format!("{what}; {}", self.next_in_words(&folder.read()?)));
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Path => {
+                print(&format!("{}\n", folder.program().display()))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            What::Edit => {
+                folder.start()?;
+                open_editor(folder, program.next(&folder.read()?).map_or(1, |(_, line)| line))
+            }
+            What::Build => Ok(if self.build()?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+            What::Run => self.attempt(),
+            What::Compare => self.compare(),
+            What::Watch => watch(folder, || self.attempt()),
+            What::Reset { step, yes } => reset(folder, self.number(step)?, &program.part_named(step), yes),
+            What::Diff { step, mine, side_by_side } => {
+                let diff = match (self.number(step)?, mine) {
+                    (Some(number), false) => Diff::of_place(program, number),
+                    (Some(number), true) => Diff::to_solution(program, &folder.read()?, number),
+                    (None, _) => {
+                        let text = folder.read()?;
+                        Diff::to_solution(program, &text, program.reached(&text))
+                    }
+                };
+                print_exact(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
+                Ok(ExitCode::SUCCESS)
+            }
         }
     }
-}
 
-fn next_in_words(text: &str) -> String {
-    match places::next(text) {
-        Some((step, line)) => format!("next: step {} ({}), line {line}", step.number(), step.title()),
-        None => "no TODO is left".into(),
-    }
-}
-
-fn edit(folder: &Folder) -> anyhow::Result<ExitCode> {
-    folder.start()?;
-    let line = places::next(&folder.read()?).map_or(1, |(_, line)| line);
-    open_editor(folder, line)
-}
-
-/// The program, if it builds; else the errors are told.
-fn build(folder: &Folder) -> anyhow::Result<Option<std::path::PathBuf>> {
-    say(&format!("building {} (the first time takes longer) ...", folder.program().display()));
-    match exercise::build(folder)? {
-        Built::Program(program) => Ok(Some(program)),
-        Built::Errors { errors, said } => {
-            print(&attempt::errors_in_words(&errors, &said))?;
-            Ok(None)
+    /// A number that a place of the program has.
+    fn number(&self, number: Option<usize>) -> Result<Option<usize>, Usage> {
+        let Program { noun, count, .. } = self.program;
+        match number.filter(|number| !self.program.numbers().any(|one| one == *number)) {
+            None => Ok(number),
+            Some(number) => {
+                Err(Usage(format!("{noun} {number} is not in this exercise: use --{noun} with a number from 1 to {count}")))
+            }
         }
     }
+
+    fn next_in_words(&self, text: &str) -> String {
+        let Program { noun, title, .. } = self.program;
+        match self.program.next(text) {
+            Some((number, line)) => format!("next: {noun} {number} ({}), line {line}", title(number)),
+            None => "no TODO is left".into(),
+        }
+    }
+
+    /// Progress that cannot be kept stands in nobody's way.
+    fn note_start(&self) {
+        match ProgressFile::of(self.home).update(|progress| _ = progress.start_exercise(self.program.track)) {
+            Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
+            Err(error) => say(&format!("progress could not be kept: {error}")),
+        }
+    }
+
+    /// The program, if it builds; else the errors are told.
+    fn build(&self) -> anyhow::Result<Option<PathBuf>> {
+        // Before anything is said of a build.
+        self.folder.read()?;
+        say(&format!("building {} (the first time takes longer) ...", self.folder.program().display()));
+        match exercise::build(&self.folder, self.program)? {
+            Built::Program(program) => Ok(Some(program)),
+            Built::Errors { errors, said } => {
+                print(&self.program.errors_in_words(&errors, &said))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Run it to its end, following it.
+    fn follow(&self, store: &RunStore, request: StartRequest) -> anyhow::Result<RunId> {
+        let run = launch::start(store, request)?;
+        follow::follow(store, run, Follower::new(store.folder(run)), false)?;
+        Ok(run)
+    }
+
+    fn attempt(&self) -> anyhow::Result<ExitCode> {
+        let source = self.folder.read()?;
+        let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
+        let store = RunStore::open(self.home)?;
+        let run = self.follow(&store, self.program.request(built, &source))?;
+        let judged = self.program.judge(&store, self.home, run)?;
+        print(&format!("\n{}", self.program.verdict_in_words(&store.status(run)?, &judged.shown, &source)))?;
+        judged.notes.iter().for_each(|note| say(note));
+        let has_passed = self.program.has_passed(&judged.shown, &source);
+        Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// On one rank and on two.
+    fn compare(&self) -> anyhow::Result<ExitCode> {
+        let Some(compared) = self.program.compared else {
+            return Err(Usage("each of the ten steps has runs of its own to compare: `hvd-lab guided 4`".into()).into());
+        };
+        let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
+        let store = RunStore::open(self.home)?;
+        let mut runs = Vec::new();
+        for np in [1, 2] {
+            let run = self.follow(&store, self.program.request_for(built.clone(), compared(np)))?;
+            if store.status(run)?.state != RunState::Finished {
+                return Ok(ExitCode::FAILURE);
+            }
+            runs.push(run);
+        }
+        let summaries = runs.iter().map(|run| store.summary(*run)).collect::<Result<Vec<_>, _>>()?;
+        let images = compared(1).workload.train_images.map_or("all".to_owned(), units::count);
+        let label = store.record(runs[0])?.data_label;
+        print(&format!("\n{}Images: {label}, the first {images} of the training set.\n", side_by_side(&summaries)))?;
+        let ids: Vec<String> = runs.iter().map(RunId::to_string).collect();
+        say(&format!("the details: hvd-lab compare {}", ids.join(" ")));
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
-fn attempt(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
-    let source = folder.read()?;
-    let Some(program) = build(folder)? else { return Ok(ExitCode::FAILURE) };
-    let store = RunStore::open(home)?;
-    let run = launch::start(&store, attempt::request(program, &source))?;
-    follow::follow(&store, run, Follower::new(store.folder(run)), false)?;
-    let judged = judge(&store, home, run, None)?;
-    print(&format!("\n{}", attempt::verdict_in_words(&store.status(run)?, &judged.verdicts, &source)))?;
-    judged.reading.note.iter().for_each(|note| say(note));
-    judged.first.iter().for_each(|(level, steps)| say(&level.first_in_words(*steps)));
-    let has_passed = attempt::has_passed(&judged.verdicts, places::done(&source));
-    Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+/// Time and accuracy of each run, against the first.
+fn side_by_side(runs: &[RunSummary]) -> String {
+    let seconds = |run: &RunSummary| run.training_seconds;
+    let first = runs.first().and_then(seconds);
+    let row = |run: &RunSummary| {
+        let sooner = first.zip(seconds(run)).map(|(first, own)| format!("{:.2}x", first / own));
+        vec![
+            run.id.to_string(),
+            run.figures.np.to_string(),
+            run.last_epoch.to_string(),
+            or_dash(seconds(run).map(units::seconds)),
+            or_dash(sooner),
+            or_dash(run.shown_rate()),
+            or_dash(run.test.map(|test| format!("{:.4}", test.accuracy))),
+        ]
+    };
+    let rows: Vec<_> = runs.iter().map(row).collect();
+    let mut text = render(&["run", "np", "epochs", "time", "sooner", "img/s", "test accuracy"], &rows);
+    text.extend(disturbed::notes(runs.iter()).iter().map(|note| format!("{note}\n")));
+    text
 }

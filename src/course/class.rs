@@ -43,7 +43,7 @@ pub struct Standing {
     pub levels: BTreeMap<Level, Vec<usize>>,
     /// Failed, and nothing gained since.
     pub failing: Vec<Failing>,
-    /// What was done about collectives, one line each.
+    /// What was done beside the ten steps, one line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<String>,
     /// The first step that is neither proven nor written.

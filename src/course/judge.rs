@@ -35,7 +35,7 @@ pub fn credit(folder: &RunFolder, state: RunState) {
         let home = RunStore::default_home()?;
         let (store, record) = (RunStore::open(&home)?, folder.read_record()?);
         let is_here = store.folder(record.id).path().canonicalize().is_ok_and(|path| path == folder.path());
-        if is_here && record.spec.workload.has_steps() {
+        if is_here && record.has_steps() {
             judge_as(&store, &home, record.id, None, state)?;
         }
         Ok(())

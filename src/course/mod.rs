@@ -23,7 +23,7 @@ mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
-pub use check::{Claim, Outcome, Verdict, check, check_all, check_collectives};
+pub use check::{Claim, Outcome, Shown, Verdict, check, check_all, check_changes, check_collectives};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
 pub use evidence::Evidence;
@@ -31,7 +31,7 @@ pub use judge::{Judged, credit, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};
 pub use level::Level;
 pub use page::{Piece, Role, Row, lay_out};
-pub use practice::{CheckedRun, RingExercise};
+pub use practice::{CheckedRun, Practised};
 pub use progress::{Answered, Done, Progress, ProgressError, ProgressFile, Proven, Reading, Tried, tries_in_words};
 pub use proofread::{Proof, SECTIONS, problems, proofread};
 pub use question::{Answer, Judgement, Prediction, Question, QuestionId};

@@ -1,6 +1,8 @@
-//! What a learner has done about collectives: the ring exercise, and runs that were checked.
+//! What a learner has done beside the ten steps: other exercises, and runs of collectives that were checked.
 //!
 //! Never judges: what it keeps was judged elsewhere.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +11,9 @@ use crate::domain::bounds::{Bounded, MAX_COUNT, count, first, moment};
 use crate::domain::units;
 use crate::runs::RunId;
 
-/// The exercise of the track collectives, from its start on.
+/// An exercise beside the ten steps, from its start on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RingExercise {
+pub struct Practised {
     /// Unix time in seconds.
     pub started_s: f64,
     /// Runs of the learner's program.
@@ -27,9 +29,9 @@ pub struct RingExercise {
     pub said: Option<String>,
 }
 
-impl RingExercise {
-    pub fn started(now_s: f64) -> RingExercise {
-        RingExercise { started_s: now_s, attempts: 0, time_s: None, passed_s: None, said: None }
+impl Practised {
+    pub fn started(now_s: f64) -> Practised {
+        Practised { started_s: now_s, attempts: 0, time_s: None, passed_s: None, said: None }
     }
 
     /// The program was run: it is right, or what is wrong with it.
@@ -102,14 +104,16 @@ impl CheckedRun {
     }
 }
 
-/// All that is known of it, one line each, without an end.
-pub fn lines(ring: Option<&RingExercise>, checked: &[CheckedRun]) -> Vec<String> {
-    let exercise = ring.map(|ring| format!("ring exercise (lesson 15): {}", ring.in_words()));
+/// All that is known of it, one line each, without an end. `exercises` are by their tracks.
+pub fn lines(ring: Option<&Practised>, exercises: &BTreeMap<String, Practised>, checked: &[CheckedRun]) -> Vec<String> {
+    let ring = ring.map(|ring| format!("ring exercise (lesson 15): {}", ring.in_words()));
+    let exercise =
+        ring.into_iter().chain(exercises.iter().map(|(track, practised)| format!("exercise {track}: {}", practised.in_words())));
     let runs = checked.iter().map(|run| format!("run {} (collectives): {}", run.run, run.in_words()));
-    exercise.into_iter().chain(runs).collect()
+    exercise.chain(runs).collect()
 }
 
-impl Bounded for RingExercise {
+impl Bounded for Practised {
     fn out_of_bounds(&self) -> Option<String> {
         count("attempts", self.attempts, MAX_COUNT).or_else(|| self.times().find_map(|time_s| moment("time", time_s)))
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::practice::{self, CheckedRun, RingExercise};
+use super::practice::{self, CheckedRun, Practised};
 use super::{Claim, Level, Outcome, Prediction, QuestionId, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
@@ -41,7 +41,10 @@ pub struct Progress {
     pub tried: BTreeMap<usize, Tried>,
     /// The exercise of the track collectives, once it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ring: Option<RingExercise>,
+    pub ring: Option<Practised>,
+    /// Other exercises that were started, by their tracks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub exercises: BTreeMap<String, Practised>,
     /// Runs of collectives, as they were checked last, by their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CheckedRun>,
@@ -98,7 +101,7 @@ impl Bounded for Progress {
         first([
             self.times().find_map(|time_s| moment("time", time_s)),
             self.tried.values().find_map(tried),
-            self.ring.as_ref().and_then(Bounded::out_of_bounds),
+            self.ring.iter().chain(self.exercises.values()).find_map(Bounded::out_of_bounds),
             self.collectives.iter().find_map(Bounded::out_of_bounds),
             self.seen
                 .keys()
@@ -121,6 +124,7 @@ impl Default for Progress {
             predictions: BTreeMap::new(),
             tried: BTreeMap::new(),
             ring: None,
+            exercises: BTreeMap::new(),
             collectives: Vec::new(),
         }
     }
@@ -207,18 +211,29 @@ impl Progress {
         let done = self.seen.values().chain(self.written.values()).map(|done| done.time_s);
         let done = done.chain(self.proven.values().map(|proven| proven.time_s));
         let tried = self.tried.values().flat_map(|tried| [tried.first_s, tried.time_s]);
-        let practised = self.ring.iter().flat_map(RingExercise::times).chain(self.collectives.iter().map(|run| run.time_s));
+        let practised = self.ring.iter().chain(self.exercises.values()).flat_map(Practised::times);
+        let practised = practised.chain(self.collectives.iter().map(|run| run.time_s));
         done.chain(tried).chain(practised).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
     }
 
     /// Note that the exercise of the track collectives was started.
-    pub fn start_ring(&mut self) -> &mut RingExercise {
-        self.ring.get_or_insert_with(|| RingExercise::started(host::now_s()))
+    pub fn start_ring(&mut self) -> &mut Practised {
+        self.ring.get_or_insert_with(|| Practised::started(host::now_s()))
     }
 
     /// Note that the learner's ring was run: it is right, or what is wrong with it.
     pub fn attempt_ring(&mut self, outcome: Result<(), String>) {
         self.start_ring().attempt(outcome, host::now_s());
+    }
+
+    /// Note that the exercise of another track was started.
+    pub fn start_exercise(&mut self, track: &str) -> &mut Practised {
+        self.exercises.entry(track.to_owned()).or_insert_with(|| Practised::started(host::now_s()))
+    }
+
+    /// Note that the learner's program of a track was run: it is right, or what is wrong with it.
+    pub fn attempt_exercise(&mut self, track: &str, outcome: Result<(), String>) {
+        self.start_exercise(track).attempt(outcome, host::now_s());
     }
 
     /// Note what the check of a run of collectives found. The last one counts.
@@ -228,9 +243,9 @@ impl Progress {
         self.collectives.sort_by_key(|checked| checked.run);
     }
 
-    /// What was done about collectives, one line each.
+    /// What was done beside the ten steps, one line each.
     pub fn practice(&self) -> Vec<String> {
-        practice::lines(self.ring.as_ref(), &self.collectives)
+        practice::lines(self.ring.as_ref(), &self.exercises, &self.collectives)
     }
 
     /// Note a prediction for a question of a lesson.

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::folder::{ExerciseError, Folder};
-use super::places;
-use crate::domain::step::Step;
+use super::program::Program;
+use super::programs::{PROGRAMS, TEN_STEPS};
 use crate::host::{access, files};
 
 /// Names a checkout where this lab was built elsewhere.
@@ -41,15 +41,15 @@ pub struct CompileError {
     pub label: Option<String>,
     /// The first hint of the compiler.
     pub help: Option<String>,
-    /// In whose place the line is.
-    pub step: Option<Step>,
+    /// The number in whose place the line is.
+    pub place: Option<usize>,
 }
 
 /// Build the program as it is now. Takes minutes where the checkout's trainer was never built, else seconds.
 ///
 /// # Errors
 /// No checkout, no cargo, files that cannot be written.
-pub fn build(folder: &Folder) -> Result<Built, ExerciseError> {
+pub fn build(folder: &Folder, of: &'static Program) -> Result<Built, ExerciseError> {
     let source = source()?;
     let text = folder.read()?;
     write_package(folder, &source)?;
@@ -58,7 +58,7 @@ pub fn build(folder: &Folder) -> Result<Built, ExerciseError> {
     cargo.args(["-c", &format!("umask {:03o} && exec \"$0\" \"$@\"", access::users_umask())]);
     cargo.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--message-format", "json", "--manifest-path"]).arg(folder.path().join("Cargo.toml"));
-    cargo.arg("--target-dir").arg(target(folder, &source));
+    cargo.args(["--bin", &program_name(folder, of)]).arg("--target-dir").arg(target(folder, &source));
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }
@@ -80,7 +80,7 @@ pub fn build(folder: &Folder) -> Result<Built, ExerciseError> {
     if let Some(126 | 127) = output.status.code() {
         return Err(ExerciseError::NoCargo(io::Error::other(String::from_utf8_lossy(&words).trim().to_owned())));
     }
-    let built = read(&text, said);
+    let built = read(of, &text, said);
     Ok(match (built.program, output.status.success()) {
         (Some(program), true) => Built::Program(program),
         _ => Built::Errors { errors: built.errors, said: String::from_utf8_lossy(&words).into_owned() },
@@ -141,9 +141,6 @@ fn main() {
 
 /// With the checkout's own profiles and patches, for otherwise everything would be built anew.
 fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
-    // Learners that share a checkout share its target folder: each program has a name of its own there.
-    let digest = Sha256::digest(folder.path().as_os_str().as_encoded_bytes());
-    let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let mut taken = String::new();
     let mut is_taken = false;
     for line in checkout.lines() {
@@ -156,12 +153,25 @@ fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
             taken.push('\n');
         }
     }
+    // Those that the learner has begun: one that is not there would be an error.
+    let begun = PROGRAMS.into_iter().filter(|program| folder.path().join(program.file).exists());
+    let programs: String = begun
+        .map(|program| format!("[[bin]]\nname = \"{}\"\npath = \"{}\"\n\n", program_name(folder, program), program.file))
+        .collect();
     format!(
-        "# Written by `hvd-lab exercise`.\n[package]\nname = \"exercise-{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = \
-         false\n\n[[bin]]\nname = \"exercise-{name}\"\npath = \"fashion_mnist.rs\"\n\n[dependencies]\nanyhow = \"1\"\nhvd-lab = {{ \
-         path = {:?}, default-features = false, features = [\"train\"] }}\n\n[workspace]\n\n{taken}",
+        "# Written by `hvd-lab exercise`.\n[package]\nname = \"{}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = \
+         false\n\n{programs}[dependencies]\nanyhow = \"1\"\nhvd-lab = {{ path = {:?}, default-features = false, features = \
+         [\"train\"] }}\n\n[workspace]\n\n{taken}",
+        program_name(folder, &TEN_STEPS),
         source.display().to_string()
     )
+}
+
+/// Learners that share a checkout share its target folder: each program has a name of its own there.
+fn program_name(folder: &Folder, program: &Program) -> String {
+    let digest = Sha256::digest(folder.path().as_os_str().as_encoded_bytes());
+    let folder: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("exercise-{folder}-{}", program.track)
 }
 
 #[derive(Deserialize)]
@@ -202,15 +212,15 @@ struct Reading {
     errors: Vec<CompileError>,
 }
 
-/// What cargo said, line by line, of a program.
-fn read(text: &str, said: impl Iterator<Item = Said>) -> Reading {
+/// What cargo said, line by line, of a program with this text.
+fn read(program: &Program, text: &str, said: impl Iterator<Item = Said>) -> Reading {
     let mut reading = Reading::default();
     for line in said {
         match line {
             Said::CompilerArtifact { executable: Some(program) } => reading.program = Some(program),
             // "aborting due to 2 previous errors" has no place and says nothing.
             Said::CompilerMessage { message } if message.level == "error" && !message.message.starts_with("aborting due") => {
-                reading.errors.push(error(text, &message));
+                reading.errors.push(error(program, text, &message));
             }
             _ => {}
         }
@@ -218,8 +228,8 @@ fn read(text: &str, said: impl Iterator<Item = Said>) -> Reading {
     reading
 }
 
-fn error(text: &str, message: &Message) -> CompileError {
-    let own = |span: &&Span| span.is_primary && span.file_name.ends_with("fashion_mnist.rs");
+fn error(program: &Program, text: &str, message: &Message) -> CompileError {
+    let own = |span: &&Span| span.is_primary && span.file_name.ends_with(program.file);
     let span = message.spans.iter().find(own);
     let (line, column) = span.map_or((0, 0), |span| (span.line_start, span.column_start));
     CompileError {
@@ -229,14 +239,15 @@ fn error(text: &str, message: &Message) -> CompileError {
         source: line.checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default().trim().to_owned(),
         label: span.and_then(|span| span.label.clone()),
         help: message.children.iter().find(|child| child.level == "help").map(|child| child.message.clone()),
-        step: if line > 0 { places::step_at(text, line) } else { None },
+        place: if line > 0 { program.place_at(text, line) } else { None },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::programs::EXERCISE;
     use super::*;
+
+    const EXERCISE: &str = TEN_STEPS.exercise;
 
     #[test]
     fn errors_are_read_with_their_line_and_the_step_they_lie_in() {
@@ -248,7 +259,7 @@ mod tests {
 {{"reason":"compiler-message","message":{{"message":"aborting due to 1 previous error","level":"error","spans":[]}}}}
 {{"reason":"build-finished","success":false}}"#
         );
-        let reading = read(EXERCISE, said.lines().map(|line| serde_json::from_str(line).unwrap()));
+        let reading = read(&TEN_STEPS, EXERCISE, said.lines().map(|line| serde_json::from_str(line).unwrap()));
         let expected = CompileError {
             message: "mismatched types".into(),
             line,
@@ -256,7 +267,7 @@ mod tests {
             source: "let distributed = false;".into(),
             label: Some("expected bool".into()),
             help: Some("try true".into()),
-            step: Some(Step::InitAndPin),
+            place: Some(1),
         };
         assert_eq!((reading.program, reading.errors), (None, vec![expected]));
     }
@@ -265,7 +276,16 @@ mod tests {
     fn the_package_takes_the_profiles_and_patches_of_the_checkout_and_a_name_of_its_own() {
         let checkout = "[package]\nname = \"hvd-lab\"\n[profile.dev]\nopt-level = 1\n[[test]]\nname = \"x\"\n\
                         [patch.crates-io]\nzip = { path = \"assets/zip\" }\n";
-        let [one, other] = ["/a", "/b"].map(|home| manifest(checkout, &Folder::of(Path::new(home)), Path::new("/source")));
+        let homes = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [one, other] = homes.each_ref().map(|home| {
+            let folder = Folder::of(home.path());
+            folder.start().unwrap();
+            manifest(checkout, &folder, Path::new("/source"))
+        });
+        assert!(
+            one.contains("path = \"fashion_mnist.rs\"") && !one.contains("mnist.rs\"\n\n[[bin]]"),
+            "only what was begun: {one}"
+        );
         assert!(one.contains("[profile.dev]\nopt-level = 1\n") && !one.contains("[[test]]"), "{one}");
         assert!(one.contains("[patch.crates-io]\nzip = { path = \"/source/assets/zip\" }\n"), "{one}");
         assert!(one.contains("path = \"/source\"") && toml::from_str::<toml::Table>(&one).is_ok(), "{one}");

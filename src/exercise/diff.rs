@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-use super::programs;
-use crate::domain::step::Step;
+use super::program::Program;
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
@@ -81,16 +80,16 @@ impl Diff {
         Diff { old: old.0.into(), new: new.0.into(), blocks }
     }
 
-    /// Exactly what a step changes: the solution before it, and the one after.
-    pub fn of_step(step: Step) -> Diff {
-        let number = step.number();
-        let before = if number == 1 { "the serial program".to_owned() } else { format!("after step {}", number - 1) };
-        Diff::new((before, programs::before(step)), (format!("after step {number}"), programs::solution(step)))
+    /// Exactly what a place changes: the solution before it, and the one after.
+    pub fn of_place(program: &Program, number: usize) -> Diff {
+        let after = |number: usize| format!("after {} {number}", program.noun);
+        let before = if number == 1 { "the serial program".to_owned() } else { after(number - 1) };
+        Diff::new((before, &program.before(number)), (after(number), &program.solution(number)))
     }
 
-    /// The learner's program against the solution with steps 1 to `step`.
-    pub fn to_solution(own: &str, step: Step) -> Diff {
-        Diff::new(("yours", own), (format!("solution after step {}", step.number()), programs::solution(step)))
+    /// The learner's program against the solution with the places up to `number`.
+    pub fn to_solution(program: &Program, own: &str, number: usize) -> Diff {
+        Diff::new(("yours", own), (format!("solution after {} {number}", program.noun), &program.solution(number)))
     }
 
     /// Lines that go, and lines that come.
@@ -149,6 +148,14 @@ pub fn side_by_side<'a>(removed: &'a [Line], added: &'a [Line]) -> Vec<(Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exercise::{PROGRAMS, TEN_STEPS};
+
+    /// What each place of each program changes.
+    fn all() -> impl Iterator<Item = (&'static Program, usize, Diff)> {
+        let of =
+            |program: &'static Program| program.numbers().map(move |number| (program, number, Diff::of_place(program, number)));
+        PROGRAMS.into_iter().flat_map(of)
+    }
 
     type Numbered = Vec<(usize, String)>;
 
@@ -173,13 +180,12 @@ mod tests {
 
     #[test]
     fn what_is_shown_stands_at_its_number_in_both_programs_and_nothing_is_lost() {
-        for step in Step::ALL {
-            let diff = Diff::of_step(step);
+        for (program, number, diff) in all() {
             let (old, new, gaps) = shown(&diff);
-            let (before, after): (Vec<&str>, Vec<&str>) =
-                (programs::before(step).lines().collect(), programs::solution(step).lines().collect());
-            assert!(old.iter().all(|(number, text)| before[number - 1] == text), "step {}", step.number());
-            assert!(new.iter().all(|(number, text)| after[number - 1] == text), "step {}", step.number());
+            let (before, after) = (program.before(number), program.solution(number));
+            let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+            assert!(old.iter().all(|(line, text)| before[line - 1] == text), "{} {number}", program.noun);
+            assert!(new.iter().all(|(line, text)| after[line - 1] == text), "{} {number}", program.noun);
             assert_eq!(old.len() + gaps, before.len());
             assert_eq!(new.len() + gaps, after.len());
             let (removed, added) = diff.count();
@@ -201,8 +207,8 @@ mod tests {
 
     #[test]
     fn a_line_stands_beside_the_one_that_takes_its_place() {
-        for step in Step::ALL {
-            for block in Diff::of_step(step).blocks {
+        for (.., diff) in all() {
+            for block in diff.blocks {
                 let Block::Change { removed, added } = block else { continue };
                 let pairs = side_by_side(&removed, &added);
                 let (left, right): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
@@ -221,8 +227,8 @@ mod tests {
     fn a_file_that_holds_anything_is_compared_in_time() {
         let begin = std::time::Instant::now();
         let many: String = (0..100_000).map(|number| format!("\n{{{number}}}\n")).collect();
-        for own in [programs::EXERCISE.to_owned() + &many, programs::EXERCISE.to_owned() + &"x".repeat(4 << 20)] {
-            let diff = Diff::to_solution(&own, Step::Broadcast);
+        for own in [TEN_STEPS.exercise.to_owned() + &many, TEN_STEPS.exercise.to_owned() + &"x".repeat(4 << 20)] {
+            let diff = Diff::to_solution(&TEN_STEPS, &own, 4);
             for block in &diff.blocks {
                 let Block::Change { removed, added } = block else { continue };
                 assert!(side_by_side(removed, added).len() >= removed.len().max(added.len()));
@@ -233,6 +239,6 @@ mod tests {
 
     #[test]
     fn equal_programs_have_no_blocks() {
-        assert_eq!(Diff::to_solution(programs::solution(Step::Warmup), Step::Warmup).blocks, []);
+        assert_eq!(Diff::to_solution(&TEN_STEPS, &TEN_STEPS.solution(9), 9).blocks, []);
     }
 }

@@ -1,13 +1,12 @@
-//! The learner's copy of the trainer: made once, kept in the lab's home, reset with a backup.
+//! The learner's copy of a program: made once, kept in the lab's home, reset with a backup.
 //!
 //! Never overwrites a word of the learner's without keeping it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::places;
+use super::program::Program;
 use super::track::Track;
-use crate::domain::step::Step;
 use crate::host::{access, files, read};
 
 /// No program that somebody wrote is longer.
@@ -25,13 +24,15 @@ pub enum ExerciseError {
     #[error("cannot {what} {}: {cause}", path.display())]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("{} is not there yet: `{start}` makes it", path.display())]
-    NotStarted { path: PathBuf, start: &'static str },
+    NotStarted { path: PathBuf, start: String },
     #[error(
-        "step {step} has {there} of its {wanted} comments `TODO: Step {step}` or `Step {step}/10` in {}: put them back, or reset \
-         the whole (`hvd-lab exercise reset`)",
-        path.display()
+        "{noun} {number} has {there} of its {wanted} comments `TODO: {mark} {number}` or `{mark} {number}/{count}` in {}: put them \
+         back, or reset the whole (`{reset}`)",
+        path.display(), noun = program.noun, mark = program.mark, count = program.count, reset = Track::Rust(program).command("reset"),
     )]
-    NoPlaces { step: usize, there: usize, wanted: usize, path: PathBuf },
+    NoPlaces { program: &'static Program, number: usize, there: usize, wanted: usize, path: PathBuf },
+    #[error("the exercise {} has no places with numbers", track.name())]
+    NoNumbers { track: Track },
     #[error(
         "the exercise is built from the source of hvd-lab, and there is none in {}: clone its repository, run `make setup` in it, \
          and point HVD_LAB_SOURCE at it",
@@ -54,15 +55,10 @@ impl ExerciseError {
     }
 }
 
-/// What a reset is of, in words.
-pub fn part_named(step: Option<Step>) -> String {
-    step.map_or("the whole program".to_owned(), |step| format!("step {}", step.number()))
-}
-
 impl Folder {
-    /// Of the trainer.
+    /// Of the trainer with its ten steps.
     pub fn of(home: &Path) -> Folder {
-        Folder::of_track(home, Track::TenSteps)
+        Folder::of_track(home, Track::default())
     }
 
     pub fn of_track(home: &Path, track: Track) -> Folder {
@@ -102,28 +98,27 @@ impl Folder {
         let program = self.program();
         match read::small_text(&program, MOST_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(ExerciseError::NotStarted { path: program, start: self.track.start() })
+                Err(ExerciseError::NotStarted { path: program, start: self.track.command("start") })
             }
             read => read.map_err(ExerciseError::io("read", &program)),
         }
     }
 
-    /// Put the places of a step back to what they were, or the whole program; where the old one is kept.
+    /// Put the places of a number back to what they were, or the whole program; where the old one is kept.
     ///
     /// # Errors
-    /// A file that cannot be read or written, and a step whose places cannot be told.
-    pub fn reset(&self, step: Option<Step>) -> Result<PathBuf, ExerciseError> {
+    /// A file that cannot be read or written, and a number whose places cannot be told.
+    pub fn reset(&self, number: Option<usize>) -> Result<PathBuf, ExerciseError> {
         let text = self.read()?;
         let program = self.program();
-        let fresh = match step {
-            None => self.track.text().to_owned(),
-            Some(step) => places::without(&text, step).map_err(|(there, wanted)| ExerciseError::NoPlaces {
-                step: step.number(),
-                there,
-                wanted,
-                path: program.clone(),
-            })?,
-        };
+        let fresh =
+            match (number, self.track) {
+                (None, track) => track.text().to_owned(),
+                (Some(number), Track::Rust(of)) => of.without(&text, number).map_err(|(there, wanted)| {
+                    ExerciseError::NoPlaces { program: of, number, there, wanted, path: program.clone() }
+                })?,
+                (Some(_), track) => return Err(ExerciseError::NoNumbers { track }),
+            };
         let backup = self.keep(&text)?;
         // Replaced as a whole: an editor or a build never sees half of it.
         files::write(&program, fresh.as_bytes()).map_err(ExerciseError::io("write", &program))?;
@@ -160,9 +155,9 @@ mod tests {
             fs::write(folder.program(), text).unwrap();
             assert_eq!(fs::read_to_string(folder.reset(None).unwrap()).unwrap(), text);
         }
-        assert_eq!(folder.read().unwrap(), Track::TenSteps.text());
+        assert_eq!(folder.read().unwrap(), Track::default().text());
         fs::write(folder.program(), "fn main() {}").unwrap();
-        let error = folder.reset(Some(Step::Broadcast)).unwrap_err().to_string();
+        let error = folder.reset(Some(4)).unwrap_err().to_string();
         assert!(error.contains("step 4 has 0 of its 1 comments"), "{error}");
         assert_eq!(folder.read().unwrap(), "fn main() {}");
     }

@@ -171,7 +171,7 @@ fn sign(text: impl Into<String>) -> Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::step::Step;
+    use crate::exercise::TEN_STEPS;
 
     #[test]
     fn a_long_line_is_broken_at_spaces_and_loses_nothing() {
@@ -197,9 +197,9 @@ mod tests {
 
     #[test]
     fn every_row_fits_in_one_column_and_in_two() {
-        for step in Step::ALL {
+        for step in TEN_STEPS.numbers() {
             for (width, beside) in [(40, false), (72, false), (72, true), (108, true), (130, true)] {
-                for row in rows(&Diff::of_step(step), width, beside) {
+                for row in rows(&Diff::of_place(&TEN_STEPS, step), width, beside) {
                     assert!(text(&row).chars().count() <= width, "{width}: {}", text(&row));
                 }
             }

@@ -1,162 +1,193 @@
-//! The places of the steps in the learner's program: found by their marks, and put back to what they were.
+//! The places of a learner's program: found by their marks, and put back to what they were.
 //!
-//! Never tells whether a step is done well: a mark says what the learner takes for done, and a run shows it.
+//! Never tells whether a place is done well: a mark says what the learner takes for done, and a run shows it.
 //!
 //! A place goes from a comment `TODO: Step 4: ...` or `Step 4/10: ...` to the line that follows it in the exercise, which
-//! learners leave where it is, whatever blank lines and comments they put into the place.
+//! learners leave where it is, whatever blank lines and comments they put into the place. Places are known by their
+//! numbers, from 1; a number may have several.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use super::programs::EXERCISE;
-use crate::domain::step::{Step, StepSet};
+use super::program::Program;
 
-/// A comment that opens a place of a step.
+/// A comment that opens a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
-    step: Step,
+    number: usize,
     /// Still to do.
     is_open: bool,
 }
 
-fn mark(line: &str) -> Option<Mark> {
-    let comment = line.trim_start().strip_prefix("//")?.trim_start();
-    let (comment, is_open) = comment.strip_prefix("TODO:").map_or((comment, false), |comment| (comment.trim_start(), true));
-    let numbered = comment.strip_prefix("Step ")?;
-    let (number, rest) = numbered.split_at(numbered.find(|c: char| !c.is_ascii_digit())?);
-    // "Step 4 was hard" is a comment like any other.
-    let is_title = is_open || rest.starts_with(['/', ':', ',']);
-    Some(Mark { step: is_title.then(|| Step::from_number(number.parse().ok()?))??, is_open })
-}
-
-/// Steps without a `TODO` left.
-pub fn done(text: &str) -> StepSet {
-    let open: Vec<Step> = text.lines().filter_map(mark).filter(|mark| mark.is_open).map(|mark| mark.step).collect();
-    Step::ALL.into_iter().filter(|step| !open.contains(step)).fold(StepSet::NONE, |done, step| done.with(step))
-}
-
-/// The last step whose solution a program can be held against: the one before the first that is to do, and at least 1.
-pub fn reached(text: &str) -> Step {
-    let done = done(text);
-    Step::ALL.into_iter().take_while(|step| done.contains(*step)).last().unwrap_or(Step::InitAndPin)
-}
-
-/// The first place of the first step that is still to do, with its line, counted from 1.
-pub fn next(text: &str) -> Option<(Step, usize)> {
-    let open = (1..).zip(text.lines()).filter_map(|(line, text)| Some((mark(text).filter(|mark| mark.is_open)?.step, line)));
-    open.min_by_key(|(step, line)| (step.number(), *line))
-}
-
-/// The step in whose place a line is, counted from 1.
-pub fn step_at(text: &str, line: usize) -> Option<Step> {
-    places(text).into_iter().find(|(_, lines)| lines.contains(&(line - 1))).map(|(step, _)| step)
-}
-
-/// Lines of every place, counted from 0, with the blank lines behind it.
-fn places(text: &str) -> Vec<(Step, Range<usize>)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut places: Vec<(Step, Range<usize>)> = Vec::new();
-    let mut from = 0;
-    while let Some((start, step)) = (from..lines.len()).find_map(|index| Some((index, mark(lines[index])?.step))) {
-        let nth = places.iter().filter(|(of, _)| *of == step).count();
-        from = end(&lines, start, step, BEHIND.iter().filter(|(of, _)| *of == step).nth(nth).map(|(_, behind)| behind.as_str()));
-        places.push((step, start..from));
+impl Program {
+    fn mark(&self, line: &str) -> Option<Mark> {
+        let comment = line.trim_start().strip_prefix("//")?.trim_start();
+        let (comment, is_open) = comment.strip_prefix("TODO:").map_or((comment, false), |comment| (comment.trim_start(), true));
+        let numbered = comment.strip_prefix(self.mark)?.strip_prefix(' ')?;
+        let (number, rest) = numbered.split_at(numbered.find(|c: char| !c.is_ascii_digit())?);
+        // "Step 4 was hard" is a comment like any other.
+        let is_title = is_open || rest.starts_with(['/', ':', ',']);
+        let number = number.parse().ok().filter(|number| is_title && (1..=self.count).contains(number))?;
+        Some(Mark { number, is_open })
     }
-    places
-}
 
-/// Where a place ends that starts at a line: where the exercise goes on, or, if that is not to be found, at a blank line.
-fn end(lines: &[&str], start: usize, step: Step, behind: Option<&str>) -> usize {
-    let inside = start + 1..lines.len();
-    let is_behind = |index: &usize| behind == Some(&key(lines[*index]));
-    let is_other = |index: &usize| mark(lines[*index]).is_some_and(|mark| mark.step != step);
-    let end = inside.clone().find(|index| is_behind(index) || is_other(index)).filter(is_behind);
-    let blank = || inside.clone().find(|&index| lines[index].trim().is_empty());
-    end.or_else(blank).unwrap_or(lines.len())
-}
-
-/// What a line is known by: a mark by its step, another by its words and their indent.
-fn key(line: &str) -> String {
-    mark(line).map_or_else(|| line.trim_end().to_owned(), |mark| format!("Step {}", mark.step.number()))
-}
-
-/// The step of every place of the exercise, and the key of the line behind it: of the last, what ends its function.
-static BEHIND: LazyLock<Vec<(Step, String)>> = LazyLock::new(|| {
-    let lines: Vec<&str> = EXERCISE.lines().collect();
-    let behind = |start: usize| lines[start..].iter().skip_while(|line| !line.is_empty()).find(|line| !line.is_empty());
-    let place = |start: usize| Some((mark(lines[start])?.step, key(behind(start).unwrap_or(&"}"))));
-    (0..lines.len()).filter_map(place).collect()
-});
-
-/// The program with the places of a step as the exercise has them; `Err` with their number where they cannot be told.
-pub fn without(text: &str, step: Step) -> Result<String, (usize, usize)> {
-    let of_step = |text: &str| places(text).into_iter().filter(|(of, _)| *of == step).map(|(_, lines)| lines).collect::<Vec<_>>();
-    let (own, pristine) = (of_step(text), of_step(EXERCISE));
-    if own.len() != pristine.len() {
-        return Err((own.len(), pristine.len()));
+    /// Numbers without a `TODO` left.
+    pub fn done(&self, text: &str) -> BTreeSet<usize> {
+        let open: BTreeSet<usize> =
+            text.lines().filter_map(|line| self.mark(line)).filter(|mark| mark.is_open).map(|mark| mark.number).collect();
+        self.numbers().filter(|number| !open.contains(number)).collect()
     }
-    let mut lines: Vec<&str> = text.lines().collect();
-    let fresh: Vec<&str> = EXERCISE.lines().collect();
-    for (own, pristine) in own.into_iter().zip(pristine).rev() {
-        lines.splice(own, fresh[pristine].iter().copied());
-    }
-    Ok(lines.join("\n") + "\n")
-}
 
-/// What is wrong with a program in which the first `last` steps should be done, and the others to do; in the words of a
-/// proofreader.
-pub fn problems(text: &str, last: usize) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let of = |step: Step| places(text).into_iter().filter(move |(of, _)| *of == step).map(|(_, place)| place).collect::<Vec<_>>();
-    let mut problems = Vec::new();
-    for step in Step::ALL {
-        let (number, is_open) = (step.number(), step.number() > last);
-        let places = of(step);
-        let wrong = |place: &&Range<usize>| mark(lines[place.start]).is_some_and(|mark| mark.is_open != is_open);
-        if places.is_empty() {
-            problems.push(format!("step {number} has no place"));
+    /// The last number whose solution a program can be held against: the one before the first that is to do, and at least 1.
+    pub fn reached(&self, text: &str) -> usize {
+        let done = self.done(text);
+        self.numbers().take_while(|number| done.contains(number)).last().unwrap_or(1)
+    }
+
+    /// The first place of the first number that is still to do, with its line, counted from 1.
+    pub fn next(&self, text: &str) -> Option<(usize, usize)> {
+        let open =
+            (1..).zip(text.lines()).filter_map(|(line, text)| Some((self.mark(text).filter(|mark| mark.is_open)?.number, line)));
+        open.min()
+    }
+
+    /// The number in whose place a line is, counted from 1.
+    pub fn place_at(&self, text: &str, line: usize) -> Option<usize> {
+        self.places(text).into_iter().find(|(_, lines)| lines.contains(&(line - 1))).map(|(number, _)| number)
+    }
+
+    /// Lines of every place, counted from 0, with the blank lines behind it.
+    fn places(&self, text: &str) -> Vec<(usize, Range<usize>)> {
+        let lines: Vec<&str> = text.lines().collect();
+        let ends = self.behind();
+        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+        let mut from = 0;
+        while let Some((start, number)) = (from..lines.len()).find_map(|index| Some((index, self.mark(lines[index])?.number))) {
+            let nth = places.iter().filter(|(of, _)| *of == number).count();
+            let behind = ends.iter().filter(|(of, _)| *of == number).nth(nth).map(|(_, behind)| behind.as_str());
+            from = self.end(&lines, start, number, behind);
+            places.push((number, start..from));
         }
-        if let Some(place) = places.iter().find(wrong) {
-            let should = if is_open { "to do" } else { "done" };
-            problems.push(format!("line {}: step {number} should be {should}", place.start + 1));
-        }
-        let is_hint =
-            |place: &Range<usize>| lines[place.clone()].iter().any(|line| line.trim_start().starts_with("// Horovod: "));
-        if is_open && !places.iter().any(is_hint) {
-            problems.push(format!("step {number} does not say how Horovod spells it"));
-        }
+        places
     }
-    problems
+
+    /// Where a place ends that starts at a line: where the exercise goes on, or, if that is not to be found, at a blank line.
+    fn end(&self, lines: &[&str], start: usize, number: usize, behind: Option<&str>) -> usize {
+        let inside = start + 1..lines.len();
+        let is_behind = |index: &usize| behind == Some(&self.key(lines[*index]));
+        let is_other = |index: &usize| self.mark(lines[*index]).is_some_and(|mark| mark.number != number);
+        let end = inside.clone().find(|index| is_behind(index) || is_other(index)).filter(is_behind);
+        let blank = || inside.clone().find(|&index| lines[index].trim().is_empty());
+        end.or_else(blank).unwrap_or(lines.len())
+    }
+
+    /// What a line is known by: a mark by its number, another by its words and their indent.
+    fn key(&self, line: &str) -> String {
+        self.mark(line).map_or_else(|| line.trim_end().to_owned(), |mark| format!("{} {}", self.mark, mark.number))
+    }
+
+    /// The number of every place of the exercise, and the key of the line behind it: of the last, what ends its function.
+    fn behind(&self) -> Vec<(usize, String)> {
+        let lines: Vec<&str> = self.exercise.lines().collect();
+        let behind = |start: usize| lines[start..].iter().skip_while(|line| !line.is_empty()).find(|line| !line.is_empty());
+        let place = |start: usize| Some((self.mark(lines[start])?.number, self.key(behind(start).unwrap_or(&"}"))));
+        (0..lines.len()).filter_map(place).collect()
+    }
+
+    /// The program with the places of a number as the exercise has them; `Err` with how many there are, and should be, where
+    /// they cannot be told.
+    pub fn without(&self, text: &str, number: usize) -> Result<String, (usize, usize)> {
+        let of_number = |text: &str| {
+            self.places(text).into_iter().filter(|(of, _)| *of == number).map(|(_, lines)| lines).collect::<Vec<_>>()
+        };
+        let (own, pristine) = (of_number(text), of_number(self.exercise));
+        if own.len() != pristine.len() {
+            return Err((own.len(), pristine.len()));
+        }
+        let mut lines: Vec<&str> = text.lines().collect();
+        let fresh: Vec<&str> = self.exercise.lines().collect();
+        for (own, pristine) in own.into_iter().zip(pristine).rev() {
+            lines.splice(own, fresh[pristine].iter().copied());
+        }
+        Ok(lines.join("\n") + "\n")
+    }
+
+    /// What is wrong with a program in which the numbers up to `last` should be done, and the others to do; in the words of a
+    /// proofreader.
+    pub fn problems(&self, text: &str, last: usize) -> Vec<String> {
+        let lines: Vec<&str> = text.lines().collect();
+        let all = self.places(text);
+        let mut problems = Vec::new();
+        for number in self.numbers() {
+            let named = self.part_named(Some(number));
+            let is_open = number > last;
+            let places: Vec<_> = all.iter().filter(|(of, _)| *of == number).map(|(_, place)| place.clone()).collect();
+            let wrong = |place: &&Range<usize>| self.mark(lines[place.start]).is_some_and(|mark| mark.is_open != is_open);
+            if places.is_empty() {
+                problems.push(format!("{named} has no place"));
+            }
+            if let Some(place) = places.iter().find(wrong) {
+                let should = if is_open { "to do" } else { "done" };
+                problems.push(format!("line {}: {named} should be {should}", place.start + 1));
+            }
+            let is_hint =
+                |place: &Range<usize>| lines[place.clone()].iter().any(|line| line.trim_start().starts_with("// Horovod: "));
+            if is_open && !places.iter().any(is_hint) {
+                problems.push(format!("{named} does not say how Horovod spells it"));
+            }
+        }
+        problems
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::programs::solution;
+    use super::super::programs::{PROGRAMS, TEN_STEPS};
     use super::*;
+    use crate::domain::step::Step;
+
+    const EXERCISE: &str = TEN_STEPS.exercise;
+
+    fn solution(step: Step) -> String {
+        TEN_STEPS.solution(step.number())
+    }
+
+    fn places(text: &str) -> Vec<(usize, Range<usize>)> {
+        TEN_STEPS.places(text)
+    }
+
+    fn without(text: &str, step: Step) -> Result<String, (usize, usize)> {
+        TEN_STEPS.without(text, step.number())
+    }
 
     #[test]
-    fn the_exercise_has_all_steps_to_do_and_each_solution_one_less() {
-        assert_eq!(done(EXERCISE), StepSet::NONE);
-        assert_eq!(next(EXERCISE).map(|(step, _)| step), Some(Step::InitAndPin));
-        for step in Step::ALL {
-            let text = solution(step);
-            assert_eq!(done(text), StepSet::first(step.number()));
-            let todo = next(text);
-            assert_eq!(todo.map(|(step, _)| step.number()), (step != Step::NovoGrad).then_some(step.number() + 1));
-            if let Some((step, line)) = todo {
-                assert!(text.lines().nth(line - 1).unwrap().contains(&format!("TODO: Step {}", step.number())));
-                assert_eq!((step_at(text, line), step_at(text, line + 1)), (Some(step), Some(step)));
+    fn an_exercise_has_all_to_do_and_each_solution_one_less() {
+        for program in PROGRAMS {
+            assert_eq!(program.done(program.exercise), BTreeSet::new());
+            assert_eq!(program.next(program.exercise).map(|(number, _)| number), Some(1));
+            for number in program.numbers() {
+                let text = program.solution(number);
+                assert_eq!(program.done(&text), (1..=number).collect());
+                let todo = program.next(&text);
+                assert_eq!(todo.map(|(next, _)| next), (number < program.count).then_some(number + 1));
+                if let Some((next, line)) = todo {
+                    assert!(text.lines().nth(line - 1).unwrap().contains(&format!("TODO: {} {next}", program.mark)));
+                    assert_eq!((program.place_at(&text, line), program.place_at(&text, line + 1)), (Some(next), Some(next)));
+                }
             }
+            assert_eq!(program.place_at(program.exercise, 1), None);
         }
-        assert_eq!(step_at(EXERCISE, 1), None);
     }
 
     #[test]
     fn a_missing_or_wrong_mark_is_found() {
-        for step in Step::ALL {
-            assert_eq!(problems(solution(step), step.number()), Vec::<String>::new());
+        let problems = |text: &str, last| TEN_STEPS.problems(text, last);
+        for program in PROGRAMS {
+            for number in program.numbers() {
+                assert_eq!(program.problems(&program.solution(number), number), Vec::<String>::new());
+            }
+            assert_eq!(program.problems(program.exercise, 0), Vec::<String>::new());
         }
-        assert_eq!(problems(EXERCISE, 0), Vec::<String>::new());
         assert_eq!(problems(EXERCISE, 1).len(), 1, "step 1 is not done");
         let lost = EXERCISE.replace("TODO: Step 4:", "TODO:");
         assert_eq!(problems(&lost, 0), ["step 4 has no place", "step 4 does not say how Horovod spells it"]);
@@ -168,13 +199,12 @@ mod tests {
     fn a_step_is_reset_and_the_others_are_left_alone() {
         // Beside the places, solutions differ in names and in the count of steps, which stay as they are.
         for step in Step::ALL {
-            let before = if step == Step::InitAndPin { EXERCISE } else { solution(Step::ALL[step.number() - 2]) };
-            let reset = without(solution(step), step).unwrap();
+            let reset = without(&solution(step), step).unwrap();
             let inside = |text: &str| {
                 places(text).into_iter().map(|(_, lines)| text.lines().collect::<Vec<_>>()[lines].join("\n")).collect::<Vec<_>>()
             };
             // What Rust needs is told at the first solution that lacks it only.
-            assert_eq!(inside(&reset), inside(before), "step {}", step.number());
+            assert_eq!(inside(&reset), inside(&TEN_STEPS.before(step.number())), "step {}", step.number());
         }
         let own = solution(Step::Broadcast).replace("let placement", "let my_placement");
         let reset = without(&own, Step::Broadcast).unwrap();
@@ -185,7 +215,7 @@ mod tests {
     #[test]
     fn a_reset_leaves_nothing_of_a_step_and_all_of_the_others_whatever_stands_between_its_lines() {
         let spread = |text: &str, step: Step| {
-            let own = places(text).into_iter().filter(|(of, _)| *of == step).map(|(_, lines)| lines);
+            let own = places(text).into_iter().filter(|(of, _)| *of == step.number()).map(|(_, lines)| lines);
             let mut lines: Vec<String> = text.lines().map(String::from).collect();
             for index in own.flat_map(|place| place.skip(1)).collect::<Vec<_>>().into_iter().rev() {
                 let added =
@@ -199,8 +229,8 @@ mod tests {
             // Another step's blank lines and comments are its learner's.
             let done = solution(Step::NovoGrad);
             let other = Step::ALL[step.number() % Step::ALL.len()];
-            let own = spread(&spread(done, other), step);
-            let kept = spread(&without(done, step).unwrap(), other);
+            let own = spread(&spread(&done, other), step);
+            let kept = spread(&without(&done, step).unwrap(), other);
             assert_eq!(without(&own, step).as_ref(), Ok(&kept), "step {}", step.number());
         }
     }
@@ -219,7 +249,8 @@ mod tests {
         for step in Step::ALL.into_iter().filter(|step| *step != Step::DistributedOptimizer) {
             let reset = without(&own, step).unwrap();
             let outside = |text: &str| {
-                let places: Vec<_> = places(text).into_iter().filter(|(of, _)| *of == step).map(|(_, lines)| lines).collect();
+                let places: Vec<_> =
+                    places(text).into_iter().filter(|(of, _)| *of == step.number()).map(|(_, lines)| lines).collect();
                 let lines = text
                     .lines()
                     .enumerate()
@@ -236,12 +267,14 @@ mod tests {
 
     #[test]
     fn a_place_ends_where_it_does_in_the_exercise_or_at_the_next_one() {
-        for text in Step::ALL.map(solution).into_iter().chain([EXERCISE]) {
-            let lines: Vec<&str> = text.lines().collect();
-            for (step, place) in places(text) {
-                let own: Vec<_> = lines[place].iter().map(|line| line.trim()).collect();
-                let blank = own.iter().position(|line| line.is_empty()).unwrap_or(own.len());
-                assert!(own[blank..].iter().all(|line| line.is_empty()), "step {}: {own:?}", step.number());
+        for program in PROGRAMS {
+            for text in program.numbers().map(|number| program.solution(number)).chain([program.exercise.to_owned()]) {
+                let lines: Vec<&str> = text.lines().collect();
+                for (number, place) in program.places(&text) {
+                    let own: Vec<_> = lines[place].iter().map(|line| line.trim()).collect();
+                    let blank = own.iter().position(|line| line.is_empty()).unwrap_or(own.len());
+                    assert!(own[blank..].iter().all(|line| line.is_empty()), "{} {number}: {own:?}", program.mark);
+                }
             }
         }
     }

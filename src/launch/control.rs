@@ -33,6 +33,8 @@ pub struct StartRequest {
     pub name: Option<String>,
     /// A program of the learner's own, to be run instead of hvd-train.
     pub program: Option<PathBuf>,
+    /// The exercise that it is of, where that is not the ten steps.
+    pub exercise: Option<String>,
     /// Download nothing.
     pub offline: bool,
     /// Start more ranks than the machine has room for.
@@ -47,6 +49,7 @@ impl StartRequest {
             data_dir: None,
             name: None,
             program: None,
+            exercise: None,
             offline: false,
             force: false,
         }
@@ -124,6 +127,7 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         data_label: images.label,
         data_dir: request.data_dir,
         program: request.program,
+        exercise: request.exercise,
         offline: request.offline,
         force: request.force,
         created_s: host::now_s(),
@@ -167,6 +171,9 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         error => error.into(),
     })?;
     let mut record = store.record(id)?;
+    if let Some(exercise) = record.exercise {
+        return Err(LaunchError::BeginsAnew { id, exercise });
+    }
     let resources = &mut record.spec.resources;
     resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
     let Some(training) = record.spec.workload.training_mut() else {
@@ -194,6 +201,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         preset: record.preset.clone(),
         data_dir: record.data_dir.clone(),
         program: record.program.clone(),
+        exercise: None,
         name: None,
         offline: record.offline,
         force: record.force,

@@ -53,6 +53,8 @@ pub enum LaunchError {
     NothingToContinue { id: RunId, done: usize },
     #[error("no slow links on this machine: {cause}; {remedy}")]
     NoLinks { cause: String, remedy: String },
+    #[error("run {id} is of the exercise {exercise}, whose program always begins from the start: run it again instead")]
+    BeginsAnew { id: RunId, exercise: String },
     #[error("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one")]
     NothingTrained { id: RunId, title: String },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]

@@ -37,6 +37,9 @@ pub struct RunRecord {
     /// The learner's own program, which is run instead of hvd-train.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
+    /// The exercise that the program is of, where that is not the ten steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exercise: Option<String>,
     /// Nothing may be downloaded for it.
     #[serde(default)]
     pub offline: bool,
@@ -103,6 +106,11 @@ impl RunRecord {
         let mut job = self.spec.training_job()?;
         job.resources.np = self.np();
         Some(job)
+    }
+
+    /// Whether it shows which of the ten steps are done.
+    pub fn has_steps(&self) -> bool {
+        self.spec.workload.has_steps() && self.exercise.is_none()
     }
 
     /// Accuracy that ends the training early; infinite where there is nothing to reach.

@@ -78,6 +78,7 @@ pub(super) fn record(np: usize) -> RunRecord {
         data_label: "Fashion-MNIST".into(),
         data_dir: None,
         program: None,
+        exercise: None,
         offline: false,
         force: false,
         created_s: 1.0,

@@ -20,6 +20,9 @@ pub struct Normalization {
 }
 
 impl Normalization {
+    /// 0 to 1.
+    pub const ZERO_TO_ONE: Normalization = Normalization { mean: 0.0, std: 255.0 };
+
     /// From all pixels of the training set. The test set uses the same two numbers.
     pub fn of(images: &[u8]) -> Normalization {
         let mut histogram = [0u64; 256];

@@ -44,6 +44,11 @@ impl Images {
         Images { source: Source::Split(split), normalization, device }
     }
 
+    /// The same images with every pixel divided by 255, and not normalised otherwise.
+    pub fn in_zero_to_one(self) -> Images {
+        Images { normalization: Normalization::ZERO_TO_ONE, ..self }
+    }
+
     /// Another split, normalised like this one.
     pub fn like(&self, split: Split) -> Images {
         Images { source: Source::Split(split), normalization: self.normalization, device: self.device }

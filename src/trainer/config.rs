@@ -176,6 +176,22 @@ impl Config {
         }
     }
 
+    /// As [`Config::from_args`], for a program whose flags have other defaults: pairs of a flag and its value.
+    ///
+    /// # Errors
+    /// As [`Config::from_args`].
+    pub fn with_defaults(defaults: &[[&str; 2]], args: impl Iterator<Item = OsString>) -> Result<Config, Stop> {
+        let mut args: Vec<OsString> = args.collect();
+        let is_given = |flag: &str| {
+            let is_it = |arg: &str| arg == flag || arg.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='));
+            args.iter().any(|arg| arg.to_str().is_some_and(is_it))
+        };
+        let missing = defaults.iter().filter(|[flag, _]| !is_given(flag)).flatten().map(OsString::from);
+        let missing: Vec<OsString> = missing.collect();
+        args.extend(missing);
+        Config::from_args(args)
+    }
+
     /// How step 3 sends gradients.
     pub fn allreduce_options(&self) -> AllreduceOptions {
         AllreduceOptions {

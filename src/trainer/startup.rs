@@ -123,6 +123,13 @@ pub struct Data {
     pub test: Images,
 }
 
+impl Data {
+    /// The same images with every pixel divided by 255, and not normalised otherwise.
+    pub fn in_zero_to_one(self) -> Data {
+        Data { training: self.training.in_zero_to_one(), test: self.test.in_zero_to_one(), ..self }
+    }
+}
+
 /// Reads the images from where they are, or draws them.
 ///
 /// # Errors

@@ -9,11 +9,17 @@ use std::time::{Duration, Instant};
 
 use hvd_lab::domain::event::Event;
 use hvd_lab::domain::step::Step;
-use hvd_lab::exercise::{EXERCISE, solution};
+use hvd_lab::exercise::TEN_STEPS;
 use hvd_lab::runs::process;
 
 use super::lab::{Lab, stderr, stdout};
 use super::trainer::{self, turn};
+
+const EXERCISE: &str = TEN_STEPS.exercise;
+
+fn solution(step: Step) -> String {
+    TEN_STEPS.solution(step.number())
+}
 
 /// With a copy of the exercise, built once: the first build takes longer than a verb may.
 fn started() -> Option<Lab> {
@@ -65,8 +71,8 @@ fn a_copy_is_made_once_and_reset_with_a_backup() {
 fn every_exercise_fails_as_shipped_and_every_solution_passes() {
     let (_turn, Some(lab)) = (turn(), started()) else { return };
     for done in 0..=Step::ALL.len() {
-        let program = if done == 0 { EXERCISE } else { solution(Step::ALL[done - 1]) };
-        let output = attempt(&lab, program);
+        let program = TEN_STEPS.solution(done);
+        let output = attempt(&lab, &program);
         let text = stdout(&output);
         assert_eq!(output.status.code(), Some(if done == 0 { 1 } else { 0 }), "step {done}:\n{text}{}", stderr(&output));
         for step in 1..=done {

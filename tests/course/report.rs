@@ -29,6 +29,7 @@ fn run(id: u32, spec: TrainingJob, images_per_sec: f64) -> RunSummary {
         data_label: "generated garments".into(),
         data_dir: Some("/home/ada/secret".into()),
         program: None,
+        exercise: None,
         offline: false,
         force: false,
         created_s: NOW_S - 100.0,

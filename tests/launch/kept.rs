@@ -32,6 +32,7 @@ fn lab() -> (Lab, Supervisor) {
             spec: launch::presets().remove(0).spec.with(|job| job.resources.np = np).into(),
             data_label: "generated garments".into(),
             program: None,
+            exercise: None,
             data_dir: None,
             offline: true,
             force: false,

@@ -77,7 +77,7 @@ fn a_reset_from_the_screen_keeps_what_there_was() {
     let folder = home.store().folder(hvd_lab::runs::RunId(1)).path().ancestors().nth(2).unwrap().join("exercise");
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     assert!(read("fashion_mnist.1.bak").ends_with("// my own line\n"));
-    assert_eq!(read("fashion_mnist.rs"), hvd_lab::exercise::EXERCISE);
+    assert_eq!(read("fashion_mnist.rs"), hvd_lab::exercise::TEN_STEPS.exercise);
     lab.press("\x1b\x1b");
     close(&mut lab);
     // Not `q`: behind an Esc that is still on its way it would be read as Alt-q.

@@ -5,11 +5,14 @@
 use std::path::{Path, PathBuf};
 
 use hvd_lab::domain::step::Step;
+use hvd_lab::exercise::{FOUR_CHANGES, Program, TEN_STEPS};
 use serde::Deserialize;
 
 /// Chooses the trainer in the one program that holds them all.
 pub const VARIABLE: &str = "HVD_LAB_WRONG_TRAINER";
 const FILES: [&str; 5] = ["identity", "together", "work", "rate", "hangs"];
+/// Of the MNIST program, in which steps are changes.
+const CHANGES: &str = "changes";
 const LAST: usize = 10;
 
 /// A row `[[wrong]]` of a file.
@@ -42,6 +45,9 @@ pub struct Wrong {
     /// Cores that it takes to be wrong.
     #[serde(default)]
     pub cores: usize,
+    /// Its step is a change of the MNIST program.
+    #[serde(skip)]
+    pub is_change: bool,
     /// Asked of the run.
     #[serde(default = "warmup_epochs")]
     pub warmup_epochs: usize,
@@ -77,26 +83,34 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Wrong trainers.
 pub fn corpus() -> Vec<Wrong> {
-    let parse = |name: &str| {
-        let file = format!("tests/wrong/{name}.toml");
-        toml::from_str::<File>(&read(&file)).unwrap_or_else(|error| panic!("{file}: {error}")).wrong
-    };
     FILES.into_iter().flat_map(parse).collect()
 }
 
-pub fn solution(after: usize) -> String {
-    read(&format!("solutions/fashion_mnist_after_step_{after:02}.rs"))
+/// Wrong MNIST programs.
+pub fn changes() -> Vec<Wrong> {
+    parse(CHANGES)
+        .into_iter()
+        .map(|wrong| Wrong { after: wrong.after.min(FOUR_CHANGES.count), is_change: true, ..wrong })
+        .collect()
+}
+
+fn parse(name: &str) -> Vec<Wrong> {
+    let file = format!("tests/wrong/{name}.toml");
+    toml::from_str::<File>(&read(&file)).unwrap_or_else(|error| panic!("{file}: {error}")).wrong
 }
 
 impl Wrong {
     /// The wrong trainer, or what is wrong with the case.
     pub fn program(&self) -> Result<String, String> {
-        self.changes.iter().try_fold(solution(self.after), |text, change| match text.matches(&change.find).count() {
+        let of: &Program = if self.is_change { &FOUR_CHANGES } else { &TEN_STEPS };
+        self.changes.iter().try_fold(of.solution(self.after), |text, change| match text.matches(&change.find).count() {
             1 => Ok(text.replace(&change.find, &change.put)),
-            count => {
-                Err(format!("{}: `{}` stands {count} times in the solution after step {}", self.name, change.find, self.after))
-            }
+            count => Err(format!(
+                "{}: `{}` stands {count} times in the solution after {} {}",
+                self.name, change.find, of.noun, self.after
+            )),
         })
     }
 
@@ -105,12 +119,13 @@ impl Wrong {
     }
 }
 
-/// Rust of a program that holds all solutions (`solution_01`) and wrong trainers, each in a module of its own.
+/// Rust of a program that holds all solutions (`solution_01`, `mnist_1`) and wrong trainers, each in a module of its own.
 pub fn source(wrong: &[Wrong]) -> String {
-    let solutions = (1..=LAST).map(|after| (format!("solution_{after:02}"), solution(after)));
+    let steps = TEN_STEPS.numbers().map(|after| (format!("solution_{after:02}"), TEN_STEPS.solution(after)));
+    let mnist = FOUR_CHANGES.numbers().map(|after| (format!("mnist_{after}"), FOUR_CHANGES.solution(after)));
     let wrong = wrong.iter().map(|wrong| (wrong.name.clone(), wrong.program().unwrap()));
     let (mut modules, mut arms) = (String::new(), String::new());
-    for (name, program) in solutions.chain(wrong) {
+    for (name, program) in steps.chain(mnist).chain(wrong) {
         let opening: usize = program.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
         let body = program[opening..].replace("\nfn main() ->", "\npub fn main() ->");
         modules += &format!("#[allow(warnings)]\nmod {name} {{\n{body}\n}}\n");
@@ -122,11 +137,11 @@ pub fn source(wrong: &[Wrong]) -> String {
     )
 }
 
-/// Builds it beside the lab, as the lab is built.
-pub fn build(wrong: &[Wrong]) -> PathBuf {
+/// Builds it with all wrong programs beside the lab, as the lab is built.
+pub fn build() -> PathBuf {
     let beside = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).parent().unwrap();
     let file = beside.join("wrong_trainers.rs");
-    let source = source(wrong);
+    let source = source(&[corpus(), changes()].concat());
     // Cargo builds anew what is newer than before.
     if std::fs::read_to_string(&file).ok().as_ref() != Some(&source) {
         std::fs::write(&file, source).unwrap();

@@ -30,7 +30,7 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
         }
         What::Run => judge(home, &folder),
         What::Watch => shared::watch(&folder, || judge(home, &folder)),
-        What::Reset { step: None, yes } => reset(&folder, None, yes),
+        What::Reset { step: None, yes } => reset(&folder, None, "the whole program", yes),
         What::Diff { step: None, side_by_side, .. } => {
             let yours = folder.read()?;
             let diff = Diff::new(("yours", yours.as_str()), ("solution", RING_SOLUTION));
@@ -38,6 +38,9 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         What::Build => Err(Usage("a program in Python needs no build: `hvd-lab exercise run --track collectives`".into()).into()),
+        What::Compare => {
+            Err(Usage("the ring is a plan: `hvd-lab collectives run --algorithm ring,mpi` times the ring itself".into()).into())
+        }
         What::Reset { .. } | What::Diff { .. } => {
             Err(Usage("the track collectives has no steps: leave out --step".into()).into())
         }

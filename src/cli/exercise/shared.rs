@@ -7,11 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::super::confirm::confirm;
-use super::super::lessons;
 use super::super::output::say;
 use crate::domain::safe;
-use crate::domain::step::Step;
-use crate::exercise::{self, Folder, Role, Row, Watch, editor, part_named};
+use crate::exercise::{self, Folder, Role, Row, Watch, editor};
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum What {
@@ -25,23 +23,25 @@ pub(super) enum What {
     Build,
     /// Build it, run it on two ranks, and check what it did.
     Run,
+    /// Build it, run it on one rank and on two, and set them side by side: time and test accuracy.
+    Compare,
     /// Build, run and check at every save, until Ctrl-C.
     Watch,
-    /// Put a step, or all of it, back to what it was; the old file is kept.
+    /// Put a step or a change, or all of it, back to what it was; the old file is kept.
     Reset {
-        /// This step alone, at each of its places: from its comment to the line that follows it in the exercise.
-        #[arg(long, value_name = "N", value_parser = lessons::step)]
-        step: Option<Step>,
+        /// This one alone, at each of its places: from its comment to the line that follows it in the exercise.
+        #[arg(long, visible_alias = "change", value_name = "N")]
+        step: Option<usize>,
         /// Do not ask.
         #[arg(long)]
         yes: bool,
     },
-    /// What a step changes; without --step, yours against the solution of the steps that you have done.
+    /// What a step or a change is; without a number, yours against the solution of what you have done.
     Diff {
-        /// The step, 1 to 10.
-        #[arg(long, value_name = "N", value_parser = lessons::step)]
-        step: Option<Step>,
-        /// Yours against the solution after this step.
+        /// The step, 1 to 10, or the change of --track four-changes, 1 to 4.
+        #[arg(long, visible_alias = "change", value_name = "N")]
+        step: Option<usize>,
+        /// Yours against the solution after it.
         #[arg(long, requires = "step")]
         mine: bool,
         /// Beside each other, from 108 columns on.
@@ -71,12 +71,12 @@ pub(super) fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCo
     }
 }
 
-pub(super) fn reset(folder: &Folder, step: Option<Step>, yes: bool) -> anyhow::Result<ExitCode> {
-    let what = part_named(step);
+/// `what` is its name in words.
+pub(super) fn reset(folder: &Folder, number: Option<usize>, what: &str, yes: bool) -> anyhow::Result<ExitCode> {
     if !yes && !confirm(&format!("Put {what} back to what it was? The old file is kept."))? {
         return Ok(ExitCode::FAILURE);
     }
-    let backup = folder.reset(step)?;
+    let backup = folder.reset(number)?;
     say(&format!("{what} is as it was; what you had is in {}", backup.display()));
     Ok(ExitCode::SUCCESS)
 }

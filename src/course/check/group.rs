@@ -6,6 +6,7 @@ use super::verdict::{Objection, unclear};
 use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
 use crate::domain::job::TrainingJob;
+use crate::domain::step::Step;
 
 /// Names in one list before it is cut short.
 const NAMES: usize = 4;
@@ -15,6 +16,8 @@ pub struct Group<'a> {
     pub attempt: &'a Attempt,
     /// Ranks that this attempt started.
     pub np: usize,
+    /// What the program that is judged calls the part of it that does a step: `step 4`.
+    pub part: fn(Step) -> String,
 }
 
 impl<'a> Group<'a> {
@@ -115,8 +118,11 @@ fn plural(noun: &str) -> &'static str {
 }
 
 /// A word to begin a sentence with after all: `and each takes itself for rank 0` where step 1 is not done.
-pub fn because_strangers(group: &Group) -> &'static str {
-    if group.know_each_other() { "" } else { "; the processes do not know of each other (step 1)" }
+pub fn because_strangers(group: &Group) -> String {
+    match group.know_each_other() {
+        true => String::new(),
+        false => format!("; the processes do not know of each other ({})", (group.part)(Step::InitAndPin)),
+    }
 }
 
 /// The first digits of a digest: enough to tell two apart in a sentence.

@@ -3,6 +3,7 @@
 //! Never reads source text or a file, and never asks which steps were switched on: what a run did is what counts.
 
 mod collectives;
+mod four_changes;
 mod group;
 mod identity;
 mod rate;
@@ -11,52 +12,63 @@ mod verdict;
 mod work;
 
 use super::evidence::Evidence;
-use crate::domain::history::Attempt;
 use crate::domain::step::Step;
 pub use collectives::{Claim, check_collectives};
+pub use four_changes::check_changes;
 use group::Group;
-use verdict::Objection;
-pub use verdict::{Outcome, Verdict};
+use verdict::{Finding, Objection};
+pub use verdict::{Outcome, Shown, Verdict};
 
 /// The verdicts on all ten steps, in their order.
 pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
     Step::ALL.into_iter().map(|step| check(evidence, step)).collect()
 }
 
-/// The verdict on one step. Of several attempts a failed one decides, then one that passed.
+/// The verdict on one step.
 pub fn check(evidence: &Evidence, step: Step) -> Verdict {
-    let verdict = |(outcome, evidence)| Verdict { step, outcome, evidence };
-    if evidence.spec.resources.np < 2 && step != Step::NovoGrad {
-        return verdict((Outcome::CannotTell, "one rank has nobody to differ from: run with np 2 or more".into()));
-    }
+    let (outcome, evidence) = match evidence.spec.resources.np < 2 && step != Step::NovoGrad {
+        true => alone(),
+        false => decided(
+            evidence,
+            |step| format!("step {}", step.number()),
+            |group| match step {
+                Step::InitAndPin => identity::init_and_pin(group),
+                Step::VerboseOnRoot => identity::verbose_on_root(group, evidence.printed.as_ref()),
+                Step::DistributedOptimizer => together::gradients(group),
+                Step::Broadcast => together::weights(group),
+                Step::FewerSteps => work::fewer_steps(group),
+                Step::AverageMetrics => together::metrics(group),
+                Step::CheckpointOnRoot => work::checkpoint_on_root(group),
+                Step::ScaleLearningRate => rate::scaled(group),
+                Step::Warmup => rate::warmed_up(group),
+                Step::NovoGrad => work::novograd(group),
+            },
+        ),
+    };
+    Verdict { step, outcome, evidence }
+}
+
+fn alone() -> (Outcome, String) {
+    (Outcome::CannotTell, "one rank has nobody to differ from: run with np 2 or more".into())
+}
+
+/// What a check finds. Of several attempts a failed one decides, then one that passed.
+fn decided(evidence: &Evidence, part: fn(Step) -> String, find: impl Fn(&Group) -> Finding) -> (Outcome, String) {
     let judged: Vec<_> = evidence
         .attempts
         .iter()
         .enumerate()
         // Of one whose processes told nothing there is nothing to judge.
         .filter(|(_, attempt)| !attempt.processes.is_empty())
-        .map(|(place, attempt)| judge(evidence, attempt, evidence.np_of(place), step))
+        .map(|(place, attempt)| judge(&Group { spec: &evidence.spec, attempt, np: evidence.np_of(place), part }, &find))
         .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();
     let decides = of(Outcome::Failed).or_else(|| of(Outcome::Passed)).or_else(|| of(Outcome::CannotTell));
-    verdict(decides.unwrap_or((Outcome::CannotTell, "no rank has reported yet".into())))
+    decides.unwrap_or((Outcome::CannotTell, "no rank has reported yet".into()))
 }
 
-fn judge(evidence: &Evidence, attempt: &Attempt, np: usize, step: Step) -> (Outcome, String) {
-    let group = Group { spec: &evidence.spec, attempt, np };
-    let found = match step {
-        Step::InitAndPin => identity::init_and_pin(&group),
-        Step::VerboseOnRoot => identity::verbose_on_root(&group, evidence.printed.as_ref()),
-        Step::DistributedOptimizer => together::gradients(&group),
-        Step::Broadcast => together::weights(&group),
-        Step::FewerSteps => work::fewer_steps(&group),
-        Step::AverageMetrics => together::metrics(&group),
-        Step::CheckpointOnRoot => work::checkpoint_on_root(&group),
-        Step::ScaleLearningRate => rate::scaled(&group),
-        Step::Warmup => rate::warmed_up(&group),
-        Step::NovoGrad => work::novograd(&group),
-    };
-    match found {
+fn judge(group: &Group, find: &impl Fn(&Group) -> Finding) -> (Outcome, String) {
+    match find(group) {
         Ok(sentence) => match group.not_finished() {
             None => (Outcome::Passed, sentence),
             Some(who) => (Outcome::CannotTell, format!("so far so good: {sentence}; but {who} has not finished")),

@@ -197,13 +197,23 @@ impl<'a> Rates<'a> {
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
             None => unclear("the run is too short to tell how its rate came about"),
             Some(step) => failed(format!(
-                "epoch {}, batch {} trained at {}, and the formula gives {}",
+                "epoch {}, batch {} trained at {}{}, and the formula gives {}",
                 step.epoch + 1,
                 step.batch + 1,
                 digits(step.lr),
+                self.as_of_others(wanted).map(|ranks| format!(", as if there were {ranks} ranks")).unwrap_or_default(),
                 digits(wanted(step))
             )),
         }
+    }
+
+    /// The number of ranks, another than there are, for which all rates would be right.
+    fn as_of_others(&self, wanted: impl Fn(&TrainingStep) -> f64) -> Option<usize> {
+        let np = self.group.np() as f64;
+        let first = self.steps.first()?;
+        let ranks = (first.lr / wanted(first) * np).round();
+        let fits = |step: &TrainingStep| equal(step.lr, wanted(step) / np * ranks);
+        (ranks >= 1.0 && ranks != np && self.steps.iter().all(fits)).then_some(ranks as usize)
     }
 }
 

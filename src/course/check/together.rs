@@ -5,6 +5,7 @@
 use super::group::{Group, because_strangers, short};
 use super::verdict::{Finding, Objection, failed, unclear};
 use crate::domain::event::{DigestMoment, EpochReport, Metrics};
+use crate::domain::step::Step;
 
 /// Relative difference that a mean taken in another order may have.
 const ROUNDING: f64 = 1e-9;
@@ -36,10 +37,10 @@ pub fn gradients(group: &Group) -> Finding {
     }
     if let Some((epoch, apart)) = drifted(group)? {
         let who = group.names(&apart);
-        let step = if has_one_rate(group)? { None } else { Some(8) };
-        let step = step.or((!has_one_optimizer(group)?).then_some(10));
+        let step = if has_one_rate(group)? { None } else { Some(Step::ScaleLearningRate) };
+        let step = step.or((!has_one_optimizer(group)?).then_some(Step::NovoGrad));
         return match step {
-            Some(step) => unclear(format!("{who} drifted away by the end of epoch {epoch}: fix step {step} first")),
+            Some(step) => unclear(format!("{who} drifted away by the end of epoch {epoch}: fix {} first", (group.part)(step))),
             None => failed(format!(
                 "{who} held other weights than {} at the end of epoch {epoch}, after an equal start and equal first gradients: \
                  average the gradients of every step",
@@ -122,9 +123,10 @@ pub fn weights(group: &Group) -> Finding {
     let epochs = group.epochs()?;
     if let Some((epoch, apart)) = drifted(group)? {
         return unclear(format!(
-            "all ranks started from the same weights ({}), but {} drifted away by the end of epoch {epoch}: see step 3",
+            "all ranks started from the same weights ({}), but {} drifted away by the end of epoch {epoch}: see {}",
             short(start[root]),
-            group.names(&apart)
+            group.names(&apart),
+            (group.part)(Step::DistributedOptimizer)
         ));
     }
     let until = epochs.last().copied().unwrap_or(0);

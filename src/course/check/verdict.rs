@@ -14,6 +14,28 @@ pub struct Verdict {
     pub evidence: String,
 }
 
+/// What a run shows of one place of a learner's program, whatever its places are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    /// Of the place, from 1.
+    pub number: usize,
+    pub outcome: Outcome,
+    /// As of a [`Verdict`].
+    pub evidence: String,
+}
+
+impl Shown {
+    pub fn has_passed(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+}
+
+impl From<&Verdict> for Shown {
+    fn from(verdict: &Verdict) -> Shown {
+        Shown { number: verdict.step.number(), outcome: verdict.outcome, evidence: verdict.evidence.clone() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

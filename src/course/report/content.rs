@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chart::{Chart, RunRow};
 use crate::course::Level;
-use crate::course::practice::{self, CheckedRun, RingExercise};
+use crate::course::practice::{self, CheckedRun, Practised};
 use crate::domain::units;
 use crate::runs::RunId;
 
@@ -25,7 +25,10 @@ pub struct Report {
     pub predictions: Vec<PredictionRow>,
     /// The ring exercise of lesson 15, if it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ring: Option<RingExercise>,
+    pub ring: Option<Practised>,
+    /// Other exercises that were started, by their tracks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub exercises: BTreeMap<String, Practised>,
     /// Runs of collectives that were checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CheckedRun>,
@@ -94,9 +97,9 @@ impl StepRow {
 }
 
 impl Report {
-    /// What was done about collectives, one line each.
+    /// What was done beside the ten steps, one line each.
     pub fn practice(&self) -> Vec<String> {
-        practice::lines(self.ring.as_ref(), &self.collectives)
+        practice::lines(self.ring.as_ref(), &self.exercises, &self.collectives)
     }
 
     /// How many steps are at each level, and how often a prediction was right at once.

@@ -9,7 +9,7 @@ mod markdown;
 mod private;
 
 use super::{
-    Answer, Answered, Catalog, CheckedRun, Done, Level, Prediction, Progress, Proven, QuestionId, RingExercise, Tried,
+    Answer, Answered, Catalog, CheckedRun, Done, Level, Practised, Prediction, Progress, Proven, QuestionId, Tried,
     tries_in_words,
 };
 use crate::domain::step::Step;
@@ -37,6 +37,7 @@ impl Report {
     pub fn new(sources: Sources) -> Report {
         let Sources { learner, now_s, progress, lessons, runs, machine, private } = sources;
         let clean = |text: &str| private.clean(text);
+        let practised = |one: &Practised| Practised { said: one.said.as_deref().map(clean), ..one.clone() };
         let (rows, speedup) = chart::run_rows(runs, &private);
         let predictions = progress.questions();
         Report {
@@ -46,7 +47,8 @@ impl Report {
             date: units::date(now_s),
             steps: Step::ALL.map(|step| step_row(step, progress, &private)).to_vec(),
             predictions: predictions.into_iter().map(|asked| prediction_row(asked, progress, lessons)).collect(),
-            ring: progress.ring.clone().map(|ring| RingExercise { said: ring.said.as_deref().map(clean), ..ring }),
+            ring: progress.ring.as_ref().map(practised),
+            exercises: progress.exercises.iter().map(|(track, one)| (clean(track), practised(one))).collect(),
             collectives: progress
                 .collectives
                 .iter()
@@ -82,7 +84,8 @@ impl Report {
     /// How far the learner is, for the instructor's table. Predictions are told by lesson only.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
-        (progress.ring, progress.collectives) = (self.ring.clone(), self.collectives.clone());
+        (progress.ring, progress.exercises) = (self.ring.clone(), self.exercises.clone());
+        progress.collectives = self.collectives.clone();
         for row in &self.steps {
             let run = row.run.unwrap_or(RunId(0));
             let (time_s, evidence) = (row.time_s.unwrap_or(self.time_s), row.evidence.clone().unwrap_or_default());

@@ -98,6 +98,9 @@ families! {
 const MAX_IMAGE_SIZE: usize = 4096;
 
 impl ModelSpec {
+    /// Keras' and Horovod's CNN for handwritten digits.
+    pub const MNIST_CNN: ModelSpec = ModelSpec::Named(NamedSpec::MNIST_CNN);
+
     /// The Wide ResNet of this depth and width.
     pub const fn wrn(depth: usize, width: usize) -> ModelSpec {
         ModelSpec::WideResNet(WideResNetSpec { depth, width })

@@ -24,6 +24,8 @@ static DEFINITIONS: [&Definition; 8] = [
 pub struct NamedSpec(&'static Definition);
 
 impl NamedSpec {
+    pub const MNIST_CNN: NamedSpec = NamedSpec(&mnist_cnn::MNIST_CNN);
+
     /// All of them, from small to large.
     pub fn all() -> impl Iterator<Item = NamedSpec> {
         DEFINITIONS.iter().map(|definition| NamedSpec(definition))
@@ -37,7 +39,7 @@ impl NamedSpec {
 
 impl Family for NamedSpec {
     const FORM: &'static str = "mnist-cnn, lenet, trivial, alexnet, resnet50, resnet101, inception3 or vgg16";
-    const SMALLEST: NamedSpec = NamedSpec(&mnist_cnn::MNIST_CNN);
+    const SMALLEST: NamedSpec = NamedSpec::MNIST_CNN;
 
     fn parse(name: &str) -> Option<NamedSpec> {
         NamedSpec::all().find(|spec| spec.0.name == name)

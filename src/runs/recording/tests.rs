@@ -37,6 +37,7 @@ fn run_folder() -> (tempfile::TempDir, RunFolder) {
         data_label: "Fashion-MNIST".into(),
         data_dir: None,
         program: None,
+        exercise: None,
         offline: false,
         force: false,
         created_s: START,

@@ -157,3 +157,15 @@ fn help_is_no_error_and_has_examples() {
 fn build_info_asks_for_nothing_else() {
     assert!(parse("--build-info --data-dir /nowhere").unwrap().build_info);
 }
+
+#[test]
+fn a_program_has_defaults_of_its_own_which_flags_overrule() {
+    let defaults = [["--epochs", "12"], ["--base-lr", "1"], ["--batch-size", "128"]];
+    let with = |flags: &str| {
+        let args = std::iter::once("mnist").chain(flags.split_whitespace()).map(OsString::from);
+        Config::with_defaults(&defaults, args).map(|config| (config.epochs, config.base_lr, config.batch_size))
+    };
+    assert_eq!(with(""), Ok((12, 1.0, 128)));
+    assert_eq!(with("--epochs 3 --batch-size=32"), Ok((3, 1.0, 32)));
+    assert!(with("--base-lr none").is_err_and(|stop| stop.text.contains("--base-lr")));
+}

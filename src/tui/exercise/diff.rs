@@ -7,7 +7,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::domain::step::Step;
-use crate::exercise::{Diff, Role, rows};
+use crate::exercise::{Diff, Role, TEN_STEPS, rows};
 use crate::tui::widgets::theme::Theme;
 
 pub fn title(step: Step, mine: bool) -> String {
@@ -21,7 +21,10 @@ pub fn lines(exercise: &Exercise, theme: Theme, step: Step, mine: bool, width: u
     if mine && exercise.program.is_empty() {
         return vec![Line::raw("You have no trainer of your own yet: close this, and e makes it.")];
     }
-    let diff = if mine { Diff::to_solution(&exercise.program, step) } else { Diff::of_step(step) };
+    let diff = match mine {
+        true => Diff::to_solution(&TEN_STEPS, &exercise.program, step.number()),
+        false => Diff::of_place(&TEN_STEPS, step.number()),
+    };
     let rows = rows(&diff, width, !exercise.one_column);
     let span = |piece: crate::exercise::Piece| Span::styled(piece.text, look(theme, piece.role));
     rows.into_iter().map(|row| Line::from_iter(row.into_iter().map(span))).collect()

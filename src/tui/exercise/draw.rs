@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
 use crate::domain::step::Step;
-use crate::exercise::{Diff, EXERCISE, places};
+use crate::exercise::{Diff, TEN_STEPS};
 use crate::tui::exercise::state::Stage;
 
 pub const TITLE: &str = "Your own trainer";
@@ -20,14 +20,14 @@ pub fn reset_question(exercise: &Exercise, step: Step) -> Vec<String> {
         1 => "1 line goes".to_owned(),
         lines => format!("{lines} lines go"),
     };
-    let of_step = match places::without(own, step) {
+    let of_step = match TEN_STEPS.without(own, step.number()) {
         Ok(fresh) => lost(&fresh),
         Err(_) => "its comments are gone, so only the whole can be reset".to_owned(),
     };
     vec![
         "Put your program back to what it was?".to_owned(),
         format!("Step {}, {}: {of_step}.", step.number(), step.title().to_lowercase()),
-        format!("The whole program: {}.", lost(EXERCISE)),
+        format!("The whole program: {}.", lost(TEN_STEPS.exercise)),
         "What you have now is kept beside it, as fashion_mnist.NUMBER.bak.".to_owned(),
     ]
 }
@@ -62,7 +62,7 @@ pub fn lines(exercise: &Exercise, theme: Theme, width: usize) -> Vec<Line<'stati
     lines.push(Line::raw(""));
     lines.push(match exercise.next {
         Some((step, line)) => {
-            let what = format!(" opens your editor at line {line}: step {}, {}", step.number(), step.title());
+            let what = format!(" opens your editor at line {line}: step {step}, {}", (TEN_STEPS.title)(step));
             Line::from(vec![Span::styled("e", theme.key()), Span::raw(what)])
         }
         None => Line::raw("No TODO is left."),

@@ -1,7 +1,6 @@
 //! What the screen knows of the learner's own trainer.
 
 use super::windows::{Diff, Window};
-use crate::domain::step::Step;
 use crate::runs::RunId;
 use crate::tui::window::opens;
 
@@ -13,8 +12,8 @@ pub struct Exercise {
     pub path: String,
     /// The program as it was read last.
     pub program: String,
-    /// The next TODO, with its line.
-    pub next: Option<(Step, usize)>,
+    /// Number of the step of the next TODO, and its line.
+    pub next: Option<(usize, usize)>,
     pub stage: Stage,
     /// What was built last, or was there before.
     pub tried: String,

@@ -3,9 +3,9 @@
 use super::keys::Command;
 use super::state::{Exercise, Stage};
 use super::windows::{ConfirmReset, Diff, Own};
-use crate::course::Judged;
+use crate::course::{Judged, Shown};
 use crate::domain::step::Step;
-use crate::exercise::{TWO_COLUMNS, attempt, part_named, places};
+use crate::exercise::{TEN_STEPS, TWO_COLUMNS};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
@@ -78,16 +78,21 @@ pub fn own(own: Own, exercise: &mut Exercise, shared: &mut Shared, command: Comm
         Command::Edit => return vec![Effect::Edit.into()],
         Command::Run => return begin(exercise, shared),
         Command::Reset => {
-            let step = places::reached(&exercise.program);
+            let step = reached(exercise);
             ask_reset(exercise, shared, step, false);
         }
         Command::Diff => {
-            exercise.window = Some(Diff { step: places::reached(&exercise.program), mine: true, scroll: 0 }.into());
+            exercise.window = Some(Diff { step: reached(exercise), mine: true, scroll: 0 }.into());
             return vec![Effect::ReadExercise.into()];
         }
         _ => {}
     }
     Vec::new()
+}
+
+/// The step whose solution the program is held against.
+fn reached(exercise: &Exercise) -> Step {
+    Step::from_number(TEN_STEPS.reached(&exercise.program)).unwrap_or(Step::InitAndPin)
 }
 
 fn ask_reset(exercise: &mut Exercise, shared: &mut Shared, step: Step, diff: bool) {
@@ -125,7 +130,7 @@ fn begin(exercise: &mut Exercise, shared: &Shared) -> Vec<Action> {
 pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Action> {
     match news {
         News::Read { path, program } => {
-            exercise.next = places::next(&program);
+            exercise.next = TEN_STEPS.next(&program);
             let is_first = exercise.path.is_empty();
             (exercise.path, exercise.program) = (path, program);
             if is_first {
@@ -136,13 +141,13 @@ pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Act
             return if exercise.program == exercise.tried { Vec::new() } else { begin(exercise, shared) };
         }
         News::Reset { step, program, backup } => {
-            exercise.next = places::next(&program);
+            exercise.next = TEN_STEPS.next(&program);
             // Nothing to try in what nobody has written.
             (exercise.tried, exercise.program, exercise.again) = (program.clone(), program, false);
             if !exercise.is_busy() {
                 exercise.stage = Stage::Idle;
             }
-            shared.inform(format!("{} is as it was; what you had is in {backup}", part_named(step)));
+            shared.inform(format!("{} is as it was; what you had is in {backup}", TEN_STEPS.part_named(step.map(Step::number))));
             return Vec::new();
         }
         News::Saved => return vec![Effect::ReadExercise.into()],
@@ -162,7 +167,8 @@ pub fn judged(exercise: &mut Exercise, shared: &Shared, judged: &Judged) -> Vec<
     let watched = shared.watched.as_ref().filter(|watched| watched.id == run);
     let Some(status) = watched.and_then(|watched| watched.status.as_ref()) else { return Vec::new() };
     if exercise.stage == Stage::Running(run) && status.state.is_over() {
-        let words = attempt::verdict_in_words(status, &judged.verdicts, &exercise.program);
+        let shown: Vec<Shown> = judged.verdicts.iter().map(Shown::from).collect();
+        let words = TEN_STEPS.verdict_in_words(status, &shown, &exercise.program);
         exercise.stage = Stage::Judged(run, words);
     }
     again(exercise, shared)

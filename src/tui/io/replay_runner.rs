@@ -178,7 +178,8 @@ fn with_numbers_of_their_own(mut recordings: Vec<Recording>) -> Vec<Recording> {
 
 fn judged(record: &RunRecord, folder: &RunFolder) -> Message {
     // A recording of anything but a training has no steps to judge.
-    let verdicts = Evidence::of(folder, record).map_or_else(|_| Vec::new(), |evidence| check_all(&evidence));
+    let evidence = Evidence::of(folder, record).ok().filter(|_| record.has_steps());
+    let verdicts = evidence.map(|evidence| check_all(&evidence)).unwrap_or_default();
     Message::Judged(Box::new(Judged { record: record.clone(), verdicts, first: Vec::new(), reading: Reading::default() }))
 }
 

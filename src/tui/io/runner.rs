@@ -12,7 +12,7 @@ use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::Step;
-use crate::exercise::{self, Built, Folder, Watch, attempt};
+use crate::exercise::{self, Built, Folder, TEN_STEPS, Watch};
 use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate, measured};
 use crate::telemetry::{self, Sampler};
@@ -125,7 +125,7 @@ impl Runner {
         let folder = Folder::of(&RunStore::default_home()?);
         folder.start()?;
         let program = folder.read()?;
-        let line = exercise::places::next(&program).map_or(1, |(_, line)| line);
+        let line = TEN_STEPS.next(&program).map_or(1, |(_, line)| line);
         let words = exercise::editor::command(&folder.program(), line);
         Ok((words, News::Read { path: folder.program().display().to_string(), program }))
     }
@@ -160,7 +160,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
             Message::Collectives(run, Box::new(measured.unwrap_or_default()))
         }
         // Ended before it was in the list: it has no steps.
-        Effect::Judge(run) if !store.record(run)?.spec.workload.has_steps() => return Ok(None),
+        Effect::Judge(run) if !store.record(run)?.has_steps() => return Ok(None),
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {
@@ -219,16 +219,16 @@ fn read_exercise() -> anyhow::Result<News> {
 
 fn reset_exercise(step: Option<Step>) -> anyhow::Result<News> {
     let folder = Folder::of(&RunStore::default_home()?);
-    let backup = folder.reset(step)?.display().to_string();
+    let backup = folder.reset(step.map(Step::number))?.display().to_string();
     Ok(News::Reset { step, program: folder.read()?, backup })
 }
 
 fn try_exercise(store: &RunStore) -> anyhow::Result<News> {
     let folder = Folder::of(&RunStore::default_home()?);
     let text = folder.read()?;
-    Ok(match exercise::build(&folder)? {
-        Built::Program(program) => News::Started(launch::start(store, attempt::request(program, &text))?),
-        Built::Errors { errors, said } => News::Broken(attempt::errors_in_words(&errors, &said)),
+    Ok(match exercise::build(&folder, &TEN_STEPS)? {
+        Built::Program(program) => News::Started(launch::start(store, TEN_STEPS.request(program, &text))?),
+        Built::Errors { errors, said } => News::Broken(TEN_STEPS.errors_in_words(&errors, &said)),
     })
 }
 

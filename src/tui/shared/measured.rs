@@ -4,7 +4,7 @@ use crate::runs::RunSummary;
 
 /// Whether a run trains for a result: then it has epochs and steps to speak of.
 pub fn has_steps(run: &RunSummary) -> bool {
-    run.record.as_ref().is_none_or(|record| record.spec.workload.has_steps())
+    run.record.as_ref().is_none_or(|record| record.has_steps())
 }
 
 /// Whether a run measures collectives.

@@ -168,6 +168,7 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
             data_label: "Fashion-MNIST".into(),
             data_dir: None,
             program: None,
+            exercise: None,
             offline: false,
             force: false,
             created_s: START,

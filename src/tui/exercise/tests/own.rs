@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
 use crate::domain::step::Step;
-use crate::exercise::{EXERCISE, solution};
+use crate::exercise::TEN_STEPS;
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
@@ -15,6 +15,12 @@ use crate::tui::message::Message;
 use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, press, text, type_text, window};
+
+const EXERCISE: &str = TEN_STEPS.exercise;
+
+fn solution(step: Step) -> String {
+    TEN_STEPS.solution(step.number())
+}
 
 /// The diff of step 6 is open.
 fn diff(width: u16, height: u16) -> State {
@@ -105,9 +111,9 @@ fn a_save_is_built_once_though_editor_and_watcher_tell_of_it() {
         assert_eq!(update(&mut state, told), [Effect::ReadExercise]);
     }
     let program = solution(Step::InitAndPin);
-    assert_eq!(update(&mut state, read(program)), [Effect::TryExercise]);
-    assert_eq!(update(&mut state, read(program)), []);
-    assert_eq!(update(&mut state, read(solution(Step::VerboseOnRoot))), [], "one after the other");
+    assert_eq!(update(&mut state, read(&program)), [Effect::TryExercise]);
+    assert_eq!(update(&mut state, read(&program)), []);
+    assert_eq!(update(&mut state, read(&solution(Step::VerboseOnRoot))), [], "one after the other");
     assert_eq!(update(&mut state, Message::Exercise(News::Broken("no".into()))), [Effect::TryExercise]);
     assert_eq!(state.exercise.stage, Stage::Building);
 }

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::domain::step::Step;
-use crate::exercise::{EXERCISE, solution};
+use crate::exercise::TEN_STEPS;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
 use crate::tui::app::features::State;
@@ -14,12 +14,18 @@ use crate::tui::testing::front::{Front, front, open};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
+const EXERCISE: &str = TEN_STEPS.exercise;
+
+fn solution(step: Step) -> String {
+    TEN_STEPS.solution(step.number())
+}
+
 /// The window of the exercise, with a program whose first four steps are done.
 fn window() -> State {
     let mut state = samples::never_used();
     state.shared.course.lessons = samples::lessons();
     update(&mut state, Message::Resize(80, 24));
-    let program = solution(Step::Broadcast).to_owned();
+    let program = solution(Step::Broadcast);
     update(&mut state, Message::Exercise(News::Read { path: "/home/fashion_mnist.rs".into(), program }));
     type_text(&mut state, "E");
     assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "{:?}", front(&state));
@@ -107,7 +113,7 @@ fn after_it_the_backup_is_named_the_step_is_next_and_nothing_is_built() {
     state.exercise.stage = Stage::Failed("of before".into());
     let news = News::Reset { step: None, program: EXERCISE.into(), backup: "/home/fashion_mnist.1.bak".into() };
     assert!(update(&mut state, Message::Exercise(news)).is_empty());
-    assert_eq!((state.exercise.next.map(|(step, _)| step), &state.exercise.stage), (Some(Step::InitAndPin), &Stage::Idle));
+    assert_eq!((state.exercise.next.map(|(step, _)| step), &state.exercise.stage), (Some(1), &Stage::Idle));
     let said = &state.shared.notice.as_ref().unwrap().text;
     assert!(said.contains("the whole program is as it was") && said.contains("/home/fashion_mnist.1.bak"), "{said}");
     // The watcher tells of the same change.

@@ -1,0 +1,134 @@
+//! One exercise in Rust: a program with numbered places to complete, its solutions, and how a run of it is judged.
+//!
+//! Never says where the places are: `places` does. A program is a file in `programs` and a line there.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::course::{Evidence, ProgressError, ProgressFile, Shown, check_all, judge};
+use crate::domain::job::TrainingJob;
+use crate::runs::{RunId, RunStore, StoreError};
+
+/// A program with places to complete, known by their numbers, from 1.
+pub struct Program {
+    /// As `--track` spells it.
+    pub track: &'static str,
+    /// Name of the file.
+    pub file: &'static str,
+    /// How comments begin that open a place: `Step` of `TODO: Step 4: ...` and `Step 4/10: ...`.
+    pub mark: &'static str,
+    /// The same in a sentence: `step`.
+    pub noun: &'static str,
+    /// The largest number.
+    pub count: usize,
+    /// What the place with a number is about.
+    pub title: fn(usize) -> &'static str,
+    /// The program as the learner gets it: nothing done, a `TODO` at each place.
+    pub exercise: &'static str,
+    pub solutions: Solutions,
+    /// The run that it is judged by, of a program of this text: on two ranks, in a few seconds.
+    pub job: fn(&Program, &str) -> TrainingJob,
+    pub check: Check,
+    /// The run of one rank or of several that are set side by side; `None` where lessons have such runs of their own.
+    pub compared: Option<fn(usize) -> TrainingJob>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.track)
+    }
+}
+
+/// The programs in which the places up to a number are done.
+pub enum Solutions {
+    /// One program for each number.
+    Each(&'static [&'static str]),
+    /// All places done. Solutions before it are the same with later places put back.
+    Whole(&'static str),
+}
+
+/// Who says what a run of the program shows.
+pub enum Check {
+    /// The checks of the ten steps, which the progress lists one by one.
+    TenSteps,
+    /// What it shows of each place, in their order.
+    Own(fn(&Evidence) -> Vec<Shown>),
+}
+
+/// What came of judging a run of the program.
+pub struct Judged {
+    /// Of each place, in their order.
+    pub shown: Vec<Shown>,
+    /// What is to be said beside it.
+    pub notes: Vec<String>,
+}
+
+impl Program {
+    /// Numbers of the places.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
+        1..=self.count
+    }
+
+    /// The program with the places up to `number` done.
+    pub fn solution(&self, number: usize) -> String {
+        match &self.solutions {
+            Solutions::Each(all) => all.get(number.wrapping_sub(1)).copied().unwrap_or(self.exercise).to_owned(),
+            // The whole has all places: a test puts each of them back.
+            Solutions::Whole(whole) => {
+                (number + 1..=self.count).fold((*whole).to_owned(), |text, later| self.without(&text, later).unwrap_or(text))
+            }
+        }
+    }
+
+    /// The program that a place begins from: the solution before it, or the exercise.
+    pub fn before(&self, number: usize) -> String {
+        if number <= 1 { self.exercise.to_owned() } else { self.solution(number - 1) }
+    }
+
+    /// `step 4`, or what all of it is called.
+    pub fn part_named(&self, number: Option<usize>) -> String {
+        number.map_or("the whole program".to_owned(), |number| format!("{} {number}", self.noun))
+    }
+
+    /// Whether its runs show the ten steps.
+    pub fn has_steps(&self) -> bool {
+        matches!(self.check, Check::TenSteps)
+    }
+
+    /// The flag that chooses this exercise, as a command goes on with it; nothing for the one that is meant without.
+    pub fn flag(&self) -> String {
+        if self.has_steps() { String::new() } else { format!(" --track {}", self.track) }
+    }
+
+    /// What a run of the program shows of each place, in their order.
+    ///
+    /// # Errors
+    /// A run that is not there or whose record cannot be read.
+    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<Shown>, StoreError> {
+        let evidence = Evidence::of(&store.folder(run), &store.record(run)?)?;
+        Ok(match self.check {
+            Check::TenSteps => check_all(&evidence).iter().map(Shown::from).collect(),
+            Check::Own(check) => check(&evidence),
+        })
+    }
+
+    /// Judge a new run of the program, and note what it shows in the learner's progress under `home`.
+    ///
+    /// # Errors
+    /// A run that is not there or whose record cannot be read. Where progress cannot be kept, the verdicts stand and a note
+    /// says so.
+    pub fn judge(&self, store: &RunStore, home: &Path, run: RunId) -> Result<Judged, ProgressError> {
+        if self.has_steps() {
+            let judged = judge(store, home, run, None)?;
+            let done = judged.first.iter().map(|(level, steps)| level.first_in_words(*steps));
+            let notes = judged.reading.note.into_iter().chain(done).collect();
+            return Ok(Judged { shown: judged.verdicts.iter().map(Shown::from).collect(), notes });
+        }
+        let shown = self.shown(store, run)?;
+        let first = shown.iter().find(|shown| !shown.has_passed());
+        let outcome = first.map_or(Ok(()), |shown| Err(format!("{} {}: {}", self.noun, shown.number, shown.evidence)));
+        let noted = ProgressFile::of(home).update(|progress| progress.attempt_exercise(self.track, outcome));
+        let note = noted.map_or_else(|error| Some(format!("progress could not be kept: {error}")), |(_, reading)| reading.note);
+        Ok(Judged { shown, notes: note.into_iter().collect() })
+    }
+}

@@ -1,0 +1,54 @@
+//! The MNIST program with which Horovod introduces itself, made distributed by four changes.
+
+use super::super::program::{Check, Program, Solutions};
+use crate::course::check_changes;
+use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::model::ModelSpec;
+use crate::domain::step::StepSet;
+use crate::domain::training::{DataSource, TrainingSpec};
+use crate::launch::default_preset;
+
+const TITLES: [&str; 4] = [
+    "Initialise, and pin a device per rank",
+    "Scale the rate up and the epochs down",
+    "Average the gradients",
+    "Begin from the root's weights, and let it write the checkpoints",
+];
+/// Epochs of a single rank: the program's own number.
+const EPOCHS: usize = 12;
+/// Epochs of a single rank that two ranks do not share evenly: rounding down shows.
+const ODD_EPOCHS: usize = 5;
+
+pub static FOUR_CHANGES: Program = Program {
+    track: "four-changes",
+    file: "mnist.rs",
+    mark: "Change",
+    noun: "change",
+    count: TITLES.len(),
+    title: |number| number.checked_sub(1).and_then(|index| TITLES.get(index)).copied().unwrap_or_default(),
+    exercise: include_str!("../../../lessons/mnist.rs"),
+    solutions: Solutions::Whole(include_str!("../../../solutions/mnist.rs")),
+    job: |_, _| TrainingJob { resources: Resources::ranks(2), workload: training(ODD_EPOCHS, 512, 256) },
+    check: Check::Own(check_changes),
+    // Few enough for a class without GPUs.
+    compared: Some(|np| TrainingJob { resources: Resources::ranks(np), workload: training(EPOCHS, 1920, 1000) }),
+};
+
+/// As the program has it, on the first so many digits. `epochs` are those of a single rank.
+fn training(epochs: usize, train_images: usize, test_images: usize) -> TrainingSpec {
+    TrainingSpec {
+        // None of the ten: the changes are the program's own.
+        steps: StepSet::NONE,
+        epochs,
+        batch_size: 128,
+        base_lr: 1.0,
+        wd: 0.0,
+        warmup_epochs: 0.0,
+        model: ModelSpec::MNIST_CNN,
+        data: DataSource::Digits,
+        train_images: Some(train_images),
+        validation_images: Some(test_images),
+        checkpointing: true,
+        ..default_preset(false).spec.workload
+    }
+}

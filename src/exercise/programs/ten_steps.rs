@@ -1,0 +1,52 @@
+//! The trainer, from serial to distributed in ten steps.
+//!
+//! Its programs are never edited: `tests/solutions.rs` derives them.
+
+use super::super::program::{Check, Program, Solutions};
+use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::model::ModelSpec;
+use crate::domain::step::{Step, StepSet};
+use crate::domain::training::TrainingSpec;
+use crate::launch::default_preset;
+
+pub static TEN_STEPS: Program = Program {
+    track: "ten-steps",
+    file: "fashion_mnist.rs",
+    mark: "Step",
+    noun: "step",
+    count: Step::ALL.len(),
+    title: |number| Step::from_number(number).map_or("", Step::title),
+    exercise: include_str!("../../../lessons/fashion_mnist.rs"),
+    solutions: Solutions::Each(&[
+        include_str!("../../../solutions/fashion_mnist_after_step_01.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_02.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_03.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_04.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_05.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_06.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_07.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_08.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_09.rs"),
+        include_str!("../../../solutions/fashion_mnist_after_step_10.rs"),
+    ]),
+    job,
+    check: Check::TenSteps,
+    compared: None,
+};
+
+/// Two epochs on two ranks, with a checkpoint in each: enough for all ten checks, in a few seconds.
+fn job(program: &Program, text: &str) -> TrainingJob {
+    let done = program.done(text).into_iter().filter_map(Step::from_number);
+    let workload = TrainingSpec {
+        // What the learner takes for done; the checks look at what the program does.
+        steps: done.fold(StepSet::NONE, StepSet::with),
+        epochs: 2,
+        batch_size: 32,
+        model: ModelSpec::wrn(10, 1),
+        train_images: Some(800),
+        validation_images: Some(200),
+        checkpointing: true,
+        ..default_preset(false).spec.workload
+    };
+    TrainingJob { resources: Resources::ranks(2), workload }
+}
