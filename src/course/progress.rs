@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::practice::{self, CheckedRun, Practised};
-use super::{Claim, Level, Outcome, Prediction, QuestionId, Share, Verdict};
+use super::{Claim, Outcome, Prediction, QuestionId, Share, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
 use crate::host::{self, access};
@@ -135,7 +135,7 @@ impl Progress {
     pub fn note(&mut self, verdicts: &[Verdict], steps: StepSet, run: RunId) {
         let time_s = host::now_s();
         for verdict in verdicts.iter().filter(|verdict| steps.contains(verdict.step)) {
-            if self.has(verdict.step, Level::Seen) {
+            if self.seen.contains_key(&verdict.step.number()) {
                 continue;
             }
             match verdict.outcome {
@@ -153,7 +153,7 @@ impl Progress {
     pub fn note_written(&mut self, verdicts: &[Verdict], attempted: StepSet, run: RunId) {
         let time_s = host::now_s();
         for verdict in verdicts {
-            if self.has(verdict.step, Level::Written) {
+            if self.written.contains_key(&verdict.step.number()) {
                 continue;
             }
             match verdict.outcome {
