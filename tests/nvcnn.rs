@@ -135,6 +135,13 @@ fn two_ranks_learn_from_records_start_equal_and_stay_equal() {
     assert!(rows[0].ends_with(" 0.00300") && rows[22].trim_start().starts_with("23    23"), "{rows:?}");
     assert!(said.contains("Images/sec: ") && said.contains(" (jitter = "), "three steps after the first 20: {said}");
 
+    for rank in 0..2 {
+        let start = format!("# pipeline of rank {rank}: ");
+        let told: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(&start)).collect();
+        assert!(told.len() == 1 && told[0].contains(" images/s on 1 threads, us an image: read "), "{said}");
+        assert!(told[0].contains(" of 3 batches. ") && told[0].contains(" waited "), "who waits for whom: {told:?}");
+    }
+
     let [initial, start, epoch_ends] =
         [DigestMoment::InitialParameters, DigestMoment::StartParameters, DigestMoment::EpochParameters]
             .map(|at| digests(&trained, at));

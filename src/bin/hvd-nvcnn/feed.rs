@@ -9,7 +9,9 @@ use hvd_lab::domain::nvcnn::{NvcnnSpec, Schedule};
 use hvd_lab::domain::topology::Topology;
 use hvd_lab::trainer::batches::{self, Batch};
 use hvd_lab::trainer::device::Placement;
-use hvd_lab::trainer::pipeline::{self, Cropping, Decoding, Operations, Order, Pipeline, PipelineError, Planned, SHUFFLE_BUFFER};
+use hvd_lab::trainer::pipeline::{
+    self, Cropping, Decoding, Operations, Order, Pipeline, PipelineError, PipelineReport, Planned, SHUFFLE_BUFFER,
+};
 use hvd_lab::trainer::pipeline::{Settings, VALIDATION_PART, View, check_size};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::Device;
@@ -151,6 +153,14 @@ impl Feed {
                 let ready = pipeline.next_batch()?;
                 Ok(ready.map(|batch| Batch::of_planes(self.device, batch.side, &batch.images, &batch.labels)))
             }
+        }
+    }
+
+    /// What the pipeline's time went to since this was last asked; nothing of synthetic images.
+    pub fn report(&mut self) -> Option<PipelineReport> {
+        match &mut self.batches {
+            Batches::Synthetic { .. } => None,
+            Batches::Photos(pipeline) => Some(pipeline.report()),
         }
     }
 

@@ -36,7 +36,7 @@ use hvd_lab::trainer::startup;
 use hvd_lab::trainer::stopwatch::Clock;
 
 use args::{Args, stop};
-use failure::{Failure, agreed};
+use failure::{Failure, agreed, gathered};
 use feed::{BATCHES_HELD, Feed, Photos};
 
 /// Ranks that have not come for so long are worth a warning.
@@ -178,6 +178,9 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, launched: I
         let shown = average.take(loss + penalty.double_value(&[]));
         let took = since.elapsed().as_secs_f64();
         seconds.push(took);
+        if seconds.len() == BURN_IN_STEPS {
+            feed.report();
+        }
         batches += 1;
         let (number, epoch) = (step + 1, step / schedule.steps_per_epoch);
         report.event(Event::Step { epoch, batch: step % schedule.steps_per_epoch, lr, loss });
@@ -226,6 +229,9 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, launched: I
     let of_step = |step: usize| by_rank.iter().map(|rank| rank[step]).collect();
     let iterations = Iterations { images: spec.batch_size, seconds: (0..counted.len()).map(of_step).collect() };
     nvcnn::result(&iterations, BURN_IN_STEPS).iter().for_each(|line| report.line(line));
+    // Of the steps that count, and of each rank: the slowest pipeline holds up all.
+    let own: Vec<String> = feed.report().iter().map(|report| told::pipeline(topology.rank.0, report)).collect();
+    gathered(comm, &own)?.iter().for_each(|line| report.line(line));
     told::left_out(comm, report, &feed)?;
     comm.barrier()?;
     report.event(startup::finished(schedule.epochs(), began.elapsed().as_secs_f64(), launched));

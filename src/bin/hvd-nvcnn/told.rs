@@ -7,6 +7,7 @@ use hvd_lab::domain::step::StepSet;
 use hvd_lab::trainer::evaluate::TopMetrics;
 use hvd_lab::trainer::model::Model;
 use hvd_lab::trainer::optimizer::Optimizer;
+use hvd_lab::trainer::pipeline::PipelineReport;
 use hvd_lab::trainer::report::Reporter;
 
 use crate::failure::{Failure, gathered};
@@ -60,6 +61,11 @@ pub fn epoch(number: usize, mean: &TopMetrics, images_per_sec: f64) -> String {
     format!(
         "# epoch {number}: loss {loss:.3}, top-1 {top_1:.1} %, top-5 {top_5:.1} % over all ranks, {images_per_sec:.1} images/s"
     )
+}
+
+/// What the image pipeline of a rank spent its time on, and who waited for whom.
+pub fn pipeline(rank: usize, report: &PipelineReport) -> String {
+    format!("# pipeline of rank {rank}: {report}")
 }
 
 /// How many images were left out, and which.

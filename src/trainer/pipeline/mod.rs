@@ -192,7 +192,8 @@ impl Pipeline {
         let (now, totals) = (Instant::now(), self.queue.clocks.totals());
         let (before, totals_before) = std::mem::replace(&mut self.since, (now, totals));
         let seconds = (now - before).as_secs_f64();
-        PipelineReport::between(&totals_before, &totals, seconds, self.threads.len(), self.prefetch)
+        // The batch that is filled beside those that wait may be ready too.
+        PipelineReport::between(&totals_before, &totals, seconds, self.threads.len(), self.prefetch + 1)
     }
 }
 
