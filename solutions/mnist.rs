@@ -30,6 +30,7 @@ const DEFAULTS: [[&str; 2]; 5] = [
 fn main() -> ExitCode {
     let launched = Instant::now();
     let config = match Config::with_defaults(&DEFAULTS, std::env::args_os()) {
+        Ok(config) if config.build_info => return startup::print_build_info(),
         Ok(config) => config,
         Err(stop) => return startup::explain(&stop),
     };

@@ -127,7 +127,7 @@ impl Class {
         let (began, run) = (Instant::now(), RunId(self.runs));
         let images = self.images.path().to_str().unwrap().to_owned();
         let mut args: Vec<&str> = RUN_CHANGES.split_whitespace().collect();
-        args.extend(["--data-dir", &images]);
+        args.extend(["--data-dir", &images].into_iter().chain(STALL_LIMITS));
         let output = self.lab(program, &args);
         let store = self.lab.store();
         let record = store.record(run).unwrap_or_else(|error| panic!("{program}: {error}: {}", stderr(&output)));
