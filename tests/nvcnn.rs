@@ -140,6 +140,9 @@ fn two_ranks_learn_from_records_start_equal_and_stay_equal() {
         let told: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(&start)).collect();
         assert!(told.len() == 1 && told[0].contains(" images/s on 1 threads, us an image: read "), "{said}");
         assert!(told[0].contains(" of 3 batches. ") && told[0].contains(" waited "), "who waits for whom: {told:?}");
+        let events = events(&trained).into_iter().filter(|line| line.process == rank);
+        let reports = events.filter_map(|line| if let Event::Pipeline(report) = line.event { Some(report) } else { None });
+        assert_eq!(reports.map(|report| report.to_string()).collect::<Vec<_>>(), told, "the lab is told the same");
     }
 
     let [initial, start, epoch_ends] =

@@ -13,6 +13,7 @@ use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
 use super::phase::PhaseSeconds;
+use super::pipeline::PipelineReport;
 use super::step::StepSet;
 use super::topology::Topology;
 
@@ -92,6 +93,8 @@ pub enum Event {
     Placement(PlacementReport),
     /// An iteration of a benchmark that counts.
     Iteration(IterationReport),
+    /// What the image pipeline of this rank spent its time on.
+    Pipeline(PipelineReport),
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.

@@ -16,6 +16,7 @@ pub mod measured;
 pub mod model;
 pub mod nvcnn;
 pub mod phase;
+pub mod pipeline;
 pub mod place;
 pub mod run;
 pub mod safe;

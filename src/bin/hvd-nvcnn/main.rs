@@ -230,8 +230,10 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, launched: I
     let iterations = Iterations { images: spec.batch_size, seconds: (0..counted.len()).map(of_step).collect() };
     nvcnn::result(&iterations, BURN_IN_STEPS).iter().for_each(|line| report.line(line));
     // Of the steps that count, and of each rank: the slowest pipeline holds up all.
-    let own: Vec<String> = feed.report().iter().map(|report| told::pipeline(topology.rank.0, report)).collect();
+    let pipeline = feed.report();
+    let own: Vec<String> = pipeline.iter().map(|report| told::pipeline(topology.rank.0, report)).collect();
     gathered(comm, &own)?.iter().for_each(|line| report.line(line));
+    pipeline.into_iter().for_each(|pipeline| report.event(Event::Pipeline(pipeline)));
     told::left_out(comm, report, &feed)?;
     comm.barrier()?;
     report.event(startup::finished(schedule.epochs(), began.elapsed().as_secs_f64(), launched));

@@ -54,6 +54,7 @@ impl Bounded for EventLine {
             Event::Link(report) => report.out_of_bounds(),
             Event::Placement(report) => report.out_of_bounds(),
             Event::Iteration(report) => report.out_of_bounds(),
+            Event::Pipeline(report) => report.out_of_bounds(),
             Event::Warning { .. } | Event::Fatal { .. } => None,
         })
     }

@@ -3,6 +3,7 @@
 use crate::domain::benchmark::{IterationReport, PlacementReport};
 use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
+use crate::domain::pipeline::PipelineReport;
 
 /// How much of a run's events stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Process {
     pub link: Option<LinkReport>,
     /// Where a rank of a benchmark really runs.
     pub placement: Option<PlacementReport>,
+    /// The last that the image pipeline told of itself.
+    pub pipeline: Option<PipelineReport>,
     /// Iterations of a benchmark, in their order.
     pub iterations: Vec<IterationReport>,
     /// The process ended well.
@@ -149,6 +152,7 @@ impl Process {
             },
             Event::Link(report) => self.link = Some(report.clone()),
             Event::Placement(report) => self.placement = Some(report.clone()),
+            Event::Pipeline(report) => self.pipeline = Some(report.clone()),
             Event::Iteration(report) if self.iterations.len() < MANY => self.iterations.push(report.clone()),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.

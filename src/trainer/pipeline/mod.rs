@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-pub use clocks::{Bottleneck, PipelineReport, Stage};
+pub use crate::domain::pipeline::{Bottleneck, PipelineReport, Stage};
 pub use crop::Cropping;
 pub use decode::{Dct, Decoder, Decoding, Pixels, VARIABLE as LIBRARY_VARIABLE, Window};
 pub use error::PipelineError;
@@ -193,7 +193,7 @@ impl Pipeline {
         let (before, totals_before) = std::mem::replace(&mut self.since, (now, totals));
         let seconds = (now - before).as_secs_f64();
         // The batch that is filled beside those that wait may be ready too.
-        PipelineReport::between(&totals_before, &totals, seconds, self.threads.len(), self.prefetch + 1)
+        totals.since(&totals_before, seconds, self.threads.len(), self.prefetch + 1)
     }
 }
 

@@ -7,13 +7,14 @@ use std::time::Instant;
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng;
 
-use super::clocks::{Clocks, Stage};
+use super::clocks::Clocks;
 use super::colour::{self, Distortion, Order};
 use super::crop::{self, Cropping};
 use super::decode::{Decoder, Decoding, Window};
 use super::resize::{Corners, Resizer};
 use crate::dataset::images::{BadImage, ImageSource};
 use crate::dataset::jpeg;
+use crate::domain::pipeline::Stage;
 use crate::trainer::random::{Purpose, stream};
 
 /// Numbers that one image may draw: a hundred attempts at a crop take half of them.

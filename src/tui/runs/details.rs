@@ -134,6 +134,12 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         page.text(&format!("! {damaged}"), theme.warn());
     }
     if let Some(watched) = watched {
+        for (place, (process, report)) in watched.pipelines().enumerate() {
+            if place == 0 {
+                page.title("Image pipeline");
+            }
+            page.fact(&format!("rank {process}"), &report.to_string());
+        }
         for warning in watched.warnings() {
             page.text(&format!("! {warning}"), theme.warn());
         }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, History, Keep, Process, Test, TrainingStep};
+use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::shared::curves::Curves;
@@ -107,6 +108,12 @@ impl Watched {
     pub fn fatal(&self, process: usize) -> Option<String> {
         let last_words = self.history.attempt()?.fatal.iter().find(|fatal| fatal.process == process)?;
         Some(format!("{} (during {})", last_words.cause, last_words.during))
+    }
+
+    /// What the image pipeline of each process told of itself.
+    pub fn pipelines(&self) -> impl Iterator<Item = (usize, &PipelineReport)> {
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
+        processes.filter_map(|(index, process)| Some((*index, process.pipeline.as_ref()?)))
     }
 
     /// Each once.

@@ -5,6 +5,7 @@ use crossterm::event::KeyCode;
 use crate::domain::benchmark::{BenchmarkSpec, IterationReport};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::job::Workload;
+use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::effect::Effect;
@@ -68,6 +69,22 @@ fn a_benchmark_has_a_rate_a_speed_up_and_a_curve_and_no_steps_to_judge() {
     for words in
         ["benchmark wrn-10-1, np 2", "64 per rank, 128 in total", "3 iterations, 2 batches each, after 1 to warm up", "share"]
     {
+        assert!(details.contains(words), "{words}: {details}");
+    }
+}
+
+#[test]
+fn what_the_image_pipeline_of_each_rank_told_stands_in_the_details() {
+    let (mut state, _) = watching();
+    let told = |process, model_waited| {
+        let event = Event::Pipeline(PipelineReport::sample(model_waited, 0.0));
+        RunUpdate::Event(EventLine { time_s: 1_700_000_009.0, process, event })
+    };
+    samples::say(&mut state, Message::Updates(RunId(2), vec![told(0, 0.4), told(1, 0.02)]));
+    state.focus = Pane::Runs;
+    type_text(&mut state, "i");
+    let details = text(&state, 140, 60);
+    for words in ["Image pipeline", "rank 0", "decode 700;", "40 %", "rank 1", "keep pace"] {
         assert!(details.contains(words), "{words}: {details}");
     }
 }
