@@ -87,7 +87,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
-    first.iter().for_each(|(level, steps)| say(&level.first_in_words(*steps)));
+    first.iter().for_each(|(level, steps)| say(&level.first_in_words(id, *steps)));
     let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
     let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::output::{Usage, print, say};
 use super::table::render;
 use crate::course::{
-    Answer, Catalog, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Role, lay_out, proofread,
+    Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Role, lay_out, proofread,
 };
 use crate::domain::step::Step;
 use crate::exercise;
@@ -149,7 +149,7 @@ fn answer(lesson: &Lesson, value: &str) -> anyhow::Result<ExitCode> {
     };
     let ((), reading) = file.update(|progress| progress.predict(asked, prediction, judged.is_right))?;
     reading.note.iter().for_each(|note| say(note));
-    print(&plain_text(&format!("{}\n\n{}: {}\n", question.text, verdict(judged.is_right), judged.feedback)))?;
+    print(&plain_text(&format!("{}\n\n{}\n", question.text, judged_in_words(&judged))))?;
     if let Some(next) = lesson.questions.get(asked.question + 1).filter(|_| judged.is_right) {
         let (place, of) = (asked.question + 2, lesson.questions.len());
         print(&format!("\n{}", plain_text(&format!("Question {place} of {of}: {}\n", in_markdown(next)))))?;
@@ -219,7 +219,7 @@ fn questions(lesson: &Lesson, progress: &Progress) -> String {
     let one = |(place, question): (usize, &Question)| {
         let last = progress.tries(QuestionId { lesson: number, question: place }).last();
         let judged = last.and_then(|last| question.judge(last.prediction));
-        let said = judged.map(|judged| format!("\n\n{}: {}", verdict(judged.is_right), judged.feedback)).unwrap_or_default();
+        let said = judged.map(|judged| format!("\n\n{}", judged_in_words(&judged))).unwrap_or_default();
         let which = match lesson.questions.len() {
             1 => String::new(),
             all => format!("Question {} of {all}: ", place + 1),
@@ -236,8 +236,10 @@ fn questions(lesson: &Lesson, progress: &Progress) -> String {
     }
 }
 
-fn verdict(is_right: bool) -> &'static str {
-    if is_right { "Right" } else { "Not quite" }
+/// Most answers to a right prediction begin with the word themselves.
+fn judged_in_words(judged: &Judgement) -> String {
+    let verdict = if judged.is_right { "Right" } else { "Not quite" };
+    if judged.feedback.starts_with(verdict) { judged.feedback.to_owned() } else { format!("{verdict}: {}", judged.feedback) }
 }
 
 /// Markdown as one reads it in a terminal.

@@ -22,7 +22,7 @@ Examples:
   hvd-lab progress --share none              no longer
 
 seen        a run passed the check of the step
-predicted   the lesson's question was answered before that run
+predicted   the lesson's question was answered before that run, or before the two new runs that prove the step
 proven      the same work was run without the step and with it
 written     your own program passed the check (`hvd-lab exercise`)
 

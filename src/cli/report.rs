@@ -23,7 +23,7 @@ Steps with the evidence that showed them, predictions, runs, speed-up and the ma
 name without --host. JSON fields (report: 1, the version; times in Unix seconds):
   learner, time_s, date
   steps[]        step, title, is_done (proven or written), levels[], run, time_s, date, evidence, failed_runs
-  predictions[]  lesson, title, answers[], tries, right_at_try, outcome
+  predictions[]  lesson, title, answers[], tries, right_at_try, is_late (after the run), outcome
   ring           started_s, attempts, time_s, passed_s, said: the ring exercise, if it was started
   collectives[]  run, time_s, passed, failed, unclear, said: runs of collectives that were checked
   runs[]         run, name, date, state, np, steps, model, images, epochs, epochs_asked, images_per_sec, baseline,

@@ -16,7 +16,7 @@ Examples:
   hvd-lab stop 7 --gone                    its host will not come back: mark it failed
   hvd-lab run --continue 7 --epochs 6      go on from its last checkpoint";
 
-/// Stop a run that is going; what it has learnt stays in its checkpoints.
+/// Stop a run that is going; what it has learnt since its last checkpoint is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -18,7 +18,7 @@ use crate::runs::RunId;
 pub enum Level {
     /// A run passed the check of the step.
     Seen,
-    /// The lesson's question was answered before a run showed the step.
+    /// The lesson's question was answered before a run showed the step, or else before the two runs that prove it.
     Predicted,
     /// Two runs that differ in nothing but the step: the one without it, and the one with it, which passed its check.
     Proven,
@@ -38,10 +38,15 @@ impl Level {
         }
     }
 
-    /// What a run was the first to do: `seen for the first time: steps 1-4`.
-    pub fn first_in_words(self, steps: StepSet) -> String {
+    /// What a run was the first to do: `run 3 was the first to show steps 1-4`.
+    pub fn first_in_words(self, run: RunId, steps: StepSet) -> String {
         let noun = if steps.iter().count() == 1 { "step" } else { "steps" };
-        format!("{} for the first time: {noun} {steps}", self.name())
+        match self {
+            Level::Seen => format!("run {run} was the first to show {noun} {steps}"),
+            Level::Predicted => format!("{noun} {steps} predicted before run {run}"),
+            Level::Proven => format!("run {run} and another one prove {noun} {steps}: without and with"),
+            Level::Written => format!("run {run} was the first in which your program does {noun} {steps}"),
+        }
     }
 
     /// What a learner does to get there, for a step by its number.
@@ -144,12 +149,11 @@ impl Progress {
     fn is_predicted(&self, step: Step) -> bool {
         let number = &step.number();
         let Some(first) = self.predictions.get(number).and_then(|tries| tries.first()) else { return false };
-        let shown_s = match (self.proven.get(number), self.seen.get(number)) {
-            (Some(proven), _) => proven.time_s,
-            (None, Some(seen)) => seen.time_s,
-            (None, None) => f64::INFINITY,
-        };
-        first.time_s <= shown_s
+        // Of a pair only where the run with the step is a later one than that which was seen first.
+        let seen = self.seen.get(number);
+        let proven = self.proven.get(number).filter(|pair| seen.is_none_or(|seen| seen.run != pair.after));
+        let shown_s = proven.map(|pair| pair.time_s).or(seen.map(|seen| seen.time_s));
+        shown_s.is_none_or(|shown_s| first.time_s <= shown_s)
     }
 }
 
@@ -174,6 +178,12 @@ mod tests {
             (Some(4.0), Some(6.0), true),
             (Some(3.0), Some(4.0), false),
         ];
+        // The run with the step was there before the answer, and the one without it proves nothing new.
+        let mut late = Progress::default();
+        late.predictions.insert(4, answer(5.0));
+        late.seen.insert(4, Done { run: RunId(3), ..done(4.0) });
+        late.proven.insert(4, pair(6.0));
+        assert!(!late.has(Step::Broadcast, Level::Predicted));
         for (seen_s, proven_s, is_predicted) in cases {
             let mut progress = Progress::default();
             progress.predictions.insert(4, answer(5.0));

@@ -70,6 +70,9 @@ impl Packing {
         };
         if self.shards == 0 || self.shards > train.order.len() {
             let (shards, images) = (self.shards, train.order.len());
+            if images == 0 {
+                return Err(PackError::Request("--validation leaves no training image: ask for less".into()));
+            }
             return Err(PackError::Request(format!("--shards {shards} of {images} training images: use 1 to {images}")));
         }
         let folder = NewFolder::create(target).map_err(PackError::Write)?;

@@ -99,10 +99,17 @@ pub struct Images {
 
 /// The names in a folder in their order, without those that are hidden, as half written files are.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>, ImagesError> {
-    let unreadable = |cause| ImagesError::unreadable(folder, cause);
+    let unreadable = |cause: std::io::Error| ImagesError::unreadable(folder, cause);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        names.extend(entry.map_err(unreadable)?.file_name().into_string().ok().filter(|name| !name.starts_with('.')));
+        // Left out, it would shift the classes behind it.
+        let name = entry.map_err(unreadable)?.file_name().into_string().map_err(|name| {
+            let cause = format!("the name {name:?} in it is not UTF-8 text: rename it");
+            ImagesError::Unreadable { path: folder.display().to_string(), cause }
+        })?;
+        if !name.starts_with('.') {
+            names.push(name);
+        }
     }
     names.sort();
     Ok(names)

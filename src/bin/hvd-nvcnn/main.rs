@@ -23,6 +23,7 @@ use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::topology::Topology;
 use hvd_lab::host::starved;
 use hvd_lab::trainer::accumulation::AccumulationStep;
+use hvd_lab::trainer::checkpoint::Claim;
 use hvd_lab::trainer::config::try_writing;
 use hvd_lab::trainer::device::{self, Placement, Wish};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_state};
@@ -111,8 +112,10 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, launched: I
     let unwritable = log_dir.filter(|_| !spec.eval).and_then(|folder| Some((folder, try_writing(folder).err()?)));
     let unwritable = unwritable.map(|(folder, error)| format!("--log-dir {} cannot be written ({error})", folder.display()));
     agreed(comm, unwritable.map_or(Ok(()), Err))?;
-    let up_to = if spec.eval { usize::MAX } else { schedule.steps };
-    let found = log_dir.map(|folder| resume::load_from(folder, up_to, report, &mut *model, &mut *optimizer)).unwrap_or_default();
+    let claimed = log_dir.filter(|_| !spec.eval).map(|folder| Claim::take(folder).map_err(|why| in_use(folder, &why)));
+    agreed(comm, claimed.as_ref().map_or(Ok(()), |claim| claim.as_ref().map(|_| ()).map_err(String::clone)))?;
+    let found =
+        log_dir.map(|folder| resume::load_from(folder, usize::MAX, report, &mut *model, &mut *optimizer)).unwrap_or_default();
     report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, 0, &*model));
 
     // nvcnn's sync(): the root's weights, statistics and momentum for all ranks (Horovod: hvd.broadcast_global_variables(0)).
@@ -134,6 +137,16 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, launched: I
     if spec.eval {
         test::test(spec, comm, report, &*model, &placement, &mut feed)?;
         told::left_out(comm, report, &feed)?;
+        report.event(startup::finished(0, 0.0, launched));
+        return Ok(());
+    }
+
+    if found.epoch >= schedule.steps {
+        let (done, asked) = (found.epoch, schedule.steps);
+        report.line(&format!(
+            "Nothing is left to train: the newest checkpoint is of step {done}, and {asked} are asked for. Ask for more with \
+             --num_batches or --num_epochs, or give another --log_dir."
+        ));
         report.event(startup::finished(0, 0.0, launched));
         return Ok(());
     }
@@ -238,6 +251,10 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, launched: I
     comm.barrier()?;
     report.event(startup::finished(schedule.epochs(), began.elapsed().as_secs_f64(), launched));
     Ok(())
+}
+
+fn in_use(folder: &Path, why: &std::io::Error) -> String {
+    format!("--log-dir {}: {why}", folder.display())
 }
 
 /// Whether this rank can hold the batches and compute as asked.

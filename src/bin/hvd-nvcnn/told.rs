@@ -59,7 +59,7 @@ pub fn epoch(number: usize, mean: &TopMetrics, images_per_sec: f64) -> String {
     let TopMetrics { loss, top_1, top_5, .. } = mean;
     let (top_1, top_5) = (100.0 * top_1, 100.0 * top_5);
     format!(
-        "# epoch {number}: loss {loss:.3}, top-1 {top_1:.1} %, top-5 {top_5:.1} % over all ranks, {images_per_sec:.1} images/s"
+        "# epoch {number}: loss {loss:.3} without the L2 penalty, top-1 {top_1:.1} %, top-5 {top_5:.1} % over all ranks, {images_per_sec:.1} images/s"
     )
 }
 

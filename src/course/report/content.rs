@@ -67,6 +67,9 @@ pub struct PredictionRow {
     pub tries: usize,
     /// Counted from 1.
     pub right_at_try: Option<usize>,
+    /// The question is about a step, and was answered after the run.
+    #[serde(default)]
+    pub is_late: bool,
     /// The same in words.
     pub outcome: String,
 }
@@ -104,7 +107,7 @@ impl Report {
 
     /// How many steps are at each level, and how often a prediction was right at once.
     pub fn summary(&self) -> String {
-        let right = self.predictions.iter().filter(|row| row.right_at_try == Some(1)).count();
+        let right = self.predictions.iter().filter(|row| row.right_at_try == Some(1) && !row.is_late).count();
         let predictions = match self.predictions.len() {
             0 => "no predictions".to_owned(),
             all => format!("{right} of {all} predictions right at once"),

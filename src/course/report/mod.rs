@@ -141,6 +141,7 @@ fn prediction_row(asked: QuestionId, progress: &Progress, lessons: &Catalog) -> 
         Some(Answer::Choice { options, .. }) => options.as_slice(),
         _ => &[],
     };
+    let is_late = lesson.and_then(|lesson| lesson.step).is_some_and(|step| !progress.has(step, Level::Predicted));
     let answer = |answered: &Answered| match answered.prediction {
         Prediction::Number(value) => value.to_string(),
         Prediction::Choice(index) => options.get(index).cloned().unwrap_or_else(|| format!("option {}", index + 1)),
@@ -155,6 +156,7 @@ fn prediction_row(asked: QuestionId, progress: &Progress, lessons: &Catalog) -> 
         answers: tries.iter().map(answer).collect(),
         tries: tries.len(),
         right_at_try: tries.iter().position(|answered| answered.is_right).map(|index| index + 1),
-        outcome: tries_in_words(&tries),
+        is_late,
+        outcome: format!("{}{}", tries_in_words(&tries), if is_late { ", after the run" } else { "" }),
     }
 }

@@ -7,6 +7,7 @@
 //! a SHA-256 over everything. A file is complete or not there ([`save`]); a file that is not what it should be is
 //! refused with its reason, and the one before it is taken ([`latest`]). What a killed writer left goes with [`sweep`].
 
+mod claim;
 mod contents;
 mod file;
 mod temporary;
@@ -15,6 +16,7 @@ mod tests;
 
 use std::path::Path;
 
+pub use claim::Claim;
 use contents::epoch_of;
 pub use contents::{Checkpoint, Reason, Refused, Written, path};
 pub use file::{SaveError, load, save};

@@ -157,7 +157,7 @@ fn what_a_run_shows_of_the_step_stands_in_its_lesson() {
             && !shown.contains("evidence of step 5"),
         "{shown}"
     );
-    assert!(shown.contains("run 5: seen for the first time: step 5"), "{shown}");
+    assert!(shown.contains("run 5 was the first to show step 5"), "{shown}");
 }
 
 #[test]
@@ -216,5 +216,5 @@ fn a_damaged_file_is_told() {
     (judged.first, state.shared.notice) = (vec![(Level::Seen, StepSet::NONE.with(Step::Broadcast))], None);
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     let said = state.shared.notice.unwrap().text;
-    assert!(said.contains("run 1: seen for the first time: step 4") && said.contains(&note), "{said}");
+    assert!(said.contains("was the first to show step 4") && said.contains(&note), "{said}");
 }

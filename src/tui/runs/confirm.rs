@@ -34,7 +34,7 @@ impl Window for ConfirmStop {
     }
 
     fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
-        let text = [format!("Stop run {}?", self.run), "What it has measured stays; its checkpoints too.".into()];
+        let text = [format!("Stop run {}?", self.run), "What it has measured stays, and what its checkpoints hold.".into()];
         Some(Question::view("Stop", text))
     }
 

@@ -212,6 +212,12 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
         let why = format!("run {id} measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
         return Err(Refused::NotYet(why));
     }
+    if record.spec.nvcnn().is_some() {
+        let why = format!(
+            "run {id} goes on from here by itself: start it again with the same --log_dir, and it takes the newest checkpoint"
+        );
+        return Err(Refused::NotYet(why));
+    }
     let Some(training) = record.training() else {
         let why = record.spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", record.spec.workload.title()));
         return never(format!("run {id} cannot go on: {why}"));

@@ -87,8 +87,8 @@ impl Course {
         // A run that is looked at again is no news.
         let is_news = |(level, steps): &(Level, StepSet)| steps.iter().any(|step| !self.progress.has(step, *level));
         let news: Vec<String> =
-            first.iter().filter(|what| is_news(what)).map(|(level, steps)| level.first_in_words(*steps)).collect();
-        let news = (!news.is_empty()).then(|| format!("run {run}: {}", news.join("; ")));
+            first.iter().filter(|what| is_news(what)).map(|(level, steps)| level.first_in_words(run, *steps)).collect();
+        let news = (!news.is_empty()).then(|| news.join("; "));
         let said: Vec<String> = news.into_iter().chain(self.read(reading)).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
