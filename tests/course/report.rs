@@ -95,7 +95,8 @@ fn the_figures_are_those_of_the_runs() {
     let again = self::report(&own).progress();
     assert_eq!(again.in_words(), own.in_words(), "what is handed in says as much");
     let [first, second] = report.predictions.as_slice() else { panic!("{:?}", report.predictions) };
-    assert_eq!((first.right_at_try, first.outcome.as_str(), first.tries), (Some(2), "right at try 2", 2));
+    assert_eq!((first.right_at_try, first.outcome.as_str(), first.tries), (Some(2), "right at try 2, after the run", 2));
+    assert!(first.is_late, "the run that showed the step was there before");
     assert!(first.answers[1].starts_with("About as far apart"), "{:?}", first.answers);
     assert_eq!((second.title.as_str(), second.right_at_try), ("lesson 99", None));
 
