@@ -125,3 +125,24 @@ pub fn generated_by(root: &Path) -> Option<String> {
 pub fn generated_note(root: &Path) -> PathBuf {
     root.join("GENERATED.txt")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    /// Left out without a word, a class would shift the labels of all behind it.
+    #[test]
+    fn a_name_that_is_no_text_is_named_and_not_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b", "a", ".half"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(names(folder.path()).unwrap(), ["a", "b"]);
+        std::fs::create_dir(folder.path().join(OsStr::from_bytes(b"k\xe9"))).unwrap();
+        let said = names(folder.path()).unwrap_err().to_string();
+        assert!(said.contains(r"k\xE9") && said.contains("rename it") && !said.contains('\n'), "{said}");
+    }
+}
