@@ -2,6 +2,9 @@
 LAB   := --bin hvd-lab
 TRAIN := --bin hvd-train --bin hvd-collectives --bin hvd-bench --bin hvd-nvcnn --no-default-features --features train
 
+# What Python loads: see python/.
+PYTHON := -p hvd-lab-python
+
 SETUP := python3 assets/setup/setup.py
 
 .PHONY: run test setup check lab build bench pictures lint install
@@ -25,6 +28,7 @@ lab:
 build: check
 	@$(MAKE) --no-print-directory --jobs=2 setup lab
 	@cargo build --release --locked $(TRAIN)
+	@cargo build --release --locked $(PYTHON)
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
 bench: build
@@ -41,13 +45,17 @@ lint: setup
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --no-default-features --features train -- -D warnings
+	cargo clippy --locked $(PYTHON) -- -D warnings
 
 # The lab's tests run the real binaries: build both before they start.
 test: lint
 	cargo build --locked $(TRAIN)
+	cargo build --locked $(PYTHON)
 	cargo test --locked --no-default-features --features train
 	cargo test --locked
 
 install: setup
 	cargo install --locked --path . $(LAB)
 	cargo install --locked --path . $(TRAIN) --no-track --force
+	cargo build --release --locked $(PYTHON)
+	cp target/release/libhvd_lab_python.so "$$(dirname "$$(command -v hvd-train)")"

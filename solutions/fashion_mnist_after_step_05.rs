@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Err(stop) => return startup::explain(&stop),
     };
     device::keep_freed_memory();
+    startup::explain_shortage(&config);
     let timeline = Timeline::new(config.timeline.as_deref(), launched);
 
     // Step 1/10: initialise, and find the other ranks.

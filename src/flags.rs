@@ -18,18 +18,21 @@ pub struct NvcnnFlags {
     /// Folder with TFRecord files (train-*, validation-*) or with a folder of JPEGs for each class [default: synthetic images]
     #[arg(long, alias = "data_dir", value_name = "DIR")]
     pub data_dir: Option<String>,
-    /// Images in a batch of one rank
+    /// Images per batch on each rank
     #[arg(short = 'b', long, alias = "batch_size", value_name = "N", default_value = "64", allow_negative_numbers = true)]
     batch_size: usize,
-    /// Steps to train
-    #[arg(long, alias = "num_batches", value_name = "N", default_value = "50", allow_negative_numbers = true)]
-    num_batches: usize,
+    /// Steps to train [default: 50]
+    #[arg(long, alias = "num_batches", value_name = "N", allow_negative_numbers = true)]
+    num_batches: Option<usize>,
     /// Passes over the images to train, instead of --num-batches
     #[arg(long, alias = "num_epochs", value_name = "N", allow_negative_numbers = true)]
     num_epochs: Option<usize>,
     /// Folder for checkpoints; training goes on from the newest one in it
     #[arg(long, alias = "log_dir", value_name = "DIR")]
     pub log_dir: Option<String>,
+    /// Write what every rank and its image pipeline did and when, on one clock, as a Chrome trace (opens in Perfetto)
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<String>,
     /// Steps from one row of the table to the next
     #[arg(long, alias = "display_every", value_name = "N", default_value = "1", allow_negative_numbers = true)]
     display_every: usize,
@@ -92,13 +95,18 @@ impl NvcnnFlags {
         if self.fp16 {
             return Err("--fp16: hvd-lab does not compute in float16: use --precision bf16".into());
         }
+        if self.num_batches.is_some() && self.num_epochs.is_some() {
+            return Err("--num-batches and --num-epochs both say how long to train: leave one of them out".into());
+        }
+        let defaults = NvcnnSpec::of_model(self.model);
         let spec = NvcnnSpec {
             image_size: self.image_size,
             data_dir: self.data_dir.clone(),
             batch_size: self.batch_size,
-            num_batches: self.num_batches,
+            num_batches: self.num_batches.unwrap_or(defaults.num_batches),
             num_epochs: self.num_epochs,
             log_dir: self.log_dir.clone(),
+            timeline: self.timeline.clone(),
             display_every: self.display_every,
             save_interval_s: self.save_interval,
             loss_scale: self.loss_scale,
@@ -115,7 +123,7 @@ impl NvcnnFlags {
             distort_color: self.distort_color,
             seed: self.seed,
             no_cuda: self.no_cuda,
-            ..NvcnnSpec::of_model(self.model)
+            ..defaults
         };
         spec.problem().map_or(Ok(spec), Err)
     }
@@ -130,6 +138,7 @@ impl NvcnnFlags {
             ("num-batches", spec.num_epochs.is_none().then(|| spec.num_batches.to_string())),
             ("num-epochs", spec.num_epochs.map(|epochs| epochs.to_string())),
             ("log-dir", spec.log_dir.clone()),
+            ("timeline", spec.timeline.clone()),
             ("display-every", Some(spec.display_every.to_string())),
             ("save-interval", Some(spec.save_interval_s.to_string())),
             ("loss-scale", Some(spec.loss_scale.to_string())),
@@ -203,7 +212,8 @@ mod tests {
             no_cuda: true,
             ..NvcnnSpec::of_model("alexnet".parse().unwrap())
         };
-        for spec in [defaults.clone(), all, NvcnnSpec { num_batches: 9, distort_color: true, ..defaults }] {
+        let timeline = Some("trace.json".to_owned());
+        for spec in [defaults.clone(), all, NvcnnSpec { num_batches: 9, distort_color: true, timeline, ..defaults }] {
             assert_eq!(read(NvcnnFlags::words(&spec)), Ok(spec));
         }
     }
@@ -222,6 +232,7 @@ mod tests {
             ("--bad-records maybe", "is not a choice for bad records: use stop, skip"),
             ("-b 0", "--batch-size is 0"),
             ("--num-epochs 2", "give --data-dir"),
+            ("--num-epochs 2 --num-batches 5 --data-dir d", "both say how long to train: leave one of them out"),
         ] {
             let problem = asked(line).unwrap_err();
             assert!(problem.contains(words), "{line}: {problem}");

@@ -1,5 +1,6 @@
 //! This host: its clock, its name, its processor, where the lab keeps what is the user's, and how it writes files.
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,6 +28,16 @@ pub fn now_s() -> f64 {
 /// The name by which ranks and runs of this host know each other, `localhost` where it has none.
 pub fn name() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What nobody can guess who has not been told: 128 random bits, in hexadecimal.
+///
+/// # Errors
+/// The system gives none.
+pub fn secret() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Where this process runs.
@@ -63,7 +74,8 @@ pub fn config_file() -> Option<PathBuf> {
 /// Neither HVD_LAB_HOME nor a home folder is set.
 pub fn home_dir() -> Result<PathBuf, HomeDirError> {
     match std::env::var_os("HVD_LAB_HOME").filter(|home| !home.is_empty()) {
-        Some(home) => Ok(home.into()),
+        // From the root: what is printed of it holds in any folder.
+        Some(home) => Ok(std::path::absolute(&home).unwrap_or_else(|_| home.into())),
         None => Ok(etcetera::choose_base_strategy()?.data_dir().join("hvd-lab")),
     }
 }

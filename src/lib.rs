@@ -16,6 +16,7 @@
 //! - `flags`: what a program of the ranks and a verb of the lab both take. Names only `domain`.
 //! - `columns`: how wide a text is on a terminal, and nothing else. Names only `domain`.
 //! - `dataset`: files and network, no tensor, no screen.
+//! - `simulate`: a model of scaling, over `domain` and `runs`. Never a clock or a random number.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.
 //! - The lab's floors never link libtorch or MPI. Only `tui` names ratatui and crossterm; only `telemetry/nvml.rs` NVML.
 //! - Files stay under 400 lines and open with `//!`: their purpose, and what they never do if that says something.
@@ -37,6 +38,8 @@ pub mod exercise;
 pub mod launch;
 #[cfg(feature = "lab")]
 pub mod runs;
+#[cfg(feature = "lab")]
+pub mod simulate;
 #[cfg(feature = "lab")]
 pub mod telemetry;
 #[cfg(feature = "lab")]

@@ -6,6 +6,8 @@
 
 #[path = "course/changes.rs"]
 mod changes;
+#[path = "course/changes_in_python.rs"]
+mod changes_in_python;
 #[path = "course/checks.rs"]
 mod checks;
 #[path = "course/class.rs"]
@@ -14,6 +16,8 @@ mod class;
 mod contrast;
 #[path = "course/exercise.rs"]
 mod exercise;
+#[path = "course/exercise_in_python.rs"]
+mod exercise_in_python;
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
 #[path = "course/good.rs"]
@@ -24,6 +28,10 @@ mod good;
 mod lab;
 #[path = "course/lessons.rs"]
 mod lessons;
+#[path = "course/photos.rs"]
+mod photos;
+#[path = "course/photos_in_python.rs"]
+mod photos_in_python;
 #[path = "course/practice.rs"]
 mod practice;
 #[path = "course/progress.rs"]
@@ -42,6 +50,8 @@ mod series;
 mod trainer;
 #[path = "course/verbs.rs"]
 mod verbs;
+#[path = "course/watched.rs"]
+mod watched;
 
 /// The first question of a lesson.
 fn asked(lesson: usize) -> hvd_lab::course::QuestionId {

@@ -24,6 +24,8 @@ mod kept;
 mod lab;
 #[path = "launch/launchers.rs"]
 mod launchers;
+#[path = "launch/made.rs"]
+mod made;
 #[path = "launch/mutations.rs"]
 mod mutations;
 #[path = "launch/owned.rs"]

@@ -6,6 +6,15 @@
 
 #[path = "derive/mod.rs"]
 mod derive;
+#[cfg(feature = "lab")]
+#[path = "solutions/in_python.rs"]
+mod in_python;
+#[cfg(feature = "train")]
+#[path = "solutions/python_training.rs"]
+mod python_training;
+#[cfg(feature = "train")]
+#[path = "solutions/tracks_in_python.rs"]
+mod tracks_in_python;
 #[cfg(feature = "train")]
 #[path = "solutions/training.rs"]
 mod training;

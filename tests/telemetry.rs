@@ -89,7 +89,7 @@ fn processes_are_matched_to_ranks_by_pid() {
     assert!(!processes[0].command.is_empty() && !processes[0].command.starts_with('('));
     assert_eq!((processes[1].rank, processes[1].command.as_str()), (None, "(not visible here)"));
     assert!(processes[1].owner.reason().is_some_and(|why| why.contains("container")), "{:?}", processes[1].owner);
-    assert_eq!(processes[1].memory_bytes.reason(), Some("the driver does not tell"));
+    assert_eq!(processes[1].memory_bytes.reason(), Some("the driver does not say"));
     assert!(sample.devices[1].processes.is_empty());
     let system = probe.system();
     assert_eq!((system.driver, system.cuda), (Reading::Value("580.99.01".into()), Reading::Value("13.0".into())));
@@ -164,6 +164,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
         data_label: "generated garments".into(),
         program: None,
         exercise: None,
+        trial: None,
         data_dir: None,
         offline: true,
         force: false,
@@ -190,6 +191,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
             devices_found: None,
             threads: 1,
             versions: vec![],
+            is_watched: false,
         };
         EventLine { time_s: 1.0, process, event: Event::Topology(report) }.to_line() + "\n"
     };

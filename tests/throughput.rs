@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -15,6 +16,8 @@ use mpi::{mpirun, run_limited, text};
 
 #[path = "support/mpi.rs"]
 mod mpi;
+#[path = "support/photos.rs"]
+mod photos;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-bench");
 const LIMIT: Duration = Duration::from_secs(60);
@@ -205,6 +208,33 @@ fn real_images_pass_through_the_pipeline_and_are_counted() {
 }
 
 #[test]
+fn photos_pass_through_the_image_pipeline() {
+    let (Some(mpirun), Some(jpegs)) = (mpirun(), photos::jpegs()) else { return };
+    let folder = photos::folder(&jpegs);
+    let of = |batch: usize| {
+        let flags = "--style nvcnn --model resnet50 --image-size 32 --events";
+        format!("{flags} --batch-size {batch} --data-dir {}", folder.path().display())
+    };
+    let output = run(&mpirun, 2, &of(4));
+    let said = text(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("Num images:  16\n") && said.contains("# image pipeline of rank 0: "), "{said}");
+    let report = |line: EventLine| match line.event {
+        Event::Pipeline(report) => Some((line.process, report)),
+        _ => None,
+    };
+    let reports: BTreeMap<_, _> = events(&output).into_iter().filter_map(report).collect();
+    // Of what was prepared before the batches that count, some may be taken by them.
+    assert!(reports.len() == 2 && reports.values().all(|report| report.images > 0 && report.threads > 0), "{reports:?}");
+
+    let refused = run(&mpirun, 2, &of(16));
+    assert!(refused.status.code() == Some(2) && text(&refused).contains("16 training images"), "{}", text(&refused));
+    std::fs::write(folder.path().join("cat/00.jpg"), b"no JPEG at all").unwrap();
+    let refused = run(&mpirun, 2, &of(4));
+    assert!(refused.status.code() == Some(2) && text(&refused).contains("cat/00.jpg"), "{}", text(&refused));
+}
+
+#[test]
 fn json_is_one_line_of_one_rank() {
     let Some(mpirun) = mpirun() else { return };
     let output = run(&mpirun, 2, "--style json --num-batches-per-iter 1 --fp16-allreduce --optimizer momentum");
@@ -285,7 +315,8 @@ fn what_cannot_be_used_is_one_line() {
         ("--bind moon", "is not a binding"),
         ("--image-size 2", "--image-size: images of 2 pixels are too small for wrn-10-1"),
         ("--num-intra-threads 0", "0 threads"),
-        ("--model alexnet --data-dir generated", "only those of Fashion-MNIST"),
+        ("--image-size 32 --data-dir generated", "real ones are photos (3 colours) or those of Fashion-MNIST"),
+        ("--model alexnet --data-dir generated", "`hvd-lab data make-images`"),
     ] {
         let output = alone(flags);
         let text = text(&output);

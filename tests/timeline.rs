@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hvd_lab::domain::event::{EpochReport, Event, EventLine, MARKER};
+use hvd_lab::domain::nvcnn::PREFETCH;
 use hvd_lab::domain::phase::Phase;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,6 +19,8 @@ use serde_json::Value;
 
 #[path = "support/mpi.rs"]
 mod mpi;
+#[path = "support/photos.rs"]
+mod photos;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);
@@ -280,5 +283,53 @@ fn what_the_trainer_writes_is_its_users_alone_whatever_the_umask() {
     assert_eq!(all.len(), 4, "{all:?}");
     for path in all {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", path.display());
+    }
+}
+
+/// Nearly no model, on photos that threads decode.
+fn train_on_photos(photos: &Path, file: &Path, flags: &[&str]) -> Option<Output> {
+    let mut command = mpi::command(&mpi::mpirun()?, NP);
+    command.arg(env!("CARGO_BIN_EXE_hvd-nvcnn")).args(["-m", "trivial", "--image-size", "32", "-b", "4", "--no-cuda"]);
+    command.args(["--threads", "2", "--data-dir"]).arg(photos).arg("--timeline").arg(file).args(flags);
+    Some(mpi::run_limited(command, LIMIT))
+}
+
+#[test]
+fn training_on_photos_shows_when_each_batch_was_prepared_and_how_many_waited() {
+    let Some(jpegs) = photos::jpegs() else { return };
+    let (photos, folder) = (photos::folder(&jpegs), tempfile::tempdir().unwrap());
+    let file = folder.path().join("trace.json");
+    let Some(output) = train_on_photos(photos.path(), &file, &["--num-batches", "7"]) else { return };
+    assert!(output.status.success(), "{}", mpi::text(&output));
+    let entries = read(&file);
+    let spans = spans(&entries);
+    assert_spans_nest(&spans);
+    for rank in 0..NP {
+        let of = |name: &str| -> Vec<&Span> { spans.iter().filter(|span| span.rank == rank && span.name == name).collect() };
+        let (batches, waits) = (of("batch of images"), of(Phase::Data.name()));
+        assert_eq!((batches.len(), waits.len()), (7, 7), "rank {rank}");
+        // The model gets a batch when it is ready, and never before.
+        for (batch, wait) in batches.iter().zip(&waits) {
+            assert!(batch.ended <= wait.ended + ROUNDING, "{batch:?} {wait:?}");
+        }
+        let count = |entry: &&Value| entry["ph"] == "C" && entry["pid"] == rank + 1;
+        let ready: Vec<u64> =
+            entries.iter().filter(count).map(|entry| entry["args"]["batches ready"].as_u64().unwrap()).collect();
+        assert_eq!(ready.len(), 7, "{ready:?}");
+        assert!(ready.iter().all(|ready| *ready <= PREFETCH as u64 + 1), "{ready:?}");
+    }
+}
+
+#[test]
+fn a_test_on_photos_has_no_timeline_and_a_bad_file_is_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, flags, words) in [
+        ("nowhere/trace.json", &[][..], "nowhere/trace.json` cannot be written"),
+        ("trace.json", &["--eval", "--log-dir", "/nowhere"], "--timeline draws a training"),
+    ] {
+        let Some(output) = train_on_photos(folder.path(), &folder.path().join(file), flags) else { return };
+        let text = mpi::text(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert_eq!(text.lines().filter(|line| line.contains(words)).count(), 1, "{text}");
     }
 }

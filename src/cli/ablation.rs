@@ -10,12 +10,12 @@ use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab ablation                                     12 runs with the preset for this machine
+  hvd-lab ablation --epochs 3                          12 runs of three epochs, else with the preset for this machine
   hvd-lab ablation --np 2 --epochs 1 --train-images 4000
   hvd-lab ablation --json | jq -r '.[] | [.name, .test_accuracy] | @tsv'
 
-One run per row shows what it shows; repeat with other seeds before you believe a difference in accuracy.
-Ctrl-C stops the run that is going, and the others do not begin.
+Each row is a single run. Repeat it with other seeds before you trust a difference in accuracy.
+Ctrl-C stops the current run, and the other runs do not start.
 Exit code: 0 done, 1 a run failed or was stopped, 2 bad input.";
 
 /// Run all steps, all but one in turn, and none; then compare.

@@ -11,7 +11,7 @@ use crate::domain::benchmark::style::{Data, Start};
 use crate::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, PlacementReport, Style, UpdateRule};
 use crate::domain::event::EventLine;
 use crate::domain::history::{Attempt, History, Keep};
-use crate::domain::job::{Job, RunSpec, Workload};
+use crate::domain::job::Workload;
 use crate::domain::model::ModelSpec;
 use crate::launch::{self, StartRequest};
 use crate::runs::{Follower, RunStore};
@@ -29,12 +29,12 @@ Examples:
   hvd-lab bench --style nvcnn -m wrn-16-4 -b 48 --num_batches 50
   hvd-lab bench --np 2 --bind core --num-intra-threads 2
   hvd-lab bench --style json | jq .images_per_sec
-  hvd-lab bench --flags                             what each flag of the others does here
+  hvd-lab bench --flags                             what each flag of the other programs does here
 
-The model is trained on one fixed batch of noise: nothing is read, and nothing useful is learned. Each rank times itself, and \
+The model trains on one fixed batch of noise. It reads no images and learns nothing useful. Each rank times itself, and \
 the rates are added up. Batches of the warm-up do not count.
-With --style tf-cnn and nvcnn the flags of those programs are taken as they are written, with _ or -.
-Ctrl-C stops the run; a second one leaves at once. Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
+With --style tf-cnn and nvcnn you can write the flags of those programs as they are, with _ or -.
+Ctrl-C stops the run. Press it again to leave at once. Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
 
 /// Measure how fast a model is trained, as Horovod's synthetic benchmark, tf_cnn_benchmarks and nvcnn do.
 #[derive(Debug, clap::Args)]
@@ -47,22 +47,23 @@ pub struct Args {
     /// The model to train, such as resnet50, alexnet, vgg16 or wrn-16-4; a wrong name lists them all.
     #[arg(short = 'm', long, value_name = "NAME", default_value = "wrn-10-1")]
     model: ModelSpec,
-    /// Height and width of the images, where the model takes others than its own.
+    /// Height and width of the images, if the model can take other sizes than its own.
     #[arg(long, value_name = "PIXELS")]
     image_size: Option<usize>,
-    /// A folder with the four files of Fashion-MNIST, or the word `generated`: real images instead of one synthetic batch.
+    /// A folder with photos (TFRecord files, or JPEGs by class), or for models of 28x28 images the four files of Fashion-MNIST or the
+    /// word `generated`: real images instead of one synthetic batch.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Images of one rank and batch [default: 32; 64 with tf-cnn and nvcnn].
+    /// Images per batch on each rank [default: 32; 64 with tf-cnn and nvcnn].
     #[arg(short = 'b', long, value_name = "N")]
     batch_size: Option<usize>,
-    /// Batches before those that count [default: 10; 20 with nvcnn].
+    /// Batches that run first and do not count [default: 10; 20 with nvcnn].
     #[arg(long, value_name = "N")]
     num_warmup_batches: Option<usize>,
     /// Batches that are timed together [default: 10; 1 with tf-cnn and nvcnn].
     #[arg(long, value_name = "N")]
     num_batches_per_iter: Option<usize>,
-    /// Times that so many batches are timed [default: 10].
+    /// How many times these batches are timed [default: 10].
     #[arg(long, value_name = "N")]
     num_iters: Option<usize>,
     /// Batches that are timed one by one [default: 100 with tf-cnn; 50 with nvcnn, where the first 20 do not count].
@@ -80,10 +81,10 @@ pub struct Args {
     /// Send gradients as float16.
     #[arg(long)]
     fp16_allreduce: bool,
-    /// Stay on the CPU also where there are GPUs.
+    /// Stay on the CPU even if there are GPUs.
     #[arg(long)]
     no_cuda: bool,
-    /// Refuse to measure where there is no GPU.
+    /// Refuse to measure if there is no GPU.
     #[arg(long, conflicts_with = "no_cuda")]
     cuda: bool,
     /// Threads inside one operation of a rank [default: 1, or OMP_NUM_THREADS].
@@ -92,7 +93,7 @@ pub struct Args {
     /// Which cores a rank gets: share (an equal share of them), none, hwthread, core, l3cache, numa or package.
     #[arg(long, value_name = "UNIT", default_value = "share")]
     bind: Binding,
-    /// Take memory from this NUMA node as long as it has some.
+    /// Take memory from this NUMA node as long as it has free memory.
     #[arg(long, value_name = "NODE")]
     mem_node: Option<usize>,
     #[command(flatten)]
@@ -178,13 +179,10 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
         mem_node: args.mem_node,
         ..own
     };
-    let spec: RunSpec = Job { resources: args.place.resources()?, workload: Workload::Benchmark(spec) };
-    match spec.problem() {
-        Some(problem) => Err(Usage(problem)),
-        None => {
-            Ok(StartRequest { name: args.starting.name.clone(), force: args.place.force, ..StartRequest::new(spec, "bench") })
-        }
-    }
+    let photos = spec.data_dir.clone().filter(|_| spec.takes_photos());
+    let request = args.starting.request(&args.place, args.place.resources()?, Workload::Benchmark(spec), "bench")?;
+    photos.map(|folder| launch::photo_folder("--data-dir", &folder)).transpose().map_err(Usage)?;
+    Ok(request)
 }
 
 /// As the ranks, who run elsewhere, find it.
@@ -273,7 +271,7 @@ mod tests {
     fn what_means_nothing_here_is_said_and_what_would_mislead_is_refused() {
         for (line, reason) in [
             ("--style tf-cnn --variable_update parameter_server", "--variable_update parameter_server: "),
-            ("--style tf-cnn --model resnet50 --data_dir /data", "only those of Fashion-MNIST (1x28x28) are read so far"),
+            ("--style tf-cnn --model wrn-10-1 --image-size 32 --data_dir /data", "those of Fashion-MNIST (1x28x28)"),
             ("--style tf-cnn --use_fp16", "--precision bf16"),
             ("--style tf-cnn --num_gpus 4", "use --np"),
             ("--style nvcnn --fp16", "--precision bf16"),

@@ -54,7 +54,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return match args.step {
             None => places(&store, id, &exercise, args.json),
             Some(_) => {
-                Err(Usage(format!("run {id} is of the exercise {exercise}, not of the ten steps: leave out --step")).into())
+                Err(Usage(format!("run {id} belongs to the exercise {exercise} and not to the ten steps: leave out --step"))
+                    .into())
             }
         };
     }
@@ -95,8 +96,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// What a run of another exercise shows of each of its places.
 fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow::Result<ExitCode> {
-    let program = exercise::of_track(exercise)
-        .ok_or_else(|| Usage(format!("run {id} is of the exercise {exercise}, which this lab does not know: use a newer one")))?;
+    let program = exercise::of_track(exercise).ok_or_else(|| {
+        Usage(format!("run {id} belongs to the exercise {exercise}, which this version does not know: update hvd-lab"))
+    })?;
     let all = program.shown(store, id)?;
     if as_json {
         super::output::print_json(&serde_json::json!({ "run": id, "exercise": exercise, "verdicts": all }))?;

@@ -28,13 +28,13 @@ Reads DIR/NAME.json and DIR/NAME/progress.json: progress files, or reports made 
 
 steps       one mark for each: w written, p proven, ! failed so far, s seen, . open (`hvd-lab progress --help` says what these are)
 done        all ten steps proven or written
-stuck       nothing gained for 20 minutes, and a check has failed since; who is stuck stands first
-working     everyone else who has begun";
+stuck       no progress for 20 minutes, and a check has failed since. Stuck learners come first
+working     all others who have started";
 
 /// Looked at again so often with --watch.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Show who of a class is at which step, stuck or done.
+/// Show which step each learner of a class has reached, and who is stuck or done.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -86,7 +86,7 @@ fn json(class: &Class) -> anyhow::Result<String> {
 fn describe(class: &Class, folder: &Path) -> String {
     let mut text = String::new();
     if class.learners.is_empty() {
-        text += &format!("nobody in {} yet: `hvd-lab progress --share DIR` shares a learner's progress\n", folder.display());
+        text += &format!("no learner in {} yet: `hvd-lab progress --share DIR` shares a learner's progress\n", folder.display());
     } else {
         let rows: Vec<_> = class.learners.iter().map(cells).collect();
         text += &render(&["learner", "1234567890", "written", "predicted", "next", "last seen", "state"], &rows);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_help_says_when_someone_is_stuck() {
-        assert!(EXAMPLES.contains(&format!("nothing gained for {:.0} minutes", STUCK_S / 60.0)));
+        assert!(EXAMPLES.contains(&format!("no progress for {:.0} minutes", STUCK_S / 60.0)));
     }
 
     #[test]

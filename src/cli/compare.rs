@@ -17,12 +17,12 @@ Examples:
   hvd-lab compare 1 2 5                run 1 is the baseline
   hvd-lab compare --baseline 3 --json
   hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv and .json
-  hvd-lab compare --published          with what others published, in rows of their own
+  hvd-lab compare --published          with published results, in extra rows
   hvd-lab compare 6 7                  two runs of collectives: time by algorithm and size
 
-Throughput counts the images of all processes per second of training; validation and start-up are kept apart.
-`waits` is exposed communication: the part of training, over all processes, that went by waiting for gradients of others.
-`device-s` is training time, times GPUs, or ranks on the CPU.";
+Throughput counts the images of all processes per second of training; validation and start-up are counted separately.
+`waits` is exposed communication: the part of the training time that the processes spent waiting for gradients of others.
+`device-s` is the training time multiplied by the number of GPUs, or of ranks on the CPU.";
 
 /// Put runs side by side: speed-up, scaling efficiency, time to the target accuracy, and what differs.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub struct Args {
     /// The run that the others are measured against [default: the first one named].
     #[arg(long, value_name = "ID")]
     baseline: Option<RunId>,
-    /// With rows of what others published.
+    /// Add rows with results that others published.
     #[arg(long)]
     published: bool,
     /// One JSON object: short for `--format json`.
@@ -138,7 +138,7 @@ fn for_people(report: &Report) -> String {
         ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
     let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
     let mut text = render(&heading, &cells);
-    text.extend(disturbed::notes(report.runs.iter().map(|(_, run)| *run)).iter().map(|note| format!("{note}\n")));
+    text.extend(disturbed::notes(report.runs.iter().map(|(_, run)| *run)).map(|note| format!("{note}\n")));
     for source in report.published {
         text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
         let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];

@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab config path                where the file is, or would be
   hvd-lab config write               a file with all keys, to edit
-  hvd-lab config show                what counts now
+  hvd-lab config show                the values in use
   hvd-lab config check my.toml       what is wrong in a file, line by line";
 
 /// The configuration of the screen: a file in TOML, none needed
@@ -31,9 +31,9 @@ pub struct Args {
 enum Action {
     /// Print where the file is, or would be
     Path,
-    /// Print all keys with the values that count
+    /// Print all keys with the values in use
     Show,
-    /// Write a file with all keys and what they are for; one that is there stays as it is
+    /// Write a file with all keys and what they are for; an existing file is not changed
     Write,
     /// Name what is wrong in the file, line by line
     Check {
@@ -60,7 +60,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             match files::write_new(&path, Config::default().to_toml().as_bytes()) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    let advice = "it stays as it is. `hvd-lab config check` reads it; move it away for a fresh one";
+                    let advice = "it was not changed. `hvd-lab config check` checks it. Move it away to get a new one";
                     return Err(Usage(format!("`{}` is there already: {advice}", path.display())).into());
                 }
                 Err(error) => return Err(error).with_context(|| format!("`{}` cannot be written", path.display())),
@@ -78,7 +78,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             if !problems.is_empty() {
                 return Ok(ExitCode::from(2));
             }
-            let there = if path.exists() { "nothing is wrong in" } else { "there is no file, and none is needed:" };
+            let there = if path.exists() { "nothing is wrong in" } else { "there is no file, and you do not need one:" };
             print(&format!("{there} {}\n", path.display()))?
         }
     };

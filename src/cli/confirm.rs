@@ -12,7 +12,7 @@ use super::output::{Usage, ask, say};
 /// Nobody can be asked, or the terminal is gone.
 pub fn confirm(question: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
-        return Err(Usage(format!("nobody can answer \"{question}\" here: add --yes if that is meant")).into());
+        return Err(Usage(format!("cannot ask \"{question}\" without a terminal: add --yes to say yes")).into());
     }
     ask(&format!("{question} [y/N] "));
     let mut answer = String::new();

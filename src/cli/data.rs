@@ -31,9 +31,9 @@ Examples:
   HVD_LAB_DATA_URL=http://teacher:8000 hvd-lab data fetch
                                         take them from a mirror first
 
-The files are kept in HVD_LAB_HOME/data and checked by SHA-256. Your own 28x28 \
-images in the same format are used from where they are: `hvd-lab run --data-dir DIR`, or HVD_LAB_DATA. \
-Without any, runs train on generated garments and say so.";
+The files are kept in HVD_LAB_HOME/data and checked by SHA-256. You can use your own 28x28 images in the same format: \
+`hvd-lab run --data-dir DIR`, or HVD_LAB_DATA. \
+If there are no images, runs train on generated garments and say so.";
 
 /// A pipe gets a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -56,7 +56,7 @@ pub struct Args {
 enum Verb {
     /// What is here, checked bit for bit, and what a run would train on (the default).
     Status,
-    /// Download what is missing of the official files; goes on where it stopped.
+    /// Download the official files that are missing. It continues where it stopped.
     Fetch {
         /// Which images: fashion-mnist or mnist.
         #[arg(value_name = "SET", default_value = "fashion-mnist", value_parser = Collection::by_word)]
@@ -75,7 +75,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cache = dataset::cache_dir;
     match args.verb.unwrap_or(Verb::Status) {
         Verb::Status => status(&cache()?, args.offline, args.json),
-        _ if args.json => Err(Usage("--json is for what is here: use `hvd-lab data --json`".into()).into()),
+        _ if args.json => Err(Usage("--json only works without a verb: use `hvd-lab data --json`".into()).into()),
         Verb::Fetch { collection } => fetch(collection, &cache()?, args.offline),
         Verb::MakeImages(args) => make_images::run(args),
         Verb::Tfrecord(args) => tfrecord::run(args),
@@ -205,7 +205,7 @@ impl Teller {
                     say_bare(&format!("{} of {}", units::bytes(done), units::bytes(total)));
                 }
             }
-            Progress::Setback { message } => self.line(format!("{message}; trying further")),
+            Progress::Setback { message } => self.line(format!("{message}; trying again")),
         }
     }
 

@@ -11,9 +11,9 @@ Examples:
   hvd-lab demo               two ranks against one, at the speed of the recording
   hvd-lab demo --speed 10    ten times as fast
 
-Two recordings come with the program: Fashion-MNIST on one rank with no step on, and on two ranks with all ten. \
-Both are real runs of hvd-train on a machine with 2 CPU cores and no GPU, with nothing else running. There is no \
-recording of GPUs yet: none is made up. If you have some, record a run there with `hvd-lab record RUN --out FILE`; anyone \
+Two recordings come with the program: Fashion-MNIST on one rank with all steps off, and on two ranks with all ten on. \
+Both are real runs of hvd-train on a machine with 2 CPU cores and no GPU, with nothing else running. There is no recording \
+of GPUs yet, and none is made up. If you have GPUs, record a run there with `hvd-lab record RUN --out FILE`; anyone \
 can watch it with `hvd-lab replay FILE`.
 
 Space pauses, < and > seek by five seconds, { and } go to start and end, + and - change the speed, q leaves.";
@@ -22,7 +22,7 @@ Space pauses, < and > seek by five seconds, { and } go to start and end, + and -
 #[derive(Debug, clap::Args)]
 #[command(after_help = ABOUT)]
 pub struct Args {
-    /// So many times as fast as it was recorded.
+    /// How many times as fast as it was recorded.
     #[arg(long, default_value = "1", value_parser = super::replay::speed)]
     speed: f64,
     /// Draw the screen with ASCII characters only.

@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Go on twice a second until Ctrl-C.
+    /// Show it again twice a second until Ctrl-C.
     #[arg(long)]
     watch: bool,
     /// Print one line of JSON a sample instead of text.

@@ -31,7 +31,7 @@ pub struct Args {
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Take it that there is no network (also by HVD_LAB_OFFLINE=1).
+    /// Act as if there were no network (also by HVD_LAB_OFFLINE=1).
     #[arg(long)]
     offline: bool,
 }

@@ -6,20 +6,20 @@ mod shared;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use self::shared::{What, columns, open_editor, reset, text, watch};
+use self::shared::{What, columns, note, open_editor, reset, text, watch};
 use super::follow;
 use super::output::{Usage, print, print_exact, say};
 use super::table::{or_dash, render};
-use crate::course::ProgressFile;
 use crate::domain::run::RunState;
 use crate::domain::units;
-use crate::exercise::{self, Built, Diff, Folder, Program, Track};
+use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
 use crate::launch::{self, StartRequest};
 use crate::runs::{Follower, RunId, RunStore, RunSummary, disturbed};
 
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab exercise start                  your copy of the serial trainer, a TODO a step
+  hvd-lab exercise start --language rust  the same in Rust rather than in Python
   hvd-lab exercise edit                   open it in VISUAL or EDITOR at the next TODO
   hvd-lab exercise run                    build it, run it on two ranks, and check what it did
   hvd-lab exercise watch                  the same at every save
@@ -28,6 +28,7 @@ Examples:
   hvd-lab exercise reset --step 4         step 4 as it was; the old file is kept
   hvd-lab exercise start --track four-changes   Horovod's MNIST program, made distributed by four changes
   hvd-lab exercise compare --track four-changes   yours on one rank and on two, side by side
+  hvd-lab exercise start --track nvcnn    nvcnn's training on photos, with five changes to make
   hvd-lab exercise start --track collectives   a ring allreduce, in Python
 
 A step is done when a run of your program shows it (`hvd-lab progress`). A program that hangs is ended and explained.
@@ -37,18 +38,47 @@ Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not p
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Which exercise: ten-steps (the trainer), four-changes (MNIST), or collectives (a ring in Python).
+    /// Which exercise: ten-steps (the trainer), four-changes (MNIST), nvcnn (photos), or collectives (a ring, in Python only).
     #[arg(long, global = true, value_name = "NAME", default_value = "ten-steps")]
     track: Track,
+    /// python or rust; `start` remembers it.
+    ///
+    /// Without it: the one of the last start, else python where it can be run.
+    #[arg(long, global = true, value_name = "NAME")]
+    language: Option<Language>,
     #[command(subcommand)]
     what: What,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
-    match args.track {
-        Track::Rust(program) => Own { program, folder: Folder::of_track(&home, args.track), home: &home }.run(args.what),
+    let track = in_language(&args, &home)?;
+    match track {
+        Track::Program(program) => {
+            // Remembered where there is a choice.
+            let has_choice = Language::ALL.into_iter().all(|language| program.in_language(language).is_some());
+            if matches!(args.what, What::Start) && has_choice {
+                program.language.choose(&home)?;
+            }
+            Own { program, folder: Folder::of_track(&home, track), home: &home }.run(args.what)
+        }
         Track::Collectives => ring::run(&home, args.what),
+    }
+}
+
+/// The exercise in the language that is asked for, else in that of the last start.
+fn in_language(args: &Args, home: &Path) -> Result<Track, Usage> {
+    let only = |track: &str, language| Usage(format!("the track {track} is in {language} only: leave out --language"));
+    match (args.track, args.language) {
+        (Track::Collectives, Some(Language::Rust)) => Err(only(args.track.name(), Language::Python)),
+        (Track::Collectives, _) => Ok(args.track),
+        (Track::Program(program), Some(language)) => {
+            program.in_language(language).map(Track::Program).ok_or_else(|| only(program.track, program.language))
+        }
+        (Track::Program(program), None) => {
+            let language = Language::of_program(home, program);
+            Ok(Track::Program(program.in_language(language).unwrap_or(program)))
+        }
     }
 }
 
@@ -66,7 +96,7 @@ impl Own<'_> {
             What::Start => {
                 let what = if folder.start()? { "made" } else { "there already" };
                 if !program.has_steps() {
-                    self.note_start();
+                    note(self.home, |progress| _ = progress.start_exercise(program.track));
                 }
                 print(&format!("{}\n", folder.program().display()))?;
                 say(&format!("{what}; {}", self.next_in_words(&folder.read()?)));
@@ -119,19 +149,15 @@ impl Own<'_> {
         }
     }
 
-    /// Progress that cannot be kept stands in nobody's way.
-    fn note_start(&self) {
-        match ProgressFile::of(self.home).update(|progress| _ = progress.start_exercise(self.program.track)) {
-            Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
-            Err(error) => say(&format!("progress could not be kept: {error}")),
-        }
-    }
-
     /// The program, if it builds; else the errors are told.
     fn build(&self) -> anyhow::Result<Option<PathBuf>> {
         // Before anything is said of a build.
         self.folder.read()?;
-        say(&format!("building {} (the first time takes longer) ...", self.folder.program().display()));
+        let program = self.folder.program();
+        match self.program.language {
+            Language::Rust => say(&format!("building {} (the first time takes longer) ...", program.display())),
+            Language::Python => say(&format!("checking {} ...", program.display())),
+        }
         match exercise::build(&self.folder, self.program)? {
             Built::Program(program) => Ok(Some(program)),
             Built::Errors { errors, said } => {
@@ -152,18 +178,31 @@ impl Own<'_> {
         let source = self.folder.read()?;
         let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
         let store = RunStore::open(self.home)?;
-        let run = self.follow(&store, self.program.request(built, &source))?;
-        let judged = self.program.judge(&store, self.home, run)?;
-        print(&format!("\n{}", self.program.verdict_in_words(&store.status(run)?, &judged.shown, &source)))?;
-        judged.notes.iter().for_each(|note| say(note));
-        let has_passed = self.program.has_passed(&judged.shown, &source);
-        Ok(if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let attempted = self.program.attempt((&store, self.home), built, &source, |Begun { run, once_more }| {
+            let folder = store.folder(run);
+            let follower = match once_more {
+                None => Follower::new(folder),
+                Some(condition) => {
+                    say(&format!("once more, {} ...", condition.in_words()));
+                    // What it printed before has been seen.
+                    Follower::from_here(folder)
+                }
+            };
+            follow::follow(&store, run, follower, false).map(drop)
+        })?;
+        print(&format!("\n{}", attempted.words))?;
+        attempted.notes.iter().for_each(|note| say(note));
+        Ok(if attempted.has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// On one rank and on two.
     fn compare(&self) -> anyhow::Result<ExitCode> {
         let Some(compared) = self.program.compared else {
-            return Err(Usage("each of the ten steps has runs of its own to compare: `hvd-lab guided 4`".into()).into());
+            let other = match self.program.has_steps() {
+                true => "each of the ten steps has runs of its own to compare: `hvd-lab guided 4`",
+                false => "this exercise compares inside one run: `hvd-lab exercise run` says what it found",
+            };
+            return Err(Usage(other.into()).into());
         };
         let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
         let store = RunStore::open(self.home)?;
@@ -203,6 +242,6 @@ fn side_by_side(runs: &[RunSummary]) -> String {
     };
     let rows: Vec<_> = runs.iter().map(row).collect();
     let mut text = render(&["run", "np", "epochs", "time", "sooner", "img/s", "test accuracy"], &rows);
-    text.extend(disturbed::notes(runs.iter()).iter().map(|note| format!("{note}\n")));
+    text.extend(disturbed::notes(runs.iter()).map(|note| format!("{note}\n")));
     text
 }

@@ -15,7 +15,7 @@ Examples:
   hvd-lab completions zsh > ~/.zfunc/_hvd-lab    that folder in fpath
   hvd-lab completions fish > ~/.config/fish/completions/hvd-lab.fish";
 
-/// Print what a shell completes
+/// Print the completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -60,7 +60,7 @@ HVD_LAB_HOME
 Where runs, progress, images and the configuration are kept [default: hvd-lab in the user's data folder]
 .TP
 HVD_LAB_GROUP
-A group of yours, by name or number, that may read and write what the lab keeps: new folders belong to it (mode 2770), and new
+One of your groups, by name or number, that may read and write what the lab keeps: new folders belong to it (mode 2770), and new
 files can be written by it (660). Without it only you can read them (700 and 600), whatever the umask. Files that you ask for by
 name (--out, --export) are made with your umask
 .TP
@@ -89,13 +89,13 @@ HVD_LAB_DATA_URL
 A mirror of Fashion-MNIST, with MNIST in its folder mnist
 .TP
 HVD_LAB_LESSONS
-A folder with lessons of your own
+A folder with your own lessons
 .TP
 HVD_LAB_CONFIG
 The configuration of the screen
 .TP
 HVD_LAB_CLASS
-A folder that progress is shared in
+A folder in which learners share their progress
 .TP
 NO_COLOR
 Set to anything: no colours on the screen

@@ -15,11 +15,11 @@ use crate::runs::{RunId, RunStore};
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab guided 4                     run steps 1-3, then 1-4, and see what the broadcast changes
-  hvd-lab guided 4 7 8                 two runs that are there: 7 without step 4, 8 with it
+  hvd-lab guided 4 7 8                 two runs that you have: 7 without step 4, 8 with it
   hvd-lab guided 5 --train-images 4000 --json
 
-Ranks, epochs and steps come from the lesson of the step, unless flags say otherwise. Ctrl-C stops the run that is \
-going, and the other does not begin.
+Ranks, epochs and steps come from the lesson of the step, unless flags say otherwise. Ctrl-C stops the current run, and the \
+other one does not start.
 Exit code: 0 done, 1 a run failed or was stopped, 2 bad input.";
 
 /// Run without and with a step, and explain what differs.
@@ -29,10 +29,10 @@ pub struct Args {
     /// Number of the step.
     #[arg(value_parser = lessons::step)]
     step: Step,
-    /// Two runs that are there: the one without the step, and the one with it.
+    /// Two runs that you have: the one without the step, and the one with it.
     #[arg(num_args = 2, value_names = ["BEFORE", "AFTER"])]
     runs: Vec<RunId>,
-    /// Lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
+    /// A folder with your own lessons. They replace those of the program by number [default: HVD_LAB_LESSONS].
     #[arg(long, value_name = "DIR")]
     lessons: Option<PathBuf>,
     /// One JSON object.
@@ -71,7 +71,8 @@ fn series(args: &Args) -> anyhow::Result<Series> {
     let number = args.step.number();
     let (base, preset) = args.settings.training()?;
     let series = catalog.of_step(args.step).and_then(|lesson| Series::guided(lesson, &base, &preset));
-    let mut series = series.ok_or_else(|| Usage(format!("the lesson of step {number} has no two runs: give it a [run]")))?;
+    let mut series = series
+        .ok_or_else(|| Usage(format!("the lesson of step {number} does not say which two runs to make: add a [run] to it")))?;
     for turn in &mut series.turns {
         // The lesson says how many ranks and epochs it needs; a flag knows better.
         args.settings.set(&mut turn.spec, &[Key::Np, Key::Epochs])?;

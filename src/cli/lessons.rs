@@ -8,10 +8,12 @@ use std::process::ExitCode;
 use super::output::{Usage, print, say};
 use super::table::render;
 use crate::course::{
-    Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Role, lay_out, proofread,
+    Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Role, fold, lay_out,
+    proofread,
 };
 use crate::domain::step::Step;
 use crate::exercise;
+use crate::exercise::Language;
 use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
@@ -20,15 +22,16 @@ Examples:
   hvd-lab lessons --json | jq -r '.[] | select(.is_done == false) | .title'
   hvd-lab lessons show 4 | less
   hvd-lab lessons show 4 --hints 1         with the first of three hints
+  hvd-lab lessons show 4 --unfold          with the lines in PyTorch and in Rust too
   hvd-lab lessons answer 4 2               the second answer to the question of lesson 4
-  hvd-lab lessons --lessons my-folder      yours over the program's (also HVD_LAB_LESSONS)
+  hvd-lab lessons --lessons my-folder      with your own lessons (also HVD_LAB_LESSONS)
   hvd-lab lessons check my-folder          proofread before a class reads them";
 
 /// List, read, answer and proofread the lessons.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
+    /// A folder with your own lessons. They replace those of the program by number [default: HVD_LAB_LESSONS].
     #[arg(long, value_name = "DIR", global = true)]
     lessons: Option<PathBuf>,
     /// One JSON array of all lessons.
@@ -44,16 +47,19 @@ enum What {
     Show {
         /// 0 is the introduction, 1 to 10 are the steps; `hvd-lab lessons` lists all.
         number: usize,
-        /// Show so many of its hints.
+        /// Show this many of its hints.
         #[arg(long, value_name = "N", default_value_t = 0)]
         hints: usize,
+        /// Also show the parts that are folded away: the same lines in PyTorch and in Rust.
+        #[arg(long)]
+        unfold: bool,
     },
     /// Answer the question of a lesson before you run anything. Several questions are asked one after the other.
     #[command(allow_negative_numbers = true)]
     Answer {
         /// Number of the lesson.
         number: usize,
-        /// What the question asks for: a number, or the place of an answer in its list, from 1.
+        /// Your answer: a number, or for a list of answers the number of one, from 1.
         value: String,
     },
     /// Proofread all lessons of a folder, or those of the program, and the TODOs of the exercise.
@@ -72,10 +78,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
         None => list(&Catalog::open(args.lessons.as_deref())?, args.json),
         Some(_) if args.json => Err(Usage("--json lists all lessons: leave out what follows it".into()).into()),
-        Some(What::Show { number, hints }) => {
+        Some(What::Show { number, hints, unfold }) => {
             // Whoever has no progress, or a damaged one, has answered nothing.
             let progress = RunStore::default_home().ok().and_then(|home| Some(ProgressFile::of(&home).read().ok()?.progress));
-            print(&text(find(&Catalog::open(args.lessons.as_deref())?, number)?, hints, &progress.unwrap_or_default()))?;
+            let catalog = Catalog::open(args.lessons.as_deref())?;
+            print(&text(find(&catalog, number)?, hints, (!unfold).then(writes_rust), &progress.unwrap_or_default()))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(What::Answer { number, value }) => answer(find(&Catalog::open(args.lessons.as_deref())?, number)?, value.trim()),
@@ -145,7 +152,7 @@ fn answer(lesson: &Lesson, value: &str) -> anyhow::Result<ExitCode> {
     };
     let prediction = prediction(&question.answer, value).map_err(|why| Usage(format!("{which}{why}")))?;
     let Some(judged) = question.judge(prediction) else {
-        return Err(Usage(format!("`{value}` is no answer to this question")).into());
+        return Err(Usage(format!("`{value}` is not an answer to this question")).into());
     };
     let ((), reading) = file.update(|progress| progress.predict(asked, prediction, judged.is_right))?;
     reading.note.iter().for_each(|note| say(note));
@@ -162,7 +169,7 @@ fn prediction(answer: &Answer, value: &str) -> Result<Prediction, String> {
     match answer {
         Answer::Choice { options, .. } => match value.parse::<usize>() {
             Ok(chosen) if (1..=options.len()).contains(&chosen) => Ok(Prediction::Choice(chosen - 1)),
-            _ => Err(format!("`{value}` is no answer: give the number of one, 1 to {}", options.len())),
+            _ => Err(format!("`{value}` is not one of the answers: give a number from 1 to {}", options.len())),
         },
         Answer::Number { .. } => match value.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Prediction::Number(number)),
@@ -174,26 +181,30 @@ fn prediction(answer: &Answer, value: &str) -> Result<Prediction, String> {
 /// Columns of a terminal that is as narrow as they come.
 const COLUMNS: usize = 80;
 
-/// A lesson as one reads it in a terminal.
-fn text(lesson: &Lesson, hints: usize, progress: &Progress) -> String {
+/// The language of the learner's own program.
+fn writes_rust() -> bool {
+    RunStore::default_home().is_ok_and(|home| Language::known(&home) == Some(Language::Rust))
+}
+
+/// A lesson as one reads it in a terminal. `fold_for_rust`: folded for a learner who writes Rust, or else Python; `None` unfolds all.
+fn text(lesson: &Lesson, hints: usize, fold_for_rust: Option<bool>, progress: &Progress) -> String {
     let title = match lesson.step {
         Some(step) => format!("Step {}/10: {}", step.number(), lesson.title),
         None => lesson.title.clone(),
     };
     let is_answered = |id: QuestionId| progress.tries(id).next().is_some();
     let body = lesson.text(is_answered);
-    let questions = questions(lesson, progress);
-    let mut markdown = format!("# {title}\n\n{}\n", lesson.summary);
-    // Where the text gives answers away, they are asked first.
-    match lesson.answers_at {
-        Some(_) => markdown += &format!("{questions}\n{body}\n"),
-        None => markdown += &format!("\n{body}\n{questions}"),
-    }
+    let body = match fold_for_rust {
+        None => body.into(),
+        Some(writes_rust) => fold(body, writes_rust, &format!("`hvd-lab lessons show {} --unfold` shows them.", lesson.number)),
+    };
+    // The questions stand first: whoever has read the text predicts nothing.
+    let mut markdown = format!("# {title}\n\n{}\n{}\n{body}\n", lesson.summary, questions(lesson, progress));
     if lesson.keeps_back(is_answered) {
         let number = lesson.number;
         markdown += &format!(
-            "\n## The rest of this lesson\n\nIt gives away the answers. Answer the questions, and it stands here: \
-             `hvd-lab lessons answer {number} VALUE`, then `hvd-lab lessons show {number}` again.\n"
+            "\n## The rest of this lesson\n\nThe rest gives away the answers. First answer with `hvd-lab lessons answer {number} \
+             VALUE`. Then `hvd-lab lessons show {number}` shows all of the lesson.\n"
         );
     }
     let mut section = |title: &str, text: String| markdown.push_str(&format!("\n## {title}\n\n{text}\n"));

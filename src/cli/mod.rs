@@ -35,6 +35,7 @@ pub mod devices;
 pub mod doctor;
 mod examples;
 pub mod exercise;
+pub mod fault;
 mod follow;
 pub mod generate;
 pub mod guided;
@@ -50,6 +51,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 mod settings;
+pub mod simulate;
 pub mod stop;
 mod table;
 mod turns;
@@ -69,12 +71,13 @@ Examples:
   hvd-lab collectives run --np 2                   measure allreduce algorithms side by side
   hvd-lab bench --np 2 --model wrn-10-1            measure how many images a second are trained on
   hvd-lab nvcnn --np 2 --data_dir photos           train on photos, as NVIDIA's nvcnn does
+  hvd-lab simulate --model vgg16 --gpu p100        what 8, 64 or 1,024 GPUs would give
   hvd-lab check 2                                  what run 2 shows of each step
   hvd-lab report --out report.html                 what you did, to hand in
   hvd-lab demo                                     watch a recorded run: nothing else is needed
   hvd-lab doctor                                   check everything that a run needs
 
-Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They go on when this program or the terminal is closed.";
+Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They continue when you close this program or the terminal.";
 
 const MAN_EXAMPLES: &str = "\
 Examples:
@@ -88,7 +91,7 @@ pub struct Cli {
     /// Draw the screen with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
-    /// The screen with lessons of your own, over those of the program, by number [default: HVD_LAB_LESSONS].
+    /// A folder with your own lessons. They replace those of the program by number [default: HVD_LAB_LESSONS].
     #[arg(long, value_name = "DIR")]
     pub lessons: Option<PathBuf>,
     /// Show the tour of the screen again.
@@ -103,6 +106,7 @@ pub enum Verb {
     Run(Box<run::Args>),
     Runs(runs::Args),
     Stop(stop::Args),
+    Fault(fault::Args),
     Compare(compare::Args),
     Lessons(lessons::Args),
     Exercise(exercise::Args),
@@ -111,6 +115,7 @@ pub enum Verb {
     Collectives(Box<collectives::Args>),
     Bench(Box<bench::Args>),
     Nvcnn(Box<nvcnn::Args>),
+    Simulate(Box<simulate::Args>),
     Check(check::Args),
     Progress(progress::Args),
     Report(report::Args),
@@ -147,6 +152,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Run(args) => run::run(*args),
         Verb::Runs(args) => runs::run(args),
         Verb::Stop(args) => stop::run(args),
+        Verb::Fault(args) => fault::run(args),
         Verb::Compare(args) => compare::run(args),
         Verb::Lessons(args) => lessons::run(args),
         Verb::Exercise(args) => exercise::run(args),
@@ -155,6 +161,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Collectives(args) => collectives::run(*args),
         Verb::Bench(args) => bench::run(*args),
         Verb::Nvcnn(args) => nvcnn::run(*args),
+        Verb::Simulate(args) => simulate::run(*args),
         Verb::Check(args) => check::run(args),
         Verb::Progress(args) => progress::run(args),
         Verb::Report(args) => report::run(args),

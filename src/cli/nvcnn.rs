@@ -1,12 +1,11 @@
 //! `hvd-lab nvcnn`: train on photos as NVIDIA's nvcnn does, or test what was trained.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::follow;
 use super::output::Usage;
 use super::settings::{Place, Starting};
-use crate::domain::job::{Job, RunSpec, Workload};
+use crate::domain::job::Workload;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::flags::NvcnnFlags;
 use crate::launch::{self, StartRequest};
@@ -18,6 +17,7 @@ Examples:
   hvd-lab nvcnn --np 1 -m resnet50 --image-size 64 -b 16 --num_epochs 3 --data_dir photos --log_dir logs
   hvd-lab nvcnn --np 2 -m resnet50 --image-size 64 --eval --data_dir records --log_dir logs
   hvd-lab nvcnn --np 2 -m trivial --data_dir records     next to no model: the speed is that of the image pipeline
+  hvd-lab nvcnn --np 2 -m resnet50 --data_dir records --timeline trace.json     who waits for whom, step by step
   hvd-lab nvcnn --np 2 -m alexnet --larc_mode clip --loss_scale 128     on synthetic images
 
 `hvd-lab data make-images` draws photo-like images, `hvd-lab data tfrecord` packs a folder into TFRecord files.
@@ -55,36 +55,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn request(args: &Args) -> Result<StartRequest, Usage> {
     let own = args.flags.spec().map_err(Usage)?;
-    if own.eval && own.log_dir.is_none() {
-        return Err(Usage("--eval tests a checkpoint: give its folder with --log-dir".into()));
-    }
     let spec = NvcnnSpec {
-        data_dir: own.data_dir.as_deref().map(|folder| readable("--data-dir", folder)).transpose()?,
-        log_dir: own.log_dir.as_deref().map(|folder| absolute("--log-dir", folder)).transpose()?,
+        data_dir: own.data_dir.as_deref().map(|folder| launch::photo_folder("--data-dir", folder)).transpose().map_err(Usage)?,
+        log_dir: own.log_dir.as_deref().map(|folder| launch::whole_path("--log-dir", folder)).transpose().map_err(Usage)?,
+        timeline: own.timeline.as_deref().map(|file| launch::whole_path("--timeline", file)).transpose().map_err(Usage)?,
         ..own
     };
-    let spec: RunSpec = Job { resources: args.place.resources()?, workload: Workload::Nvcnn(spec) };
-    match spec.problem() {
-        Some(problem) => Err(Usage(problem)),
-        None => {
-            Ok(StartRequest { name: args.starting.name.clone(), force: args.place.force, ..StartRequest::new(spec, "nvcnn") })
-        }
-    }
-}
-
-/// Said before there is a run.
-fn readable(flag: &str, folder: &str) -> Result<String, Usage> {
-    let whole = absolute(flag, folder)?;
-    match std::fs::read_dir(&whole) {
-        Ok(_) => Ok(whole),
-        Err(error) => {
-            Err(Usage(format!("{flag} {folder} cannot be read ({error}): give a folder with photos or TFRecord files")))
-        }
-    }
-}
-
-/// As the ranks, who run elsewhere, find it.
-fn absolute(flag: &str, folder: &str) -> Result<String, Usage> {
-    let whole = std::path::absolute(Path::new(folder)).map_err(|error| Usage(format!("{flag} {folder}: {error}")))?;
-    Ok(whole.display().to_string())
+    args.starting.request(&args.place, args.place.resources()?, Workload::Nvcnn(spec), "nvcnn")
 }

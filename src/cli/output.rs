@@ -20,7 +20,8 @@ pub struct Usage(pub String);
 /// The screen, or what to use where there is no terminal for it.
 pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        let advice = "the screen needs a terminal. Without one: `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
+        let advice = "the screen needs a terminal. Without one, use `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` \
+            lists all)";
         return Err(Usage(advice.into()).into());
     }
     // It cannot place the cursor: a screen of escape sequences would be all it shows.

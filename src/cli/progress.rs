@@ -19,14 +19,15 @@ Examples:
   hvd-lab progress --export progress.md      for people; --export progress.json for programs
   hvd-lab progress --reset 4                 forget step 4; `--reset all`: everything
   hvd-lab progress --share /srv/class        `hvd-lab class` shows how far you are
-  hvd-lab progress --share none              no longer
+  hvd-lab progress --share none              stop sharing
 
 seen        a run passed the check of the step
 predicted   the lesson's question was answered before that run, or before the two new runs that prove the step
 proven      the same work was run without the step and with it
 written     your own program passed the check (`hvd-lab exercise`)
 
-Shared are steps, times and what checks said, in FOLDER/NAME.json; never code. HVD_LAB_CLASS=FOLDER does the same.";
+The lab shares steps, times and what the checks said, in FOLDER/NAME.json. It never shares code. HVD_LAB_CLASS=FOLDER does \
+the same.";
 
 /// How far you are with each step: seen, predicted, proven, written.
 #[derive(Debug, clap::Args)]
@@ -44,7 +45,7 @@ pub struct Args {
     /// One JSON object.
     #[arg(long, conflicts_with_all = ["export", "reset", "share"])]
     json: bool,
-    /// Keep a copy in this folder at every change, for the instructor; `none` ends that.
+    /// Copy your progress to this folder at every change, for the instructor. `none` stops it.
     #[arg(long, value_name = "DIR|none", conflicts_with_all = ["export", "reset"])]
     share: Option<PathBuf>,
     /// Your name in the class [default: your login name].
@@ -96,14 +97,15 @@ fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<course::Reading> {
 fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) -> anyhow::Result<ExitCode> {
     if folder.as_os_str() == "none" {
         Share::keep(home, None)?;
-        super::output::print("your progress is shared no longer; the copy in the class's folder is yours to remove\n")?;
+        super::output::print("your progress is no longer shared. You can remove the copy in the folder of the class\n")?;
         return Ok(ExitCode::SUCCESS);
     }
     let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
-    let folder = absolute.ok_or_else(|| Usage(format!("{} is not a folder: ask for the class's", folder.display())))?;
+    let folder = absolute
+        .ok_or_else(|| Usage(format!("{} is not a folder: ask your instructor for the folder of the class", folder.display())))?;
     if folder.to_str().is_none() {
         return Err(Usage(format!(
-            "the name of the folder {folder:?} is not UTF-8 text, so it cannot be noted: use another one"
+            "the name of the folder {folder:?} is not UTF-8 text, so the lab cannot store it: use another one"
         ))
         .into());
     }

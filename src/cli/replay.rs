@@ -11,7 +11,7 @@ use crate::tui;
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab replay 7                     run 7 once more, as fast as it was
+  hvd-lab replay 7                     run 7 again, at its own speed
   hvd-lab replay class.hvdrun --speed 10
   hvd-lab replay 1 2                   run 2, with run 1 in the table to compare with
 
@@ -25,7 +25,7 @@ pub struct Args {
     /// Runs by number, or files of `hvd-lab record`: the last one is played.
     #[arg(required = true, value_name = "RUN|FILE")]
     what: Vec<String>,
-    /// So many times as fast as it was recorded.
+    /// How many times as fast as it was recorded.
     #[arg(long, default_value = "1", value_parser = speed)]
     speed: f64,
     /// Draw the screen with ASCII characters only.

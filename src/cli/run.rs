@@ -21,7 +21,7 @@ Examples:
   hvd-lab run --dry-run                            only show the exact mpirun line
   hvd-lab run --json | jq -c 'select(.event == \"epoch\")'
 
-Ctrl-C stops the run; a second one leaves at once. A closed terminal, SIGHUP or SIGTERM leave it going.
+Ctrl-C stops the run. Press it again to leave at once. The run continues if the terminal closes, and on SIGHUP or SIGTERM.
 Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
 
 /// Start a run and follow it to its end.

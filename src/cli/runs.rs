@@ -20,7 +20,8 @@ Examples:
   hvd-lab runs delete 3 4                   to the trash; `hvd-lab runs restore 3` brings it back
   hvd-lab runs --json | jq '.[-1].figures.images_per_sec'
 
-A filter is words that all have to fit; `!` before one that must not. `np:2` looks in one field: run, state, np, steps, \
+A filter is a list of words that must all match. Put `!` before a word that must not match. `np:2` looks in one field: run, \
+state, np, steps, \
 model, data, preset, host, name, note.";
 
 /// List the runs.
@@ -29,7 +30,7 @@ model, data, preset, host, name, note.";
 pub struct Args {
     #[command(subcommand)]
     verb: Option<RunsVerb>,
-    /// Only runs that fit all these words.
+    /// Only runs that match all these words.
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     filter: String,
     /// run, np, img/s, time, to-target, accuracy, device-s, state or name: best first [default: oldest run first].
@@ -38,16 +39,16 @@ pub struct Args {
     /// The other way round.
     #[arg(long)]
     reverse: bool,
-    /// One JSON array with everything that is known of each run.
+    /// One JSON array with everything that is known about each run.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum RunsVerb {
-    /// Name a run; without a name, take it away.
+    /// Name a run. Without a name, remove its name.
     Name { id: RunId, name: Vec<String> },
-    /// Write a note to a run; without a text, take it away.
+    /// Write a note for a run. Without a text, remove the note.
     Note { id: RunId, text: Vec<String> },
     /// Move runs to the trash, from where they can be restored.
     Delete {
@@ -141,19 +142,19 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
     } else if all.is_empty() {
         super::output::print("no runs yet: `hvd-lab run` starts one\n")?;
     } else if runs.is_empty() {
-        super::output::print(&format!("none of {} runs fits `{}`\n", all.len(), filter.text()))?;
+        super::output::print(&format!("none of {} runs matches `{}`\n", all.len(), filter.text()))?;
     } else {
         let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
         super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
         for run in runs.iter() {
             if let Some(place) = &run.elsewhere {
-                super::output::print(&format!("run {} is out of reach: it may still be going {place}\n", run.id))?;
+                super::output::print(&format!("run {} cannot be reached: it may still be running {place}\n", run.id))?;
             }
         }
         for run in runs.iter().filter(|run| run.record.is_none()) {
             super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
         }
-        for note in disturbed::notes(runs.iter().copied()) {
+        if let Some(note) = disturbed::notes(runs.iter().copied()) {
             super::output::print(&format!("{note}\n"))?;
         }
         for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {

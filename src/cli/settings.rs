@@ -8,14 +8,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use super::output::Usage;
 use crate::dataset;
-use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{Key, SETTINGS, Setting, Values};
 use crate::launch::{self, Machine, Preset, StartRequest};
 
 /// A preset, and what to change of it.
 #[derive(Debug, clap::Args)]
 pub struct Settings {
-    /// Settings to begin from [default: gpu where there is one, else cpu].
+    /// Settings to start from [default: gpu where there is one, else cpu].
     #[arg(long, value_name = "NAME", display_order = 0)]
     pub preset: Option<String>,
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct Settings {
     /// Download nothing.
     #[arg(long)]
     pub offline: bool,
-    /// Start more ranks than there is room for.
+    /// Start even if there are more ranks than cores or GPUs.
     #[arg(long, visible_alias = "oversubscribe")]
     pub force: bool,
 }
@@ -45,12 +45,23 @@ pub struct Starting {
     pub dry_run: bool,
 }
 
+impl Starting {
+    /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
+    pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<StartRequest, Usage> {
+        let spec = RunSpec { resources, workload };
+        match spec.problem() {
+            Some(problem) => Err(Usage(problem)),
+            None => Ok(StartRequest { name: self.name.clone(), force: place.force, ..StartRequest::new(spec, preset) }),
+        }
+    }
+}
+
 /// Where ranks are started, for the verbs that train nothing: the same flags, and no others.
 #[derive(Debug, clap::Args)]
 pub struct Place {
     #[command(flatten)]
     given: Given<ResourcesOnly>,
-    /// Start more ranks than there is room for.
+    /// Start even if there are more ranks than cores or GPUs.
     #[arg(long, visible_alias = "oversubscribe")]
     pub force: bool,
 }

@@ -16,13 +16,14 @@ Examples:
   hvd-lab stop 7 --gone                    its host will not come back: mark it failed
   hvd-lab run --continue 7 --epochs 6      go on from its last checkpoint";
 
-/// Stop a run that is going; what it has learnt since its last checkpoint is lost.
+/// Stop a run. What it has learned since its last checkpoint is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Number of the run, as `hvd-lab runs` shows it.
     id: RunId,
-    /// The host that it runs on, or the container, is gone for good: mark it as failed. Refused while the run is heard of.
+    /// The host or the container of the run is gone for good: mark the run as failed. Refused while the run still writes to
+    /// its folder.
     #[arg(long)]
     gone: bool,
 }
@@ -44,7 +45,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         anyhow::ensure!(
             Instant::now() < deadline,
-            "run {} was asked to stop, but is still going (supervisor pid {})",
+            "run {} was asked to stop, but is still running (supervisor pid {})",
             args.id,
             status.supervisor_pid
         );

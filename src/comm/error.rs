@@ -8,6 +8,11 @@ use crate::domain::topology::{Rank, WorldSize};
 pub enum CommError {
     #[error("MPI could not be initialised ({0}). Start the program with the mpirun of the MPI library it was built with")]
     Init(&'static str),
+    #[error(
+        "this is one of {launched} processes that were started together, but MPI finds only this one: each would train alone and \
+         write the same files. To mend it, {remedy}"
+    )]
+    Apart { launched: usize, remedy: &'static str },
     #[error("the ranks called different collectives: {0}. All ranks must make the same calls in the same order")]
     Mismatch(String),
     #[error("{0}. It was the limit for waiting")]

@@ -34,6 +34,7 @@ mod observer;
 pub mod p2p;
 mod region;
 mod signature;
+mod simulated;
 mod stall;
 mod thread;
 
@@ -47,6 +48,7 @@ pub use nccl::{Gpu, nccl_version};
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
+pub use simulated::{simulate_hosts, simulated_hosts};
 pub use stall::{Stall, StallLimits, Starved};
 pub use thread::ThreadComm;
 

@@ -175,7 +175,7 @@ fn learner(path: &Path) -> Result<(Option<String>, Progress), String> {
         |error: serde_json::Error| format!("is neither a progress file nor a report: {}", printable(&error.to_string()));
     let (name, progress) = match (value.get("report"), value.get("version"), value.get("done")) {
         (Some(version), ..) | (None, Some(version), Some(_)) if newer(version) => {
-            return Err("is of a newer hvd-lab: read it with that one".into());
+            return Err("was written by a newer hvd-lab: update this one".into());
         }
         (Some(_), ..) => {
             let report: Report = serde_json::from_value(value).map_err(foreign)?;

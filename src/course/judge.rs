@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use super::{Evidence, Level, Outcome, Progress, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
+use super::{Evidence, Level, Outcome, Progress, ProgressError, ProgressFile, Reading, Shown, Verdict, check, check_all};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
-use crate::runs::{RunFolder, RunId, RunRecord, RunStore};
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore, Trial};
 
 /// What came of judging a run.
 #[derive(Clone, Debug)]
@@ -48,21 +48,31 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     let evidence = Evidence::of(&store.folder(run), &record)?;
     let verdicts = step.map_or_else(|| check_all(&evidence), |step| vec![check(&evidence, step)]);
     let steps = evidence.spec.workload.steps;
-    let can_prove = record.program.is_none() && state == RunState::Finished;
-    let pairs = if can_prove { pairs(store, &record, &verdicts, steps) } else { Vec::new() };
     let file = ProgressFile::of(home);
+    let known = file.read().unwrap_or_default();
+    // To look for pairs reads the records of all runs: only for what none has proven yet.
+    let can_prove = record.program.is_none() && state == RunState::Finished;
+    let open = verdicts.iter().filter(|verdict| can_prove && !known.progress.has(verdict.step, Level::Proven));
+    let pairs = pairs(store, &record, &open.collect::<Vec<_>>(), steps);
     let note = |progress: &mut Progress| {
         match &record.program {
             // What a program of the learner's own says of its steps is no evidence: what it did decides.
-            Some(_) => progress.note_written(&verdicts, steps, run),
+            Some(_) => match record.trial {
+                None => progress.note_written(&verdicts, steps, run),
+                Some(Trial::First) => progress.note_first(&verdicts, steps, run),
+                // The end of the trial counts.
+                Some(Trial::Further) => {}
+            },
             None => progress.note(&verdicts, steps, run),
         };
         pairs.iter().for_each(|(step, before, after)| progress.note_pair(*step, *before, *after));
     };
-    let ((), reading) = file.update(note).unwrap_or_else(|error| {
-        let progress = file.read().map(|reading| reading.progress).unwrap_or_default();
+    let ((), mut reading) = file.update(note).unwrap_or_else(|error| {
+        let progress = known.progress.clone();
         ((), Reading { progress, note: Some(format!("progress could not be kept: {error}")) })
     });
+    // A damaged file was set aside by the first to read it.
+    reading.note = known.note.or(reading.note);
     let levels = if record.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
     let is_judged = |step: &Step| verdicts.iter().any(|verdict| verdict.step == *step);
     let first = |level| reading.progress.first_by(level, run).iter().filter(is_judged).collect::<StepSet>();
@@ -71,12 +81,32 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     Ok(Judged { record, verdicts, first, reading })
 }
 
+/// Notes what the learner's program does after all runs of a trial, of which this was the first; what there is to say of it.
+/// `steps` are those that the program says are done.
+pub fn conclude(home: &Path, run: RunId, steps: StepSet, shown: &[Shown]) -> Vec<String> {
+    let of = |shown: &Shown| {
+        Some(Verdict { step: Step::from_number(shown.number)?, outcome: shown.outcome, evidence: shown.evidence.clone() })
+    };
+    let verdicts: Vec<Verdict> = shown.iter().filter_map(of).collect();
+    match ProgressFile::of(home).update(|progress| progress.note_written(&verdicts, steps, run)) {
+        Err(error) => vec![format!("progress could not be kept: {error}")],
+        Ok(((), reading)) => {
+            let first = reading.progress.first_by(Level::Written, run);
+            let said = (!first.is_empty()).then(|| Level::Written.first_in_words(run, first));
+            reading.note.into_iter().chain(said).collect()
+        }
+    }
+}
+
 /// Each step that this run and another one together prove, with the run before and the run after: the other one ended well too, they
 /// differ in the step and in nothing else, and the one with it passed its check.
-fn pairs(store: &RunStore, record: &RunRecord, verdicts: &[Verdict], steps: StepSet) -> Vec<(Step, RunId, RunId)> {
+fn pairs(store: &RunStore, record: &RunRecord, verdicts: &[&Verdict], steps: StepSet) -> Vec<(Step, RunId, RunId)> {
     let has_ended = |id| store.status(id).is_ok_and(|status| status.state == RunState::Finished);
+    if verdicts.is_empty() {
+        return Vec::new();
+    }
     let others: Vec<RunRecord> = store.ids().into_iter().rev().filter_map(|id| store.record(id).ok()).collect();
-    let of = |verdict: &Verdict| {
+    let of = |verdict: &&Verdict| {
         let step = verdict.step;
         let is_after = steps.contains(step);
         let other = if is_after { steps.without(step) } else { steps.with(step) };

@@ -38,7 +38,7 @@ pub struct Lesson {
     pub body: String,
     /// Line of the file, from 1, on which the body begins.
     pub body_line: usize,
-    /// Where in the body begins what gives answers away, if anything does. The questions then stand first.
+    /// Where in the body begins what gives answers away, if anything does.
     pub answers_at: Option<usize>,
 }
 

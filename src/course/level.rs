@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Done, Progress, tries_in_words};
+use super::{Answered, Done, Progress};
 use crate::domain::markup;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
@@ -154,6 +154,17 @@ impl Progress {
         let proven = self.proven.get(number).filter(|pair| seen.is_none_or(|seen| seen.run != pair.after));
         let shown_s = proven.map(|pair| pair.time_s).or(seen.map(|seen| seen.time_s));
         shown_s.is_none_or(|shown_s| first.time_s <= shown_s)
+    }
+}
+
+/// `right at try 2`; nothing for nothing.
+pub fn tries_in_words(tries: &[Answered]) -> String {
+    match (tries.iter().position(|answered| answered.is_right), tries.len()) {
+        (None, 0) => String::new(),
+        (None, 1) => "1 try, not right".into(),
+        (None, tries) => format!("{tries} tries, none right"),
+        (Some(0), _) => "right at once".into(),
+        (Some(index), _) => format!("right at try {}", index + 1),
     }
 }
 

@@ -142,7 +142,7 @@ impl Progress {
                 Outcome::Passed => {
                     self.seen.insert(verdict.step.number(), Done { run, time_s, evidence: verdict.evidence.clone() });
                 }
-                Outcome::Failed => self.fail(verdict, run, time_s),
+                Outcome::Failed => self.fail(verdict.step, &verdict.evidence, run, time_s),
                 Outcome::CannotTell => {}
             }
         }
@@ -151,18 +151,32 @@ impl Progress {
     /// The same of a run of the learner's own program. What it does counts, whatever it says of itself; but where it says that a step
     /// is still to do, not doing it is no failure.
     pub fn note_written(&mut self, verdicts: &[Verdict], attempted: StepSet, run: RunId) {
+        self.note_own(verdicts, attempted, run, true);
+    }
+
+    /// The same before further runs of the program have shown that what passes is right: it is seen, and not yet written.
+    pub fn note_first(&mut self, verdicts: &[Verdict], attempted: StepSet, run: RunId) {
+        self.note_own(verdicts, attempted, run, false);
+    }
+
+    fn note_own(&mut self, verdicts: &[Verdict], attempted: StepSet, run: RunId, counts: bool) {
         let time_s = host::now_s();
         for verdict in verdicts {
-            if self.written.contains_key(&verdict.step.number()) {
+            let number = verdict.step.number();
+            // What a later run of the same trial has found is not judged anew.
+            let has_failed = self.tried.get(&number).is_some_and(|tried| tried.run == run);
+            if has_failed || self.written.contains_key(&number) {
                 continue;
             }
             match verdict.outcome {
                 Outcome::Passed => {
                     let done = Done { run, time_s, evidence: verdict.evidence.clone() };
-                    self.seen.entry(verdict.step.number()).or_insert_with(|| done.clone());
-                    self.written.insert(verdict.step.number(), done);
+                    self.seen.entry(number).or_insert_with(|| done.clone());
+                    if counts {
+                        self.written.insert(number, done);
+                    }
                 }
-                Outcome::Failed if attempted.contains(verdict.step) => self.fail(verdict, run, time_s),
+                Outcome::Failed if attempted.contains(verdict.step) => self.fail(verdict.step, &verdict.evidence, run, time_s),
                 Outcome::Failed | Outcome::CannotTell => {}
             }
         }
@@ -173,15 +187,15 @@ impl Progress {
         self.proven.entry(step.number()).or_insert_with(|| Proven { before, after, time_s: host::now_s() });
     }
 
-    fn fail(&mut self, verdict: &Verdict, run: RunId, time_s: f64) {
-        let number = verdict.step.number();
+    fn fail(&mut self, step: Step, evidence: &str, run: RunId, time_s: f64) {
+        let number = step.number();
         let before = self.tried.remove(&number);
         // Judging a run again is no new try, and no sign of life either.
         let again = before.as_ref().filter(|tried| tried.run == run);
         let runs = before.as_ref().map_or(0, |tried| tried.runs) + usize::from(again.is_none());
         let last_s = again.map_or(time_s, |tried| tried.time_s);
         let first_s = before.as_ref().map_or(time_s, |tried| tried.first_s);
-        self.tried.insert(number, Tried { runs, run, evidence: verdict.evidence.clone(), first_s, time_s: last_s });
+        self.tried.insert(number, Tried { runs, run, evidence: evidence.to_owned(), first_s, time_s: last_s });
     }
 
     /// The failed runs of a step, if nothing was gained of it since.
@@ -282,17 +296,6 @@ impl Progress {
     pub fn to_json(&self) -> String {
         // Only failing writers and maps without text keys can fail here, and there are none.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
-    }
-}
-
-/// `right at try 2`; nothing for nothing.
-pub fn tries_in_words(tries: &[Answered]) -> String {
-    match (tries.iter().position(|answered| answered.is_right), tries.len()) {
-        (None, 0) => String::new(),
-        (None, 1) => "1 try, not right".into(),
-        (None, tries) => format!("{tries} tries, none right"),
-        (Some(0), _) => "right at once".into(),
-        (Some(index), _) => format!("right at try {}", index + 1),
     }
 }
 

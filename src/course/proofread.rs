@@ -1,4 +1,4 @@
-//! What an author should mend in a lesson beyond what parses: sections, fences, links, widths, and missing parts.
+//! What an author should fix in a lesson beyond what parses: sections, fences, links, widths, and missing parts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,9 +11,13 @@ use crate::domain::step::Step;
 pub const SECTIONS: [&str; 7] =
     ["The problem", "The idea", "How it is written", "Run it", "What to look for", "The trap", "The original's numbers"];
 
-/// Parts of the third section, each with a fence in this language.
-const SPELLINGS: [(&str, &str); 3] =
-    [("Horovod with Keras", "python"), ("Horovod with PyTorch", "python"), ("Here in Rust", "rust")];
+/// Parts of the third section, each with a fence in this language, and whether a lesson must have it.
+const SPELLINGS: [(&str, &str, bool); 4] = [
+    ("Horovod with Keras", "python", true),
+    ("Horovod with PyTorch", "python", false),
+    ("Here in Python", "python", false),
+    ("Here in Rust", "rust", true),
+];
 
 /// Prose and diagrams fit a terminal of 80 columns beside a list.
 const PROSE_COLUMNS: usize = 100;
@@ -60,7 +64,7 @@ pub fn proofread(folder: Option<&Path>) -> Result<Proof, CatalogError> {
     Ok(proof)
 }
 
-/// All that should be mended in one lesson, by line.
+/// All that should be fixed in one lesson, by line.
 pub fn problems(lesson: &Lesson) -> Vec<LessonError> {
     let mut found = Vec::new();
     let mut say = |line: usize, what: String| found.push(LessonError { file: lesson.file.clone(), line, what });
@@ -197,21 +201,25 @@ fn sections(body: &Body, body_line: usize) -> Vec<(usize, String)> {
     complaints
 }
 
-/// "How it is written" spells the step three times, each in a fence of its language.
+/// "How it is written" spells the step in several ways, each in a fence of its language.
 fn spellings(body: &Body) -> Option<(usize, String)> {
     let start = body.headings.iter().position(|(level, text, _)| *level == 2 && text == SECTIONS[2])?;
     let parts: Vec<_> = body.headings[start + 1..].iter().take_while(|(level, ..)| *level > 2).collect();
     let end = body.headings.get(start + 1 + parts.len()).map_or(usize::MAX, |(_, _, line)| *line);
-    for (index, (wanted, language)) in SPELLINGS.iter().enumerate() {
-        let Some((_, text, line)) = parts.get(index) else {
-            return Some((body.headings[start].2, format!("the part `### {wanted}` is missing")));
+    let mut index = 0;
+    for (wanted, language, is_needed) in SPELLINGS {
+        let (text, line) = match parts.get(index) {
+            Some((_, text, line)) if text == wanted => (text, line),
+            _ if !is_needed => continue,
+            Some((_, text, line)) => {
+                return Some((*line, format!("part {} is `{text}`, and should be `{wanted}`", index + 1)));
+            }
+            None => return Some((body.headings[start].2, format!("the part `### {wanted}` is missing"))),
         };
-        if text != wanted {
-            return Some((*line, format!("part {} is `{text}`, and should be `{wanted}`", index + 1)));
-        }
-        let until = parts.get(index + 1).map_or(end, |(_, _, line)| *line);
+        index += 1;
+        let until = parts.get(index).map_or(end, |(_, _, line)| *line);
         if !body.fences.iter().any(|(found, at)| found == language && (line..&until).contains(&at)) {
-            return Some((*line, format!("`{wanted}` has no code fence in {language}")));
+            return Some((*line, format!("`{text}` has no code fence in {language}")));
         }
     }
     None

@@ -54,7 +54,7 @@ fn literal(line: &str) -> String {
 
 fn ablation(rows: &[Without]) -> String {
     let mut text = String::from(
-        "| steps | run | img/s | time | test | what the check of the missing step says |\n|---|---|---|---|---|---|\n",
+        "| steps | run | img/s | time | test acc | what the check of the missing step says |\n|---|---|---|---|---|---|\n",
     );
     for row in rows {
         let says = match (&row.verdict, row.passed, row.state) {

@@ -37,7 +37,7 @@ pub enum DatasetError {
     Offline { name: &'static str, cache: String, stand_in: String },
 
     #[error(
-        "cannot download {file} ({attempts}); check the network and HTTPS_PROXY and run it again (it goes on where it stopped), \
+        "cannot download {file} ({attempts}); check the network and HTTPS_PROXY and run it again (it continues where it stopped), \
          or copy the files with `hvd-lab data import DIR`"
     )]
     Download { file: String, attempts: String },

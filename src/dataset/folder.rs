@@ -32,6 +32,9 @@ pub(super) fn open(root: &Path, names: &[String], part: Part) -> Result<Images, 
     let folder = match (own, divided, part) {
         (Some(own), _, _) => Folder::open(&own)?,
         (None, false, Part::Train) => Folder::open(root)?,
+        (None, false, Part::Validation) if !Folder::open(root)?.files.is_empty() => {
+            return Err(ImagesError::NoValidation { folder: root.display().to_string() });
+        }
         _ => return Err(ImagesError::None { folder: root.display().to_string(), part: part.name() }),
     };
     // An empty class is nothing that is lost: its folder says so itself.

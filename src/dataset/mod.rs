@@ -29,7 +29,6 @@ mod official;
 #[cfg(feature = "lab")]
 pub mod pack;
 pub mod photo;
-#[cfg(feature = "lab")]
 pub mod photos;
 #[cfg(feature = "lab")]
 mod prepare;

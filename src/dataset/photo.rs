@@ -49,6 +49,12 @@ pub enum ImagesError {
     )]
     None { folder: String, part: &'static str },
 
+    #[error(
+        "{folder} has a folder for each class, but none with validation images. Move some of them to {folder}/validation/CLASS and \
+         the others to {folder}/train/CLASS, or pack it: hvd-lab data tfrecord {folder} --out records --validation 0.1"
+    )]
+    NoValidation { folder: String },
+
     #[error("{0}. Replace it, or leave such out with --bad-records skip")]
     Bad(BadImage),
 }

@@ -10,7 +10,7 @@ use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 
 use super::example::BoundingBox;
 use super::folder::BOXES;
-use super::photo::generated_note;
+use super::photo::{BadImage, ImageSource, Photo, generated_note};
 use super::synthetic::Dice;
 use crate::host::folders::NewFolder;
 
@@ -60,6 +60,19 @@ impl Photos {
         let note_name = generated_note(Path::new("")).display().to_string();
         folder.write(&note_name, |file| writeln!(file, "{note}"))?;
         folder.finish()
+    }
+
+    /// Draws them all, and keeps them in memory.
+    ///
+    /// # Errors
+    /// They are larger than a JPEG may be.
+    pub fn in_memory(&self) -> io::Result<Drawn> {
+        let note = self.note();
+        let draw = |index| {
+            let (pixels, area) = self.draw(index);
+            Ok((self.encode(&pixels, &note)?, area))
+        };
+        Ok(Drawn { photos: (0..self.images).map(draw).collect::<io::Result<_>>()?, classes: self.classes })
     }
 
     fn note(&self) -> String {
@@ -134,6 +147,34 @@ impl Photos {
             shape.paint(&mut pixels, width, height, &light);
         }
         (pixels, area)
+    }
+}
+
+/// Drawn photos in memory: a small set that is the same anywhere, and that nobody has to put somewhere first.
+pub struct Drawn {
+    /// Files, and where the object is.
+    photos: Vec<(Vec<u8>, BoundingBox)>,
+    classes: usize,
+}
+
+impl ImageSource for Drawn {
+    fn len(&self) -> usize {
+        self.photos.len()
+    }
+
+    fn classes(&self) -> usize {
+        self.classes
+    }
+
+    fn place(&self, index: usize) -> String {
+        format!("drawn photo {index}")
+    }
+
+    fn read(&self, index: usize, buffer: &mut Vec<u8>) -> Result<Photo, BadImage> {
+        let (jpeg, area) = &self.photos[index];
+        buffer.clear();
+        buffer.extend_from_slice(jpeg);
+        Ok(Photo { jpeg: 0..jpeg.len(), label: index % self.classes, boxes: vec![*area] })
     }
 }
 
@@ -241,6 +282,22 @@ mod tests {
             assert!(area.xmin < area.xmax && area.ymin < area.ymax && area.xmax <= 1.0, "{area:?}");
         }
         assert!(images::generated_by(&root).unwrap().contains("No photos"));
+    }
+
+    #[test]
+    fn what_is_kept_in_memory_is_what_would_be_written() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("set");
+        PHOTOS.write(&root, |_| Ok(())).unwrap();
+        let drawn = PHOTOS.in_memory().unwrap();
+        assert_eq!((drawn.len(), drawn.classes()), (6, 3));
+        let mut buffer = Vec::new();
+        for index in 0..6 {
+            let photo = drawn.read(index, &mut buffer).unwrap();
+            let name = format!("{}/{index:06}.jpg", PHOTOS.class_name(photo.label));
+            assert_eq!(buffer[photo.jpeg], std::fs::read(root.join(name)).unwrap());
+            assert_eq!((photo.label, photo.boxes.len()), (index % 3, 1));
+        }
     }
 
     #[test]

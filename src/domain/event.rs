@@ -1,24 +1,27 @@
 //! What ranks report while they train: one JSON object a line, the only thing the trainer tells the lab.
 //!
-//! A rank prints events on its standard output behind [`MARKER`], between its human lines; the launcher's own tags tell
-//! the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
+//! A rank prints events on its standard output behind [`MARKER`] and the secret of its launch, between its human lines; the
+//! launcher's own tags tell the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
 //! an older lab can follow a newer trainer.
 
 mod limits;
+mod marker;
+mod number;
+mod seen;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
 use super::phase::PhaseSeconds;
-use super::pipeline::PipelineReport;
+use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
-
-/// Starts every event line on a rank's standard output. No human line starts so.
-pub const MARKER: &str = "@hvd ";
+pub use marker::{MARKER, SECRET_VARIABLE, marked, unmarked};
+use number::number;
+pub use seen::{Seen, UpdateReport, is_told};
 
 /// One event with its sender and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,6 +63,8 @@ pub enum Event {
         #[serde(deserialize_with = "number")]
         loss: f64,
     },
+    /// What the library saw of the training, whatever the program reports. Older libraries tell none of it.
+    Seen(Seen),
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.
     Epoch(EpochReport),
     /// A checkpoint was written, read, refused or checked.
@@ -95,6 +100,10 @@ pub enum Event {
     Iteration(IterationReport),
     /// What the image pipeline of this rank spent its time on.
     Pipeline(PipelineReport),
+    /// What the decoder's choice of a cosine transform changes.
+    Transforms(TransformsReport),
+    /// The root's weights and optimizer state went to all ranks.
+    Broadcast(BroadcastReport),
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
@@ -131,6 +140,9 @@ pub struct TopologyReport {
     /// libtorch and MPI library versions.
     #[serde(deserialize_with = "limits::few_versions")]
     pub versions: Vec<String>,
+    /// Whether the library tells what it sees of the training ([`Seen`]). Older ones do not.
+    #[serde(default)]
+    pub is_watched: bool,
 }
 
 impl TopologyReport {
@@ -155,6 +167,7 @@ impl TopologyReport {
             devices_found: Some(4),
             threads: 2,
             versions: Vec::new(),
+            is_watched: false,
         }
     }
 }
@@ -226,6 +239,8 @@ pub enum DigestMoment {
     OwnGradients,
     /// Gradients that the optimizer applies in the first step (averaged, with step 3).
     FirstGradients,
+    /// Parameters right after the library gave the root's to every rank.
+    SharedParameters,
     /// Parameters at the end of an epoch.
     EpochParameters,
 }
@@ -237,11 +252,6 @@ pub struct Metrics {
     pub loss: f64,
     #[serde(deserialize_with = "number")]
     pub accuracy: f64,
-}
-
-/// JSON has no NaN and no infinity and holds `null` instead: a run whose loss is no number is still one to be told of.
-fn number<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or(f64::NAN))
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -317,6 +327,15 @@ pub struct CheckpointReport {
     pub digest: Option<String>,
     /// Why it was refused, or what several writers did to it.
     pub note: Option<String>,
+}
+
+/// One broadcast of weights and optimizer state, as a rank saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BroadcastReport {
+    pub bytes: u64,
+    pub seconds: f64,
+    /// The part of this rank's weights that it changed, as a sample of them shows.
+    pub changed: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod collective;
 pub mod device;
 pub mod event;
+pub mod fault;
 pub mod history;
 pub mod images;
 pub mod job;

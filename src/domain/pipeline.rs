@@ -49,6 +49,25 @@ pub struct PipelineReport {
     pub model_waited: f64,
     /// The part of the time that the threads waited for room in the queue.
     pub threads_waited: f64,
+    /// Images that were mirrored. Older trainers do not say.
+    #[serde(default)]
+    pub mirrored: u64,
+    /// Images that were decoded with the accurate cosine transform. Older trainers do not say.
+    #[serde(default)]
+    pub accurate: u64,
+}
+
+/// The same photos, decoded with the fast cosine transform and with the accurate one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TransformsReport {
+    pub images: usize,
+    /// Microseconds of one thread for one image.
+    pub fast_us: f64,
+    pub accurate_us: f64,
+    /// The part of all values, three for each pixel, that differ.
+    pub differing: f64,
+    /// The largest difference, of 255.
+    pub largest: u8,
 }
 
 /// Who holds up whom.
@@ -127,6 +146,14 @@ impl Bounded for PipelineReport {
     }
 }
 
+impl Bounded for TransformsReport {
+    fn out_of_bounds(&self) -> Option<String> {
+        let figures = [self.fast_us, self.accurate_us, self.differing];
+        let figures = || figures.into_iter().find_map(|value| figure("figure of the decoder", value));
+        count("images", self.images, MAX_COUNT).or_else(figures)
+    }
+}
+
 #[cfg(test)]
 impl PipelineReport {
     /// 500 images/s on 2 threads, which decode most of the time.
@@ -140,6 +167,8 @@ impl PipelineReport {
             queue_size: 4,
             model_waited,
             threads_waited,
+            mirrored: 0,
+            accurate: 0,
         }
     }
 }

@@ -64,13 +64,13 @@ impl Step {
         match self {
             Step::InitAndPin => "Every process thinks it is rank 0 of 1 and takes the same device.",
             Step::VerboseOnRoot => "Every rank prints every line.",
-            Step::DistributedOptimizer => "Ranks train apart: nobody learns from the others' images.",
+            Step::DistributedOptimizer => "Each rank trains alone: no rank learns from the images of the others.",
             Step::Broadcast => "Ranks start from different random weights and stay different.",
             Step::FewerSteps => "Every rank does the whole epoch: N times the work, no time saved.",
-            Step::AverageMetrics => "Each rank judges by its own validation share; they disagree.",
-            Step::CheckpointOnRoot => "All ranks write the same checkpoint file; the last one wins.",
-            Step::ScaleLearningRate => "N times fewer updates at the old rate: training lags behind.",
-            Step::Warmup => "The scaled rate hits fresh weights at full strength.",
+            Step::AverageMetrics => "Each rank decides on its own validation result, and the results differ.",
+            Step::CheckpointOnRoot => "All ranks write the same checkpoint file; the last writer wins.",
+            Step::ScaleLearningRate => "N times fewer updates at the old rate: training falls behind.",
+            Step::Warmup => "Training starts at the full scaled rate, with fresh random weights.",
             Step::NovoGrad => "SGD with momentum, which copes worse with large global batches.",
         }
     }

@@ -3,6 +3,7 @@
 //! Never asks MPI or the operating system: the numbers come from a communicator.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,14 @@ impl Topology {
 
     pub fn is_root(&self) -> bool {
         self.rank == ROOT_RANK
+    }
+
+    /// The same process where each host has so many ranks.
+    pub fn on_hosts_of(self, ranks: NonZeroUsize) -> Topology {
+        let (ranks, rank) = (ranks.get(), self.rank.0);
+        let before = rank - rank % ranks;
+        let local_size = WorldSize(ranks.min(self.size.0.saturating_sub(before)));
+        Topology { local_rank: LocalRank(rank - before), local_size, ..self }
     }
 
     /// This process's share of `cores` cores: equal contiguous slices by local rank, at least one core each.
@@ -88,6 +97,16 @@ mod tests {
                 assert!(seen.iter().all(|&count| count == 1), "{cores} cores, {ranks} ranks: {seen:?}");
             }
         }
+    }
+
+    #[test]
+    fn on_several_hosts_local_ranks_begin_again() {
+        let place = |rank| Topology { rank: Rank(rank), size: WorldSize(5), ..Topology::ALONE };
+        let two = NonZeroUsize::new(2).unwrap();
+        let local: Vec<_> =
+            (0..5).map(|rank| place(rank).on_hosts_of(two)).map(|of| (of.local_rank.0, of.local_size.0)).collect();
+        assert_eq!(local, [(0, 2), (1, 2), (0, 2), (1, 2), (0, 1)]);
+        assert_eq!(place(3).on_hosts_of(two).rank, Rank(3));
     }
 
     #[test]

@@ -5,37 +5,62 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::build::CompileError;
+use super::built::CompileError;
 use super::program::Program;
 use crate::course::{Outcome, Shown};
-use crate::domain::job::TrainingJob;
+use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::{StartRequest, default_preset};
+use crate::runs::Trial;
 
 /// Seconds until a rank says for whom it waits, and until it gives up: a deadlock is explained within 20 s.
 const STALL_LIMITS: [&str; 4] = ["--stall-warning-secs", "5", "--stall-shutdown-secs", "12"];
+/// For a run of a few seconds, on any machine.
+const TIME_LIMIT_S: f64 = 600.0;
 /// Compile errors that are shown: later ones often follow from the first.
 const SHOWN: usize = 3;
 
 impl Program {
     /// The run that judges the program, built from this text.
     pub fn request(&self, built: PathBuf, text: &str) -> StartRequest {
-        self.request_for(built, (self.job)(self, text))
+        let mut request = self.request_for(built, (self.job)(self, text));
+        // Seconds are enough; one that never ends, and tells nothing of it, must not run for ever.
+        request.spec.resources.time_limit_s = Some(TIME_LIMIT_S);
+        request.trial = self.is_tried_further(text).then_some(Trial::First);
+        request
     }
 
     /// Another run of the program.
-    pub fn request_for(&self, built: PathBuf, mut job: TrainingJob) -> StartRequest {
-        // Never stopped early.
-        job.workload.target_accuracy = 1.01;
-        job.workload.trainer_flags = STALL_LIMITS.map(String::from).to_vec();
+    pub fn request_for(&self, built: PathBuf, job: impl Into<RunSpec>) -> StartRequest {
+        let mut spec = job.into();
+        // A program that trains on photos has limits of its own.
+        if let Some(training) = spec.workload.training_mut() {
+            // Never stopped early.
+            training.target_accuracy = 1.01;
+            training.trainer_flags = STALL_LIMITS.map(String::from).to_vec();
+        }
         let name = if self.has_steps() { "own trainer" } else { self.track };
         StartRequest {
             program: Some(built),
             exercise: (!self.has_steps()).then(|| self.track.to_owned()),
             name: Some(name.into()),
             offline: true,
-            ..StartRequest::new(job, default_preset(false).name)
+            ..StartRequest::new(spec, default_preset(false).name)
         }
+    }
+
+    /// The number of the place that an error lies in which names a line of the program: `fashion_mnist.py:57: ...`.
+    fn place_named(&self, message: &str, text: &str) -> Option<usize> {
+        let rest = message.split(&format!("{}:", self.file)).nth(1)?;
+        let line = rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|line| *line > 0)?;
+        self.place_at(text, line)
+    }
+
+    /// The same of the last lines of a rank, as Python shows where an error was: `File "/home/me/fashion_mnist.py", line 57`.
+    fn place_shown(&self, lines: &[String], text: &str) -> Option<usize> {
+        let shown = format!("{}\", line ", self.file);
+        let line = |said: &String| said.split(&shown).nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+        self.place_at(text, lines.iter().rev().find_map(line).filter(|line| *line > 0)?)
     }
 
     /// Whether everything that is taken for done is.
@@ -69,7 +94,7 @@ impl Program {
         }
         if errors.is_empty() {
             let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("error") || line.starts_with("  ")).collect();
-            let _ = writeln!(text, "cargo could not build the exercise:");
+            let _ = writeln!(text, "{} could not build the exercise:", self.language.builder());
             text.extend(lines.iter().skip(lines.len().saturating_sub(12)).map(|line| format!("    {line}\n")));
         }
         text
@@ -84,10 +109,18 @@ impl Program {
                 let _ = writeln!(
                     words,
                     "    A deadlock: a collective ends only when all ranks make it. Look for one that stands where not all ranks come \
-                     by, such as inside `if topology.is_root()`, or for a rank that returned early."
+                     by, such as inside `{}`, or for a rank that returned early.",
+                    self.language.root_only()
                 );
             }
+            let named = self.place_named(&status.message, text);
             let last = &status.last_lines;
+            if let Some(number) = named.or_else(|| self.place_shown(last, text)) {
+                let _ = writeln!(words, "    This line belongs to {} {number}.", self.noun);
+            }
+            // A message that names the line says what the rank said.
+            let is_said = status.message.contains(&format!("{}:", self.file));
+            let last: &[String] = if is_said { &[] } else { last };
             words.extend(last.iter().skip(last.len().saturating_sub(5)).map(|line| format!("    | {line}\n")));
         }
         let (done, next) = (self.done(text), self.next(text));
@@ -97,14 +130,24 @@ impl Program {
         for shown in shown.iter().filter(is_asked).filter(tells) {
             let to_do = if done.contains(&shown.number) || shown.has_passed() { "" } else { ", still to do" };
             let _ = writeln!(words, "{} {:>2} {}{to_do}: {}", self.noun, shown.number, shown.outcome.name(), shown.evidence);
+            if let Some(line) = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && to_do.is_empty())
+            {
+                let _ = writeln!(words, "    See {}:{line}.", self.file);
+            }
         }
-        if let Some((number, line)) = next {
+        let failed = shown.iter().find(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
+        let named = || self.place_named(&status.message, text).filter(|_| status.state != RunState::Finished);
+        if let Some(number) = failed.map(|shown| shown.number).or_else(named) {
+            let _ = writeln!(words, "next: fix {} {number} ({})", self.noun, (self.title)(number));
+        } else if let Some((number, line)) = next {
             let noun = self.noun;
             let _ = match shown.iter().any(|shown| shown.number == number && shown.has_passed()) {
                 // It is written, but the program still says that it is to do.
                 true => writeln!(words, "next: your program does {noun} {number} already, so take its TODO out of line {line}"),
                 false => writeln!(words, "next: {noun} {number} ({}), line {line}", (self.title)(number)),
             };
+        } else if status.state == RunState::Finished && self.has_passed(shown, text) {
+            let _ = writeln!(words, "All {} {}s pass.", self.count, self.noun);
         }
         words
     }

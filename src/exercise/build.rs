@@ -1,4 +1,4 @@
-//! Builds the learner's program: a small package of its own, on top of the checkout that this lab was built from.
+//! Builds the learner's program: in Rust a small package of its own, on top of the checkout that this lab was built from.
 //!
 //! Never changes the checkout but for its target folder, which it shares so that the first build takes seconds.
 
@@ -10,48 +10,32 @@ use std::{fs, io, thread};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::built::{Built, CompileError};
 use super::folder::{ExerciseError, Folder};
+use super::language::Language;
 use super::program::Program;
 use super::programs::{PROGRAMS, TEN_STEPS};
+use super::python;
 use crate::host::{access, files};
 
 /// Names a checkout where this lab was built elsewhere.
 const SOURCE_VARIABLE: &str = "HVD_LAB_SOURCE";
 
-/// How a build ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Built {
-    Program(PathBuf),
-    /// The compiler's errors in the learner's program; where there are none, cargo's own words.
-    Errors {
-        errors: Vec<CompileError>,
-        said: String,
-    },
-}
-
-/// One error of the compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileError {
-    pub message: String,
-    /// Counted from 1; 0 where the error is at no line.
-    pub line: usize,
-    pub column: usize,
-    /// The line in the program, and what is wrong with it.
-    pub source: String,
-    pub label: Option<String>,
-    /// The first hint of the compiler.
-    pub help: Option<String>,
-    /// The number in whose place the line is.
-    pub place: Option<usize>,
-}
-
-/// Build the program as it is now. Takes minutes where the checkout's trainer was never built, else seconds.
+/// Build the program as it is now: in Rust minutes where the checkout's trainer was never built, else seconds; in Python at
+/// once.
 ///
 /// # Errors
 /// No checkout, no cargo, files that cannot be written.
 pub fn build(folder: &Folder, of: &'static Program) -> Result<Built, ExerciseError> {
-    let source = source()?;
     let text = folder.read()?;
+    match of.language {
+        Language::Rust => compile(folder, of, &text),
+        Language::Python => python::prepare(folder, of, &text),
+    }
+}
+
+fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, ExerciseError> {
+    let source = source()?;
     write_package(folder, &source)?;
     // What cargo writes to a target folder that others share is made as they are used to it.
     let mut cargo = Command::new("sh");
@@ -80,7 +64,7 @@ pub fn build(folder: &Folder, of: &'static Program) -> Result<Built, ExerciseErr
     if let Some(126 | 127) = output.status.code() {
         return Err(ExerciseError::NoCargo(io::Error::other(String::from_utf8_lossy(&words).trim().to_owned())));
     }
-    let built = read(of, &text, said);
+    let built = read(of, text, said);
     Ok(match (built.program, output.status.success()) {
         (Some(program), true) => Built::Program(program),
         _ => Built::Errors { errors: built.errors, said: String::from_utf8_lossy(&words).into_owned() },
@@ -154,7 +138,8 @@ fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
         }
     }
     // Those that the learner has begun: one that is not there would be an error.
-    let begun = PROGRAMS.into_iter().filter(|program| folder.path().join(program.file).exists());
+    let is_begun = |program: &&Program| program.language == Language::Rust && folder.path().join(program.file).exists();
+    let begun = PROGRAMS.into_iter().filter(is_begun);
     let programs: String = begun
         .map(|program| format!("[[bin]]\nname = \"{}\"\npath = \"{}\"\n\n", program_name(folder, program), program.file))
         .collect();
@@ -246,6 +231,7 @@ fn error(program: &Program, text: &str, message: &Message) -> CompileError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exercise::Track;
 
     const EXERCISE: &str = TEN_STEPS.exercise;
 
@@ -278,7 +264,7 @@ mod tests {
                         [patch.crates-io]\nzip = { path = \"assets/zip\" }\n";
         let homes = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let [one, other] = homes.each_ref().map(|home| {
-            let folder = Folder::of(home.path());
+            let folder = Folder::of_track(home.path(), Track::default());
             folder.start().unwrap();
             manifest(checkout, &folder, Path::new("/source"))
         });

@@ -5,12 +5,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::interpreter;
+use super::language::Language;
 use super::program::Program;
+use super::programs::TEN_STEPS;
 use super::track::Track;
 use crate::host::{access, files, read};
 
 /// No program that somebody wrote is longer.
 const MOST_BYTES: u64 = 16 << 20;
+/// Where the language that was chosen is kept, and more than any name of one.
+const LANGUAGE_FILE: &str = "language";
+const LANGUAGE_BYTES: u64 = 64;
 
 /// The folder of the exercise in a home folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +34,7 @@ pub enum ExerciseError {
     #[error(
         "{noun} {number} has {there} of its {wanted} comments `TODO: {mark} {number}` or `{mark} {number}/{count}` in {}: put them \
          back, or reset the whole (`{reset}`)",
-        path.display(), noun = program.noun, mark = program.mark, count = program.count, reset = Track::Rust(program).command("reset"),
+        path.display(), noun = program.noun, mark = program.mark, count = program.count, reset = Track::Program(program).command("reset"),
     )]
     NoPlaces { program: &'static Program, number: usize, there: usize, wanted: usize, path: PathBuf },
     #[error("the exercise {} has no places with numbers", track.name())]
@@ -39,6 +45,14 @@ pub enum ExerciseError {
         path.display()
     )]
     NoSource { path: PathBuf },
+    #[error(
+        "the native module for Python is not in {}: run `make build` in the checkout of hvd-lab, point HVD_LAB_PYTHON_MODULE at \
+         libhvd_lab_python.so, or write your program in Rust (`hvd-lab exercise start --language rust`)",
+        path.display()
+    )]
+    NoModule { path: PathBuf },
+    #[error("{python} cannot be used ({cause}): install Python 3.8 or newer, or set HVD_LAB_PYTHON to one")]
+    NoPython { python: String, cause: String },
     #[error("cargo cannot be started ({0}): install Rust from https://rustup.rs, or point CARGO at it")]
     NoCargo(io::Error),
 }
@@ -56,9 +70,9 @@ impl ExerciseError {
 }
 
 impl Folder {
-    /// Of the trainer with its ten steps.
+    /// Of the trainer with its ten steps, in the language that the learner writes it in.
     pub fn of(home: &Path) -> Folder {
-        Folder::of_track(home, Track::default())
+        Folder::of_track(home, Track::Program(TEN_STEPS.in_language(Language::of(home)).unwrap_or(&TEN_STEPS)))
     }
 
     pub fn of_track(home: &Path, track: Track) -> Folder {
@@ -72,6 +86,10 @@ impl Folder {
     /// The program to complete.
     pub fn program(&self) -> PathBuf {
         self.path.join(self.track.file())
+    }
+
+    pub fn track(&self) -> Track {
+        self.track
     }
 
     /// Make the learner's copy, unless there is one; whether there was none.
@@ -96,7 +114,24 @@ impl Folder {
     /// A program that is not there or cannot be read.
     pub fn read(&self) -> Result<String, ExerciseError> {
         let program = self.program();
-        match read::small_text(&program, MOST_BYTES) {
+        let text = |bytes: Vec<u8>| {
+            let text = String::from_utf8(bytes);
+            let is_bad = match &text {
+                Ok(text) => text.find('\0').map(|at| (at, "a NUL byte, which no program holds")),
+                Err(error) => Some((error.utf8_error().valid_up_to(), "a byte that is not UTF-8: save the file as UTF-8")),
+            };
+            let bytes = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            let Some((at, what)) = is_bad else { return Ok(bytes) };
+            let line = 1 + bytes.bytes().take(at).filter(|byte| *byte == b'\n').count();
+            Err(io::Error::new(io::ErrorKind::InvalidData, format!("line {line} has {what}")))
+        };
+        match read::small_file(&program, MOST_BYTES).and_then(text) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && program.is_symlink() => {
+                let to = std::fs::read_link(&program).unwrap_or_default();
+                let cause =
+                    format!("it is a link to {}, which is not there: put that file back, or remove the link", to.display());
+                Err(ExerciseError::io("read", &program)(io::Error::new(io::ErrorKind::InvalidData, cause)))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(ExerciseError::NotStarted { path: program, start: self.track.command("start") })
             }
@@ -111,14 +146,13 @@ impl Folder {
     pub fn reset(&self, number: Option<usize>) -> Result<PathBuf, ExerciseError> {
         let text = self.read()?;
         let program = self.program();
-        let fresh =
-            match (number, self.track) {
-                (None, track) => track.text().to_owned(),
-                (Some(number), Track::Rust(of)) => of.without(&text, number).map_err(|(there, wanted)| {
-                    ExerciseError::NoPlaces { program: of, number, there, wanted, path: program.clone() }
-                })?,
-                (Some(_), track) => return Err(ExerciseError::NoNumbers { track }),
-            };
+        let fresh = match (number, self.track) {
+            (None, track) => track.text().to_owned(),
+            (Some(number), Track::Program(of)) => of.without(&text, number).map_err(|(there, wanted)| {
+                ExerciseError::NoPlaces { program: of, number, there, wanted, path: program.clone() }
+            })?,
+            (Some(_), track) => return Err(ExerciseError::NoNumbers { track }),
+        };
         let backup = self.keep(&text)?;
         // Replaced as a whole: an editor or a build never sees half of it.
         files::write(&program, fresh.as_bytes()).map_err(ExerciseError::io("write", &program))?;
@@ -139,6 +173,49 @@ impl Folder {
     }
 }
 
+impl Language {
+    /// The language that the learner writes the ten steps in.
+    pub fn of(home: &Path) -> Language {
+        Language::of_program(home, &TEN_STEPS)
+    }
+
+    /// The language that the learner writes a program in: the one chosen last, but never away from the only one that is there; else
+    /// that of the ten steps; else Python where it can be run.
+    pub fn of_program(home: &Path, program: &Program) -> Language {
+        let first = || if interpreter::is_there() { Language::Python } else { Language::Rust };
+        Language::known_of(home, program).unwrap_or_else(first)
+    }
+
+    /// The language of the ten steps as far as the learner has said: `None` where nothing was chosen or begun yet.
+    pub fn known(home: &Path) -> Option<Language> {
+        Language::known_of(home, &TEN_STEPS)
+    }
+
+    fn known_of(home: &Path, program: &Program) -> Option<Language> {
+        let folder = home.join("exercise");
+        let chosen = read::small_text(&folder.join(LANGUAGE_FILE), LANGUAGE_BYTES).ok().and_then(|name| name.trim().parse().ok());
+        let has = |of: &Program, language| of.in_language(language).is_some_and(|program| folder.join(program.file).exists());
+        let there = |of: &Program| match (has(of, Language::Python), has(of, Language::Rust)) {
+            (true, false) => Some(Language::Python),
+            (false, true) => Some(Language::Rust),
+            (true, true) => Some(chosen.unwrap_or(Language::Python)),
+            (false, false) => None,
+        };
+        there(program).or(chosen).or_else(|| there(&TEN_STEPS))
+    }
+
+    /// From now on the learner writes in this language.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub fn choose(self, home: &Path) -> Result<(), ExerciseError> {
+        let folder = home.join("exercise");
+        let path = folder.join(LANGUAGE_FILE);
+        access::make_folder(&folder).map_err(ExerciseError::io("make", &folder))?;
+        files::write(&path, format!("{self}\n").as_bytes()).map_err(ExerciseError::io("write", &path))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -148,7 +225,7 @@ mod tests {
     #[test]
     fn a_reset_keeps_what_was_there_every_time() {
         let home = tempfile::tempdir().unwrap();
-        let folder = Folder::of(home.path());
+        let folder = Folder::of_track(home.path(), Track::default());
         assert!(matches!(folder.read(), Err(ExerciseError::NotStarted { .. })));
         assert_eq!((folder.start().unwrap(), folder.start().unwrap()), (true, false));
         for text in ["one", "two"] {
@@ -160,5 +237,23 @@ mod tests {
         let error = folder.reset(Some(4)).unwrap_err().to_string();
         assert!(error.contains("step 4 has 0 of its 1 comments"), "{error}");
         assert_eq!(folder.read().unwrap(), "fn main() {}");
+    }
+
+    #[test]
+    fn what_was_chosen_last_counts_and_else_the_program_that_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("exercise");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("fashion_mnist.rs"), "").unwrap();
+        assert_eq!(Language::of(home.path()), Language::Rust, "of a lab that knew no other");
+        std::fs::write(folder.join("fashion_mnist.py"), "").unwrap();
+        assert_eq!(Language::of(home.path()), Language::Python);
+        for language in Language::ALL {
+            language.choose(home.path()).unwrap();
+            assert_eq!(Language::of(home.path()), language);
+        }
+        // A damaged file chooses nothing.
+        std::fs::write(folder.join(LANGUAGE_FILE), "cobol\n").unwrap();
+        assert_eq!(Language::of(home.path()), Language::Python);
     }
 }

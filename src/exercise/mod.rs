@@ -4,26 +4,37 @@
 
 mod attempt;
 mod build;
+mod built;
+mod conditions;
 mod diff;
 pub mod editor;
 mod folder;
+mod interpreter;
+mod language;
 mod page;
 mod places;
 mod program;
 mod programs;
 mod proofread;
+mod python;
 pub mod ring;
 mod track;
+mod trial;
 mod watch;
 
-pub use build::{Built, CompileError, build};
+pub use build::build;
+pub use built::{Built, CompileError};
+pub use conditions::Condition;
 pub use diff::Diff;
 pub use folder::{ExerciseError, Folder};
+pub use interpreter::{Module, find_module};
+pub use language::Language;
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
 pub use program::{Judged, Program};
 #[cfg(test)]
 pub use programs::PROGRAMS;
-pub use programs::{FOUR_CHANGES, TEN_STEPS, of_track};
+pub use programs::{FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON, NVCNN, NVCNN_IN_PYTHON, TEN_STEPS, TEN_STEPS_IN_PYTHON, of_track};
 pub use proofread::proofread;
 pub use track::{RING_SOLUTION, Track};
+pub use trial::{Attempted, Begun};
 pub use watch::Watch;

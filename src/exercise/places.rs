@@ -11,6 +11,9 @@ use std::ops::Range;
 
 use super::program::Program;
 
+/// How the comment begins that says how the original spells a place.
+const ORIGINALS: [&str; 2] = ["Horovod: ", "nvcnn: "];
+
 /// A comment that opens a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
@@ -21,7 +24,7 @@ struct Mark {
 
 impl Program {
     fn mark(&self, line: &str) -> Option<Mark> {
-        let comment = line.trim_start().strip_prefix("//")?.trim_start();
+        let comment = line.trim_start().strip_prefix(self.language.comment())?.trim_start();
         let (comment, is_open) = comment.strip_prefix("TODO:").map_or((comment, false), |comment| (comment.trim_start(), true));
         let numbered = comment.strip_prefix(self.mark)?.strip_prefix(' ')?;
         let (number, rest) = numbered.split_at(numbered.find(|c: char| !c.is_ascii_digit())?);
@@ -49,6 +52,12 @@ impl Program {
         let open =
             (1..).zip(text.lines()).filter_map(|(line, text)| Some((self.mark(text).filter(|mark| mark.is_open)?.number, line)));
         open.min()
+    }
+
+    /// The line, counted from 1, in which the first place of a number begins.
+    pub fn line_of(&self, text: &str, number: usize) -> Option<usize> {
+        let mut lines = (1..).zip(text.lines());
+        lines.find(|(_, line)| self.mark(line).is_some_and(|mark| mark.number == number)).map(|(line, _)| line)
     }
 
     /// The number in whose place a line is, counted from 1.
@@ -130,10 +139,14 @@ impl Program {
                 let should = if is_open { "to do" } else { "done" };
                 problems.push(format!("line {}: {named} should be {should}", place.start + 1));
             }
-            let is_hint =
-                |place: &Range<usize>| lines[place.clone()].iter().any(|line| line.trim_start().starts_with("// Horovod: "));
+            let comment = self.language.comment();
+            let starts = |line: &str| {
+                let words = line.trim_start().strip_prefix(comment).map(str::trim_start);
+                words.is_some_and(|words| ORIGINALS.iter().any(|original| words.starts_with(original)))
+            };
+            let is_hint = |place: &Range<usize>| lines[place.clone()].iter().any(|line| starts(line));
             if is_open && !places.iter().any(is_hint) {
-                problems.push(format!("{named} does not say how Horovod spells it"));
+                problems.push(format!("{named} does not say how the original spells it"));
             }
         }
         problems
@@ -190,9 +203,9 @@ mod tests {
         }
         assert_eq!(problems(EXERCISE, 1).len(), 1, "step 1 is not done");
         let lost = EXERCISE.replace("TODO: Step 4:", "TODO:");
-        assert_eq!(problems(&lost, 0), ["step 4 has no place", "step 4 does not say how Horovod spells it"]);
+        assert_eq!(problems(&lost, 0), ["step 4 has no place", "step 4 does not say how the original spells it"]);
         let mute = EXERCISE.replace("// Horovod: lr = ", "// lr = ");
-        assert_eq!(problems(&mute, 0), ["step 8 does not say how Horovod spells it"]);
+        assert_eq!(problems(&mute, 0), ["step 8 does not say how the original spells it"]);
     }
 
     #[test]

@@ -1,18 +1,24 @@
-//! One exercise in Rust: a program with numbered places to complete, its solutions, and how a run of it is judged.
+//! One exercise: a program with numbered places to complete, its solutions, and how a run of it is judged.
 //!
 //! Never says where the places are: `places` does. A program is a file in `programs` and a line there.
 
 use std::fmt;
 use std::path::Path;
 
-use crate::course::{Evidence, ProgressError, ProgressFile, Shown, check_all, judge};
-use crate::domain::job::TrainingJob;
+use super::language::Language;
+use crate::course::{Evidence, PhotoEvidence, ProgressError, ProgressFile, Shown, check_all, judge};
+use crate::domain::job::{RunSpec, TrainingJob};
 use crate::runs::{RunId, RunStore, StoreError};
 
 /// A program with places to complete, known by their numbers, from 1.
 pub struct Program {
     /// As `--track` spells it.
     pub track: &'static str,
+    /// What is completed, for a list.
+    pub title_of_all: &'static str,
+    /// The number of the lesson about it; `None` where each place has its own, by its number.
+    pub lesson: Option<usize>,
+    pub language: Language,
     /// Name of the file.
     pub file: &'static str,
     /// How comments begin that open a place: `Step` of `TODO: Step 4: ...` and `Step 4/10: ...`.
@@ -27,7 +33,7 @@ pub struct Program {
     pub exercise: &'static str,
     pub solutions: Solutions,
     /// The run that it is judged by, of a program of this text: on two ranks, in a few seconds.
-    pub job: fn(&Program, &str) -> TrainingJob,
+    pub job: fn(&Program, &str) -> RunSpec,
     pub check: Check,
     /// The run of one rank or of several that are set side by side; `None` where lessons have such runs of their own.
     pub compared: Option<fn(usize) -> TrainingJob>,
@@ -53,6 +59,8 @@ pub enum Check {
     TenSteps,
     /// What it shows of each place, in their order.
     Own(fn(&Evidence) -> Vec<Shown>),
+    /// The same, of a training on photos.
+    Photos(fn(&PhotoEvidence) -> Vec<Shown>),
 }
 
 /// What came of judging a run of the program.
@@ -105,10 +113,11 @@ impl Program {
     /// # Errors
     /// A run that is not there or whose record cannot be read.
     pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<Shown>, StoreError> {
-        let evidence = Evidence::of(&store.folder(run), &store.record(run)?)?;
+        let (folder, record) = (store.folder(run), store.record(run)?);
         Ok(match self.check {
-            Check::TenSteps => check_all(&evidence).iter().map(Shown::from).collect(),
-            Check::Own(check) => check(&evidence),
+            Check::TenSteps => check_all(&Evidence::of(&folder, &record)?).iter().map(Shown::from).collect(),
+            Check::Own(check) => check(&Evidence::of(&folder, &record)?),
+            Check::Photos(check) => check(&PhotoEvidence::of(&folder, &record)?),
         })
     }
 

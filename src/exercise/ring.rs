@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::interpreter::interpreter;
 use crate::domain::collective::{Algorithm, Naming, Schedule, Shape, judge_in};
 use crate::domain::event::MARKER;
 use crate::domain::units;
@@ -29,12 +30,34 @@ pub enum Ring {
     Wrong { why: String, printed: Vec<String> },
 }
 
+impl Ring {
+    /// What became of it, in lines for people; and what it was right for.
+    pub fn in_words(&self) -> String {
+        match self {
+            Ring::Wrong { why, printed } => {
+                let printed: String = printed.iter().map(|line| format!("    | {line}\n")).collect();
+                format!("{printed}not yet: {why}\n")
+            }
+            Ring::Right(schedule) => format!(
+                "right: it is a ring for 1 to 8 ranks. With 4 ranks: {} rounds, {} messages from each rank.\n",
+                schedule.rounds.len(),
+                schedule.messages_from(0)
+            ),
+        }
+    }
+
+    /// As progress keeps it.
+    pub fn outcome(&self) -> Result<(), String> {
+        if let Ring::Wrong { why, .. } = self { Err(why.clone()) } else { Ok(()) }
+    }
+}
+
 /// Run the program and judge what it plans.
 ///
 /// # Errors
 /// Python cannot be started.
 pub fn attempt(program: &Path) -> Result<Ring, String> {
-    let python = std::env::var_os("HVD_LAB_PYTHON").filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into());
+    let python = interpreter();
     let cases = CASES.map(|(ranks, elements)| format!("{ranks}x{elements}"));
     // -B: nothing is left beside the program.
     let mut command = Command::new(&python);

@@ -69,11 +69,12 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::exercise::Track;
 
     #[test]
     fn a_save_is_told_once_however_it_is_written() {
         let home = tempfile::tempdir().unwrap();
-        let folder = Folder::of(home.path());
+        let folder = Folder::of_track(home.path(), Track::default());
         folder.start().unwrap();
         let watch = Watch::start(&folder).unwrap();
         assert!(!watch.next(Duration::from_millis(300)), "nothing was saved");

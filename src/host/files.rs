@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::statvfs::statvfs;
 
 use super::{access, read};
 
@@ -125,6 +126,12 @@ fn write_into_reserved(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Whether the disk, the user's share of it or the largest size of a file is used up.
 pub fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
+}
+
+/// Bytes that a program of this user can still write in a folder; nothing where the system does not say.
+pub fn room(folder: &Path) -> Option<u64> {
+    let disk = statvfs(folder).ok()?;
+    Some(disk.blocks_available().saturating_mul(disk.fragment_size()))
 }
 
 /// Removes the temporary file unless it was renamed.

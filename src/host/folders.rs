@@ -34,6 +34,10 @@ impl NewFolder {
         }
         let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let above = target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // The system says of a file in the way that it exists, which sounds as if it were the folder.
+        if above.ancestors().any(Path::is_file) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         builder().recursive(true).create(above)?;
         let prefix = format!(".{}.part-", name.to_string_lossy());
         sweep(above, &prefix);

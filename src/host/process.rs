@@ -18,6 +18,7 @@ const LONGEST: usize = 120;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,
+    pub parent: u32,
     pub session: u32,
     /// Clock ticks since boot.
     pub start_ticks: u64,
@@ -37,6 +38,7 @@ impl Process {
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
         Some(Process {
             pid,
+            parent: u32::try_from(number(1)?).ok()?,
             session: u32::try_from(number(3)?).ok()?,
             start_ticks: number(19)?,
             zombie: matches!(*fields.first()?, "Z" | "X"),
@@ -114,7 +116,8 @@ mod tests {
     #[test]
     fn names_with_spaces_and_brackets_do_not_shift_the_fields() {
         let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 1 2 3 4 20 0 1 0 987654 1 1";
-        let process = Process { pid: 42, session: 7, start_ticks: 987_654, zombie: false, suspended: false, cpu_ticks: 10 };
+        let process =
+            Process { pid: 42, parent: 1, session: 7, start_ticks: 987_654, zombie: false, suspended: false, cpu_ticks: 10 };
         assert_eq!(Process::parse(stat), Some(process.clone()));
         assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process.clone() }));
         assert_eq!(Process::parse(&stat.replace(" R ", " T ")), Some(Process { suspended: true, ..process }));

@@ -13,11 +13,12 @@ use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, links};
 use crate::dataset::Location;
 use crate::domain::checkpoint;
+use crate::domain::fault::FaultRequest;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
 use crate::host::{self, files, read};
-use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, process};
+use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
 
 /// For a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -35,6 +36,8 @@ pub struct StartRequest {
     pub program: Option<PathBuf>,
     /// The exercise that it is of, where that is not the ten steps.
     pub exercise: Option<String>,
+    /// Which run of a trial of that program it is.
+    pub trial: Option<Trial>,
     /// Download nothing.
     pub offline: bool,
     /// Start more ranks than the machine has room for.
@@ -50,6 +53,7 @@ impl StartRequest {
             name: None,
             program: None,
             exercise: None,
+            trial: None,
             offline: false,
             force: false,
         }
@@ -128,6 +132,7 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         data_dir: request.data_dir,
         program: request.program,
         exercise: request.exercise,
+        trial: request.trial,
         offline: request.offline,
         force: request.force,
         created_s: host::now_s(),
@@ -202,6 +207,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         data_dir: record.data_dir.clone(),
         program: record.program.clone(),
         exercise: None,
+        trial: record.trial,
         name: None,
         offline: record.offline,
         force: record.force,
@@ -253,6 +259,32 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Ask the supervisor of a run to make a fault, which it notes in the record of the run; returns at once.
+///
+/// # Errors
+/// The run is over, runs elsewhere, or has not taken the last request yet; or the folder cannot be written to.
+pub fn make_fault(store: &RunStore, id: RunId, request: FaultRequest) -> Result<(), LaunchError> {
+    let (status, supervision) = store.supervision(id)?;
+    match supervision {
+        Supervision::Here { .. } if status.state == RunState::Running => {}
+        Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
+        _ if status.state.is_over() => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
+        _ => return Err(LaunchError::NotYet { id, state: status.state.name() }),
+    }
+    let path = store.folder(id).fault_file();
+    let text = serde_json::to_vec(&request).map_err(|error| StoreError::damaged(&path, &error.to_string()))?;
+    match files::write_new(&path, &text) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(LaunchError::FaultIsAsked { id }),
+        written => Ok(written.map_err(StoreError::io("cannot write", &path))?),
+    }
+}
+
+/// The request that nobody took is not for whoever comes next.
+pub fn take_fault_back(store: &RunStore, id: RunId) {
+    // Taken in the last moment it is not there any more.
+    let _ = std::fs::remove_file(store.folder(id).fault_file());
 }
 
 fn beginning() -> RunStatus {

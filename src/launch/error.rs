@@ -32,9 +32,13 @@ pub enum LaunchError {
     BadTrainer { path: PathBuf, cause: String },
     #[error("cannot start the supervisor {}: {cause}", path.display())]
     Supervisor { path: PathBuf, cause: std::io::Error },
-    #[error("run {id} is not going: it has {state}")]
+    #[error("run {id} is not running: it has {state}")]
     NotGoing { id: RunId, state: &'static str },
-    #[error("run {id} is still going: stop it first (`hvd-lab stop {id}`), or wait for its end")]
+    #[error("run {id} is still {state}: try again in a few seconds")]
+    NotYet { id: RunId, state: &'static str },
+    #[error("another fault was just asked of run {id}: try again in a moment")]
+    FaultIsAsked { id: RunId },
+    #[error("run {id} is still running: stop it first (`hvd-lab stop {id}`), or wait for its end")]
     StillGoing { id: RunId },
     #[error(
         "run {id} has been starting for {seconds} s and does not answer: launcher.log in its folder may say why; try again later"
@@ -51,9 +55,9 @@ pub enum LaunchError {
     Over,
     #[error("run {id} has trained {done} epochs already: ask for more than that in total, such as {}", done + 3)]
     NothingToContinue { id: RunId, done: usize },
-    #[error("no slow links on this machine: {cause}; {remedy}")]
+    #[error("this machine cannot make slow links: {cause}; {remedy}")]
     NoLinks { cause: String, remedy: String },
-    #[error("run {id} is of the exercise {exercise}, whose program always begins from the start: run it again instead")]
+    #[error("run {id} belongs to the exercise {exercise}, whose program always starts from scratch: run it again instead")]
     BeginsAnew { id: RunId, exercise: String },
     #[error("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one")]
     NothingTrained { id: RunId, title: String },

@@ -2,6 +2,9 @@
 //!
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
+mod moments;
+mod watch;
+
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,8 +15,11 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use super::excess::Bounds;
+use super::fault::Faults;
+use super::held::Held;
 use super::journal::Journal;
 use super::line_file::JournalError;
 use super::output::Line;
@@ -23,13 +29,14 @@ use super::verdict::{Verdict, judge};
 use super::work::Work;
 use super::{CommandLine, Flavour};
 use crate::domain::device::{RankPlace, TelemetrySample};
-use crate::domain::event::{Event, TopologyReport};
+use crate::domain::event::{Event, SECRET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host;
 use crate::host::load::Load;
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
+use moments::{at, ticks};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -52,6 +59,7 @@ pub(super) struct Job {
     /// Name of this host.
     host: String,
     np: usize,
+    bounds: Bounds,
     journal: Journal,
     child: Child,
     lines: mpsc::Receiver<Line>,
@@ -64,6 +72,8 @@ pub(super) struct Job {
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
     silence: Silence,
+    held: Held,
+    faults: Faults,
     /// Who used the cores up to the moment in which training began, and what part of them others used since then.
     began: Option<Load>,
     others_cpu: Option<f64>,
@@ -95,8 +105,9 @@ pub(super) struct End {
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, flavour: Flavour) -> anyhow::Result<Job> {
-        let mut journal = Journal::open(folder.clone(), np)?;
+    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, flavour: Flavour, bounds: Bounds) -> anyhow::Result<Job> {
+        let secret = host::secret().context("cannot make a secret for the events of this run")?;
+        let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
             journal.say(&format!("hvd-lab: {note}"))?;
@@ -109,6 +120,7 @@ impl Job {
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
+            .env(SECRET_VARIABLE, secret)
             .env("TMPDIR", scratch.path())
             .current_dir(folder.path())
             .stdin(Stdio::null())
@@ -125,9 +137,12 @@ impl Job {
             let _ = sample_sender.send(sample);
         });
         Ok(Job {
+            faults: Faults::new(folder.clone()),
+            held: Held::default(),
             folder,
             host: host::name(),
             np,
+            bounds,
             journal,
             child,
             lines,
@@ -192,14 +207,25 @@ impl Job {
                     tell(RunState::Stopping, "stopping the ranks");
                 }
                 _ = flush.tick() => {
+                    self.look_at_ranks();
                     let written = self.journal.flush();
                     self.fail_if_unwritten(written);
                 }
                 _ = look.tick() => {
+                    self.look_for_faults();
                     self.look_for_vanished();
                     self.look_for_folder();
                     self.silence.look();
+                    if self.began.is_some() && self.kill_at.is_none() {
+                        let evidence = &self.journal.evidence;
+                        match self.silence.news() {
+                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.np))),
+                            Some(None) => tell(RunState::Running, evidence.work.going()),
+                            None => {}
+                        }
+                    }
                 }
+                () = at(self.faults.turn_at().map(Instant::from_std)) => self.faults.turn(),
                 () = at(self.silence.ends_at()), if self.kill_at.is_none() => self.give_up(),
                 () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
                     (self.asked_to_stop, self.out_of_time) = (true, true);
@@ -230,12 +256,24 @@ impl Job {
         {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
-        End { verdict, exit_code, versions: evidence.versions(), others_cpu: self.others_cpu }
+        let versions = evidence.versions();
+        self.judged(&verdict);
+        End { verdict, exit_code, versions, others_cpu: self.others_cpu }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
+        let process = if let Line::Rank { process, .. } = line { process } else { 0 };
+        let last = self.journal.evidence.step(process);
         match self.journal.take(line) {
             Ok(event) => {
+                let evidence = &self.journal.evidence;
+                let excess = |event| self.bounds.excess(process, event, last, evidence.config(process));
+                let flood = || self.bounds.flood(evidence.flooding?);
+                if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
+                    self.stuck = Some(why);
+                    self.begin_end();
+                }
+                event.iter().for_each(|event| self.heard(process, event));
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
                     self.silence.is_broken();
@@ -277,13 +315,8 @@ impl Job {
 
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
-        let place = |process: usize| match self.journal.evidence.step(process) {
-            Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
-            None => format!("process {process} before its first batch"),
-        };
-        let places: Vec<String> = (0..self.np.min(4)).map(place).collect();
         let cause = format!("{}, so it was ended: a loop that never ends? Last seen: ", self.silence.in_words());
-        self.stuck = Some(cause + &places.join(", "));
+        self.stuck = Some(cause + &self.journal.evidence.last_seen(self.np));
         self.begin_end();
     }
 
@@ -298,27 +331,31 @@ impl Job {
         self.vanished_at = evidence.vanished.and(first_missed);
     }
 
-    fn is_lost(&self) -> bool {
-        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
-    }
-
-    /// At once, and by force: a rank that is given time makes its folders again.
-    fn look_for_folder(&mut self) {
-        if self.is_lost() {
-            self.broken.get_or_insert("the run folder is not there any more".to_owned());
-            self.kill_at = Some(Instant::now());
-        }
-    }
-
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     fn begin_end(&mut self) {
         if self.kill_at.is_none() {
+            let is_asked = self.asked_to_stop && self.ask_ranks();
             // None once it has ended: its number may be another process's then.
-            if let Some(launcher) = self.child.id() {
+            if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
                 process::signal(launcher, Signal::SIGTERM);
             }
             self.kill_at = Some(Instant::now() + GRACE);
         }
+    }
+
+    /// Ask ranks that may write a checkpoint first; whether all of them could be asked. The launcher would end them at once.
+    fn ask_ranks(&self) -> bool {
+        let evidence = &self.journal.evidence;
+        let ranks: Vec<&TopologyReport> = evidence.introduced().map(|(_, report)| report).collect();
+        let is_whole = ranks.len() == self.np && ranks.iter().all(|report| report.host == self.host);
+        if evidence.work != Work::Photos || !is_whole {
+            return false;
+        }
+        // Its number is what a program printed: only one of this session is a rank.
+        let is_ours = |pid: &u32| process::look_up(*pid).is_some_and(|found| found.session == std::process::id());
+        let pids: Vec<u32> = ranks.iter().map(|report| report.pid).filter(is_ours).collect();
+        pids.iter().for_each(|pid| process::signal(*pid, Signal::SIGTERM));
+        pids.len() == self.np
     }
 
     /// SIGKILL to every process that was started for this run; whether there was any. Ranks have process groups of
@@ -327,7 +364,9 @@ impl Job {
         let in_session = process::signal_own_session(Signal::SIGKILL);
         // Given up and continued by another lab, the run has other processes by now.
         let is_anothers = self.is_lost() && self.folder.path().exists();
-        (!is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL)) || in_session
+        let is_left = !is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL);
+        // A child that took on a session and an environment of its own is still a descendant.
+        process::signal_descendants(Signal::SIGKILL) || is_left || in_session
     }
 
     /// End every process that is left, then take the output that is still on its way.
@@ -346,19 +385,5 @@ impl Job {
         });
         let _ = drained.await;
         self.readers.iter().for_each(JoinHandle::abort);
-    }
-}
-
-fn ticks(period: Duration) -> Interval {
-    let mut ticks = interval(period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
-}
-
-/// Until this moment, or for ever.
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }

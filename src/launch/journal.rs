@@ -9,8 +9,9 @@ use super::output::Line;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::device::TelemetrySample;
-use crate::domain::event::{Event, EventLine, MARKER, TopologyReport};
-use crate::domain::history::{Fatal, History, Keep, TrainingStep};
+use crate::domain::event::{ConfigReport, Event, EventLine, MARKER, TopologyReport, unmarked};
+use crate::domain::history::{Fatal, History, Keep, Process, TrainingStep};
+use crate::domain::units;
 use crate::host;
 use crate::host::read::LONGEST_LINE;
 use crate::runs::{Arrival, Arrivals, LogSource, RunFolder};
@@ -32,6 +33,10 @@ pub struct Evidence {
     /// Processes whose last lines are complete.
     pub aborted: BTreeSet<usize>,
     pub launcher: VecDeque<String>,
+    /// Processes that printed lines which look like events and do not come from the library.
+    pub imitating: BTreeSet<usize>,
+    /// The first process that printed more than its log may hold.
+    pub flooding: Option<usize>,
 }
 
 impl Default for Evidence {
@@ -43,6 +48,8 @@ impl Default for Evidence {
             tails: BTreeMap::new(),
             aborted: BTreeSet::new(),
             launcher: VecDeque::new(),
+            imitating: BTreeSet::new(),
+            flooding: None,
         }
     }
 }
@@ -68,20 +75,35 @@ impl Evidence {
         self.history.process(process).is_some_and(|process| process.has_finished)
     }
 
-    /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or the rows of its table, or
-    /// its iterations.
+    /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or its steps, or the rows of
+    /// its table, or its iterations.
     pub fn done(&self) -> usize {
         match self.work {
             Work::Training => self.history.epochs_done(0),
+            Work::Photos => self.history.process(0).map_or(0, Process::steps_done),
             Work::Test => self.history.process(0).and_then(|root| root.test).map_or(0, |test| test.images),
             Work::Benchmark => self.history.process(0).map_or(0, |root| root.iterations.len()),
             Work::Collectives => self.history.process(0).map_or(0, |root| root.allreduces.len()),
         }
     }
 
-    /// The last step that a process reported.
+    /// What a process is going to do.
+    pub fn config(&self, process: usize) -> Option<&ConfigReport> {
+        self.history.process(process)?.config.as_ref()
+    }
+
+    /// The last step that a process reported, in this launch.
     pub fn step(&self, process: usize) -> Option<TrainingStep> {
         self.history.process(process)?.step
+    }
+
+    /// How far the first processes have come: `process 0 after epoch 1, batch 3, process 1 before its first batch`.
+    pub fn last_seen(&self, np: usize) -> String {
+        let place = |process: usize| match self.step(process) {
+            Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
+            None => format!("process {process} before its first batch"),
+        };
+        (0..np.min(4)).map(place).collect::<Vec<_>>().join(", ")
     }
 
     /// The first fatal event.
@@ -113,6 +135,14 @@ impl Evidence {
     }
 }
 
+/// The log of one process.
+#[derive(Debug)]
+struct Log {
+    file: LineFile,
+    /// Bytes of this launch.
+    written: u64,
+}
+
 /// Writes the lines of a run to where they belong.
 #[derive(Debug)]
 pub struct Journal {
@@ -120,16 +150,21 @@ pub struct Journal {
     events: LineFile,
     launcher: LineFile,
     telemetry: LineFile,
-    logs: BTreeMap<usize, LineFile>,
+    logs: BTreeMap<usize, Log>,
     arrivals: LineFile,
+    /// Stands in each event line of this launch.
+    secret: String,
+    /// Most bytes of each log in this launch.
+    log_bytes: u64,
     /// Not written down yet.
     arrived: Arrivals,
     pub evidence: Evidence,
 }
 
 impl Journal {
-    /// Open the files of a folder for another attempt, with a log for each of `np` processes.
-    pub fn open(folder: RunFolder, np: usize) -> Result<Journal, JournalError> {
+    /// Open the files of a folder for another attempt, with a log for each of `np` processes of at most so many bytes. `secret`
+    /// stands in each event line.
+    pub fn open(folder: RunFolder, np: usize, secret: String, log_bytes: u64) -> Result<Journal, JournalError> {
         let mut journal = Journal {
             events: LineFile::open(folder.events_file())?,
             launcher: LineFile::open(folder.launcher_log())?,
@@ -137,6 +172,8 @@ impl Journal {
             logs: BTreeMap::new(),
             arrivals: LineFile::open(folder.arrivals_file())?,
             arrived: Arrivals::default(),
+            secret,
+            log_bytes,
             evidence: Evidence::default(),
             folder,
         };
@@ -148,7 +185,7 @@ impl Journal {
         journal.events.flush()?;
         if journal.arrivals.length() == 0 {
             // What an older lab wrote came at times that nobody knows.
-            let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.length()));
+            let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length()));
             let all: Vec<_> = logs.chain([(LogSource::Launcher, journal.launcher.length())]).collect();
             for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
                 journal.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
@@ -165,18 +202,41 @@ impl Journal {
         }
     }
 
-    fn log(&mut self, process: usize) -> Result<&mut LineFile, JournalError> {
+    fn log(&mut self, process: usize) -> Result<&mut Log, JournalError> {
         match self.logs.entry(process) {
             std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-            std::collections::btree_map::Entry::Vacant(entry) => Ok(entry.insert(LineFile::open(self.folder.rank_log(process))?)),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                Ok(entry.insert(Log { file: LineFile::open(self.folder.rank_log(process))?, written: 0 }))
+            }
         }
+    }
+
+    /// A line of a process's log, as long as that is not too long already.
+    fn write_log(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
+        let most = self.log_bytes;
+        let log = self.log(process)?;
+        if log.written >= most {
+            return Ok(());
+        }
+        log.file.line(text)?;
+        log.written += text.len() as u64 + 1;
+        let is_full = log.written >= most;
+        if is_full {
+            let bytes = units::bytes(most);
+            log.file.line(&format!("hvd-lab: this process has printed {bytes}. What it prints from here on is not kept"))?;
+        }
+        let end = log.file.length();
+        if is_full {
+            self.evidence.flooding.get_or_insert(process);
+        }
+        self.arrived(LogSource::Process(process), end)
     }
 
     /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
     pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
-            Line::Rank { process, text } => match text.strip_prefix(MARKER) {
+            Line::Rank { process, text } => match unmarked(&self.secret, &text) {
                 // Events of a newer trainer are kept, though this lab may not know them.
                 // One that is longer than any is text that a program printed: nobody would read it as an event.
                 Some(json) if json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => {
@@ -191,11 +251,14 @@ impl Journal {
                     }
                     Ok(event.map(|line| line.event))
                 }
-                _ => {
-                    let log = self.log(process)?;
-                    log.line(&text)?;
-                    let end = log.length();
-                    self.arrived(LogSource::Process(process), end)?;
+                is_broken => {
+                    if is_broken.is_none() && text.starts_with(MARKER) && self.evidence.imitating.insert(process) {
+                        self.say(&format!(
+                            "hvd-lab: process {process} prints lines that look like events of the lab and do not come from its \
+                             library. They stay in its log and count for nothing"
+                        ))?;
+                    }
+                    self.write_log(process, &text)?;
                     self.evidence.remember(process, text);
                     Ok(None)
                 }
@@ -211,6 +274,13 @@ impl Journal {
         Ok(())
     }
 
+    /// What the supervisor itself has noticed of a process.
+    pub fn warn(&mut self, process: usize, words: &str) -> Result<(), JournalError> {
+        let event = Event::Warning { message: words.to_owned() };
+        self.events.line(&EventLine { time_s: host::now_s(), process, event }.to_line())?;
+        self.say(&format!("hvd-lab: {words}"))
+    }
+
     pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), JournalError> {
         match serde_json::to_string(sample) {
             Ok(text) => self.telemetry.line(&text),
@@ -224,7 +294,7 @@ impl Journal {
     /// The first file that cannot be written; the others are.
     pub fn flush(&mut self) -> Result<(), JournalError> {
         let mut done = Ok(());
-        for log in self.logs.values_mut().chain([&mut self.launcher]) {
+        for log in self.logs.values_mut().map(|log| &mut log.file).chain([&mut self.launcher]) {
             done = done.and(log.flush());
         }
         if let Some(last) = self.arrived.finish() {
@@ -245,52 +315,5 @@ fn keep(tail: &mut VecDeque<String>, line: String, most: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn journal() -> (tempfile::TempDir, Journal) {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::open(RunFolder::new(folder.path()), 2).unwrap();
-        (folder, journal)
-    }
-
-    fn rank(process: usize, text: &str) -> Line {
-        Line::Rank { process, text: text.into() }
-    }
-
-    #[test]
-    fn every_line_goes_where_it_belongs() {
-        let (folder, mut journal) = journal();
-        let event = r#"{"time_s":1.0,"process":1,"event":"early_stop","epoch":3}"#;
-        let newer = r#"{"time_s":1.0,"process":1,"event":"sneezed"}"#;
-        assert_eq!(journal.take(rank(1, &format!("{MARKER}{event}"))).unwrap(), Some(Event::EarlyStop { epoch: 3 }));
-        assert_eq!(journal.take(rank(1, &format!("{MARKER}{newer}"))).unwrap(), None);
-        let launched = r#"{"time_s":1.0,"process":1,"event":"launched","np":9}"#;
-        assert_eq!(journal.take(rank(1, &format!("{MARKER}{launched}"))).unwrap(), None, "not a rank's to say");
-        journal.take(rank(0, "Epoch 1/3")).unwrap();
-        journal.take(rank(1, &format!("{MARKER}{{broken"))).unwrap();
-        journal.take(rank(7, "unexpected")).unwrap();
-        journal.take(Line::Launcher("words".into())).unwrap();
-        journal.flush().unwrap();
-        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-        let events = read("events.jsonl");
-        let (launched, events) = events.split_once('\n').unwrap();
-        assert!(matches!(EventLine::parse_line(launched).unwrap().event, Event::Launched { np: 2 }));
-        assert_eq!(events, format!("{event}\n{newer}\n"));
-        assert_eq!((read("rank-0.log").as_str(), read("rank-7.log").as_str()), ("Epoch 1/3\n", "unexpected\n"));
-        assert_eq!((read("rank-1.log").as_str(), read("launcher.log").as_str()), ("@hvd {broken\n", "words\n"));
-    }
-
-    #[test]
-    fn last_lines_end_where_mpi_announces_its_abort() {
-        let (_folder, mut journal) = journal();
-        for line in 0..20 {
-            journal.take(rank(0, &format!("line {line}"))).unwrap();
-        }
-        for line in ["----------", "MPI_ABORT was invoked on rank 0", "NOTE: ...", "----------"] {
-            journal.take(rank(0, line)).unwrap();
-        }
-        let tail: Vec<_> = journal.evidence.tails[&0].iter().map(String::as_str).collect();
-        assert_eq!((tail.len(), tail[0], tail[8]), (9, "line 11", "line 19"));
-    }
-}
+#[path = "journal_tests.rs"]
+mod tests;

@@ -13,7 +13,10 @@
 mod binding;
 mod control;
 mod error;
+mod excess;
+mod fault;
 mod flavour;
+mod held;
 mod job;
 mod journal;
 mod line_file;
@@ -31,11 +34,13 @@ pub mod supervisor;
 mod verdict;
 mod work;
 
-pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
+pub use control::{MoreWork, StartRequest, continue_run, make_fault, preview, start, stop, take_fault_back};
 pub use error::LaunchError;
+pub use fault::FAULT_REFUSED;
 pub use flavour::Flavour;
 pub use mpirun::{CommandLine, command_line};
 pub use once::{Executed, execute_once};
+pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
 pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};
-pub use setup::{Launcher, Machine, Setup, find_trainer};
+pub use setup::{Launcher, Machine, Setup, find_trainer, other_programs};

@@ -8,6 +8,7 @@ use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, binding, links, presets};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
+use crate::domain::event::SECRET_VARIABLE;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{SETTINGS, TrainerFlag};
 use crate::domain::units;
@@ -65,7 +66,11 @@ pub fn command_line(
     let benchmark = spec.benchmark();
     let is_here = resources.hosts.is_none() && resources.hostfile.is_none() && !setup.machine.in_allocation;
     let unbound = binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe);
-    let misfit = || benchmark?.misfit(&setup.machine.room(), resources.np);
+    let misfit = || match &spec.workload {
+        Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room(), resources.np),
+        Workload::Nvcnn(nvcnn) => nvcnn.misfit(&setup.machine.room(), resources.np),
+        Workload::Training(_) | Workload::Collectives(_) | Workload::Unknown(_) => None,
+    };
     // Of other hosts nothing is known here: there the ranks find out.
     if let Some(problem) = unbound.or_else(misfit).filter(|_| is_here) {
         return Err(LaunchError::Spec(problem));
@@ -150,6 +155,8 @@ fn open_mpi(
         for name in env.iter().map(|(name, _)| name).chain(&setup.machine.forwarded) {
             add(&["-x", name]);
         }
+        // Its name alone: the value is made anew for each launch, and stands in no record.
+        add(&["-x", SECRET_VARIABLE]);
     }
     argv
 }

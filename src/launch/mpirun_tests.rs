@@ -85,12 +85,14 @@ fn hosts_go_to_the_launcher_with_the_variables_that_they_need() {
     for (flavour, hosts, file) in [
         (
             Flavour::OpenMpi4,
-            "--bind-to none --tag-output --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG -np 8",
+            "--bind-to none --tag-output --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG \
+             -x HVD_LAB_EVENT_SECRET -np 8",
             "--hostfile /tmp/hosts",
         ),
         (
             Flavour::OpenMpi5,
-            "--bind-to none --output tag --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG -np 8",
+            "--bind-to none --output tag --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG \
+             -x HVD_LAB_EVENT_SECRET -np 8",
             "--hostfile /tmp/hosts",
         ),
         (Flavour::Mpich, "-prepend-rank -bind-to none -hosts a:4,b:4 -np 8", "-f /tmp/hosts"),

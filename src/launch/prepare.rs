@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
-use crate::dataset::{self, Located, Progress, images};
-use crate::domain::job::Workload;
+use crate::dataset::{self, Located, Location, Progress, images};
+use crate::domain::job::{RunSpec, Workload};
 use crate::domain::training::DataSource;
 use crate::domain::units;
 
@@ -47,16 +47,66 @@ impl Images {
 /// # Errors
 /// As [`expected`].
 pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
-    if let Some(nvcnn) = workload.nvcnn() {
+    let photos = match workload.benchmark().filter(|benchmark| benchmark.takes_photos()) {
+        Some(benchmark) => Some(&benchmark.data_dir),
+        None => workload.nvcnn().map(|nvcnn| &nvcnn.data_dir),
+    };
+    if let Some(folder) = photos {
         let drawn =
             |folder: &String| images::generated_by(Path::new(folder)).map_or(folder.clone(), |_| format!("{folder} (generated)"));
-        return Ok(Images { label: nvcnn.data_dir.as_ref().map_or("synthetic".to_owned(), drawn), ..Images::none() });
+        return Ok(Images { label: folder.as_ref().map_or("synthetic".to_owned(), drawn), ..Images::none() });
     }
     match workload.benchmark().map(|benchmark| benchmark.data_dir.as_deref()) {
         Some(Some(folder)) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
         Some(None) => Ok(Images { label: "synthetic".into(), ..Images::none() }),
         None => Ok(Images::none()),
     }
+}
+
+/// A folder with photos, as the ranks find it. That it cannot be read is said before there is a run.
+///
+/// # Errors
+/// Why not, and what to do, with the flag.
+pub fn photo_folder(flag: &str, folder: &str) -> Result<String, String> {
+    let whole = whole_path(flag, folder)?;
+    match std::fs::read_dir(&whole) {
+        Ok(_) => Ok(whole),
+        Err(error) => Err(format!("{flag} {folder} cannot be read ({error}): give a folder with photos or TFRecord files")),
+    }
+}
+
+/// As the ranks, who run elsewhere, find it.
+///
+/// # Errors
+/// A path that means nothing here.
+pub fn whole_path(flag: &str, folder: &str) -> Result<String, String> {
+    let whole = std::path::absolute(Path::new(folder)).map_err(|error| format!("{flag} {folder}: {error}"))?;
+    Ok(whole.display().to_string())
+}
+
+/// A benchmark or a training on photos with its folders as the ranks find them, refused as its verb refuses it.
+///
+/// # Errors
+/// [`LaunchError::Spec`] with the line of the verb.
+pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
+    let photos = |folder: &str| photo_folder("--data-dir", folder).map_err(LaunchError::Spec);
+    match &mut spec.workload {
+        Workload::Benchmark(of) => {
+            let takes_photos = of.takes_photos();
+            let whole = |folder: &String| match takes_photos {
+                true => photos(folder),
+                false => Ok(Location::from_argument(Path::new(folder)).absolute().into_argument().display().to_string()),
+            };
+            of.data_dir = of.data_dir.as_ref().map(whole).transpose()?;
+        }
+        Workload::Nvcnn(of) => {
+            of.data_dir = of.data_dir.as_deref().map(photos).transpose()?;
+            let log_dir = of.log_dir.as_deref().map(|folder| whole_path("--log-dir", folder)).transpose();
+            of.log_dir = log_dir.map_err(LaunchError::Spec)?;
+        }
+        _ => {}
+    }
+    Ok(spec)
 }
 
 /// The path from the root; itself where there is no current folder.

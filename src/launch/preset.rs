@@ -66,10 +66,11 @@ mod tests {
     #[test]
     fn the_table_reads_and_every_preset_can_run() {
         let presets = presets();
-        assert_eq!(presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>(), ["cpu", "gpu"]);
+        assert_eq!(presets.iter().map(|preset| preset.name.as_str()).collect::<Vec<_>>(), ["cpu", "cpu-target", "gpu"]);
         for preset in presets {
             assert_eq!(preset.spec.problem(), None, "{}", preset.name);
         }
+        assert_eq!([default_preset(false).name, default_preset(true).name], ["cpu", "gpu"], "what a run starts with");
     }
 
     #[test]

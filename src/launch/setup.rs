@@ -191,6 +191,11 @@ pub fn find_trainer() -> Result<PathBuf, LaunchError> {
     TRAINER.find()
 }
 
+/// The programs of the ranks beside hvd-train, and whether each is found.
+pub fn other_programs() -> Vec<(&'static str, bool)> {
+    [COLLECTIVES, BENCHMARK, NVCNN].iter().map(|program| (program.name, program.find().is_ok())).collect()
+}
+
 /// An absolute path of a program given by name or path.
 fn resolve(program: &Path) -> Option<PathBuf> {
     match program.components().count() {

@@ -13,6 +13,9 @@ use crate::runs::process;
 /// ranks themselves wait for each other, for they can say more.
 pub(super) const PATIENCE: Duration = Duration::from_secs(16);
 
+/// After so long a user wonders.
+const NOTICE: Duration = Duration::from_secs(5);
+
 /// Time in which a process of the job wanted a core and got none does not count: on a machine that others keep busy, a rank
 /// that is merely slow is not stuck.
 pub(super) struct Silence {
@@ -23,12 +26,14 @@ pub(super) struct Silence {
     /// For how long processes were starved so far, and up to the moment since when there is silence.
     so_far: Duration,
     before: Duration,
+    /// The user knows that there is silence.
+    is_told: bool,
 }
 
 impl Silence {
     pub(super) fn new(patience: Option<Duration>) -> Silence {
         let starved = Starved::since_now(&[]);
-        Silence { patience, since: Instant::now(), starved, so_far: Duration::ZERO, before: Duration::ZERO }
+        Silence { patience, since: Instant::now(), starved, so_far: Duration::ZERO, before: Duration::ZERO, is_told: false }
     }
 
     /// A rank has got on.
@@ -48,16 +53,53 @@ impl Silence {
         self.patience.map(|patience| self.since + patience + self.starved())
     }
 
+    /// What a user should hear now, if anything: that nobody has reported for some seconds and what comes of it, as the begin of a
+    /// sentence, or that this is over.
+    pub(super) fn news(&mut self) -> Option<Option<String>> {
+        let patience = self.patience?;
+        let is_silent = self.since.elapsed() >= NOTICE + self.starved();
+        (is_silent != self.is_told).then(|| {
+            self.is_told = is_silent;
+            let (silent, limit) = (NOTICE.as_secs(), patience.as_secs());
+            is_silent
+                .then(|| format!("no rank has reported anything for {silent} s, and after {limit} s the run is ended. Last seen"))
+        })
+    }
+
     fn starved(&self) -> Duration {
         self.so_far - self.before
     }
 
-    /// `no rank got on for 16 s`.
+    /// `no rank made progress for 16 s`.
     pub(super) fn in_words(&self) -> String {
         let seconds = self.patience.unwrap_or_default().as_secs();
         match self.starved().as_secs() {
-            0 => format!("no rank got on for {seconds} s"),
-            starved => format!("no rank got on for {seconds} s, and {starved} s more in which other programs had the cores"),
+            0 => format!("no rank made progress for {seconds} s"),
+            starved => {
+                format!("no rank made progress for {seconds} s, and {starved} s more in which other programs had the cores")
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_told_once_and_so_is_its_end() {
+        let ago = |time: Duration| Instant::now().checked_sub(time).unwrap();
+        let mut silence = Silence::new(Some(PATIENCE));
+        assert_eq!(silence.news(), None);
+        silence.since = ago(NOTICE);
+        let told = silence.news().unwrap().unwrap();
+        assert!(told.contains("for 5 s, and after 16 s the run is ended"), "{told}");
+        assert_eq!(silence.news(), None);
+        silence.is_broken();
+        assert_eq!((silence.news(), silence.news()), (Some(None), None));
+        // Some programs may be silent for ever.
+        let mut patient = Silence::new(None);
+        patient.since = ago(PATIENCE);
+        assert_eq!(patient.news(), None);
     }
 }

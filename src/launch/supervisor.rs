@@ -16,6 +16,7 @@ use nix::unistd::{getpid, getsid, setsid};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::excess::Bounds;
 use super::job::{self, Job};
 use super::prepare::{self, Images};
 use super::silence::PATIENCE;
@@ -54,6 +55,9 @@ fn lead_session() -> anyhow::Result<()> {
     if setsid().is_err() && getsid(None).ok() != Some(getpid()) {
         bail!("`supervise` is started by hvd-lab itself: use `hvd-lab run`");
     }
+    // Whatever ranks leave behind becomes a child of this process, and is ended with the run. Where the system does not know
+    // how, what they leave is still found by its session and its environment.
+    let _ = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
     Ok(())
 }
 
@@ -151,7 +155,7 @@ impl Supervisor {
             tokio::select! {
                 Some(message) = said.recv() => self.set(RunState::Preparing, message).map_err(|error| error.to_string())?,
                 done = &mut fetching => {
-                    let images = done.map_err(|error| format!("fetching the images broke off: {error}"))?;
+                    let images = done.map_err(|error| format!("fetching the images failed: {error}"))?;
                     let images = images.map_err(|error| error.to_string())?;
                     return Ok(images);
                 }
@@ -190,7 +194,9 @@ impl Supervisor {
         self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
         let patience = self.record.program.is_some().then_some(PATIENCE);
-        let mut job = Job::start(folder, np, line, flavour)?
+        let epochs = self.record.training().map(|training| training.epochs);
+        let bounds = Bounds { is_own: self.record.program.is_some(), epochs };
+        let mut job = Job::start(folder, np, line, flavour, bounds)?
             .with_work(Work::of(&self.record.spec.workload))
             .with_lock(self.lock.clone())
             .with_patience(patience)

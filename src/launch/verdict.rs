@@ -17,6 +17,9 @@ pub struct Verdict {
     pub last_lines: Vec<String>,
 }
 
+/// What most often makes a process end without a word.
+const LEFT: &str = ": a program that leaves in the middle, by os._exit or std::process::exit, ends like this";
+
 /// What the launcher says about the first process that died.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Notice {
@@ -78,10 +81,18 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         return (Some(process), format!("process {process} ended{} with exit code {code}{said}", place(process, evidence)));
     }
     if let Some(process) = evidence.vanished {
-        return (Some(process), format!("process {process} vanished{}, and mpirun did not notice", place(process, evidence)));
+        return (
+            Some(process),
+            format!("process {process} vanished{}, and mpirun did not notice{LEFT}", place(process, evidence)),
+        );
     }
     if let Some(signal) = exit.and_then(|exit| exit.signal()) {
         return (None, format!("mpirun was ended by {}", signal_words(signal)));
+    }
+    if let (Some(process), None) = (evidence.imitating.first(), evidence.introduced().next()) {
+        let cause = "printed lines that look like events of the lab, and none came from its library: what a program prints is no \
+                     evidence. If the program trains with the library, build both anew from the same version";
+        return (Some(*process), format!("process {process} {cause}"));
     }
     if evidence.introduced().next().is_none() {
         let words = launcher_words(evidence).join(" ");
@@ -92,7 +103,11 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     match silent {
         Some(process) => (
             Some(process),
-            format!("process {process} ended{} without a final event (mpirun{})", place(process, evidence), code_words(exit)),
+            format!(
+                "process {process} ended{} without a final event (mpirun{}){LEFT}",
+                place(process, evidence),
+                code_words(exit)
+            ),
         ),
         None => (None, format!("every rank finished, but mpirun{}", code_words(exit))),
     }
@@ -101,7 +116,7 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
 /// Where a process was last seen, as the end of a sentence; nothing where nobody knows.
 fn place(process: usize, evidence: &Evidence) -> String {
     match (evidence.work, evidence.step(process)) {
-        (Work::Training, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
+        (Work::Training | Work::Photos, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
         (Work::Collectives | Work::Benchmark, _) if evidence.done() > 0 => {
             format!(" after {}", evidence.work.counted(evidence.done()))
         }
@@ -120,7 +135,7 @@ fn known_process(process: Option<usize>, pid: Option<u32>, evidence: &Evidence) 
 fn signal_words(signal: i32) -> String {
     let name = nix::sys::signal::Signal::try_from(signal).map_or("?", nix::sys::signal::Signal::as_str);
     match signal {
-        9 => format!("signal 9 ({name}): killed by hand, or by the system for want of memory"),
+        9 => format!("signal 9 ({name}): killed by hand, or by the system because memory ran out"),
         _ => format!("signal {signal} ({name})"),
     }
 }

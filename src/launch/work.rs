@@ -8,6 +8,8 @@ use crate::domain::units;
 pub enum Work {
     #[default]
     Training,
+    /// On photos, which counts steps: an epoch of them may take days.
+    Photos,
     Collectives,
     Benchmark,
     Test,
@@ -17,7 +19,8 @@ impl Work {
     pub fn of(workload: &Workload) -> Work {
         match workload {
             Workload::Nvcnn(nvcnn) if nvcnn.eval => Work::Test,
-            Workload::Training(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => Work::Training,
+            Workload::Nvcnn(_) => Work::Photos,
+            Workload::Training(_) | Workload::Unknown(_) => Work::Training,
             Workload::Collectives(_) => Work::Collectives,
             Workload::Benchmark(_) => Work::Benchmark,
         }
@@ -26,7 +29,7 @@ impl Work {
     /// Before the ranks are started.
     pub fn preparing(self) -> &'static str {
         match self {
-            Work::Training => "looking for the images",
+            Work::Training | Work::Photos => "looking for the images",
             Work::Collectives | Work::Benchmark | Work::Test => "looking for the launcher",
         }
     }
@@ -34,7 +37,7 @@ impl Work {
     /// Once all ranks have reported.
     pub fn going(self) -> &'static str {
         match self {
-            Work::Training => "training",
+            Work::Training | Work::Photos => "training",
             Work::Test => "testing",
             Work::Collectives | Work::Benchmark => "measuring",
         }
@@ -42,7 +45,7 @@ impl Work {
 
     pub fn stopped_early(self) -> &'static str {
         match self {
-            Work::Training => "stopped before training began",
+            Work::Training | Work::Photos => "stopped before training began",
             Work::Test => "stopped before the test began",
             Work::Collectives | Work::Benchmark => "stopped before measuring began",
         }
@@ -51,7 +54,7 @@ impl Work {
     /// `trained 3 epochs`.
     pub fn finished(self, done: usize) -> String {
         let did = match self {
-            Work::Training => "trained",
+            Work::Training | Work::Photos => "trained",
             Work::Test => "tested",
             Work::Collectives | Work::Benchmark => "measured",
         };
@@ -67,6 +70,7 @@ impl Work {
     pub fn counted(self, done: usize) -> String {
         let noun = match self {
             Work::Training => "epoch",
+            Work::Photos => "step",
             Work::Collectives => "row",
             Work::Benchmark => "iteration",
             Work::Test => "image",

@@ -2,7 +2,7 @@
 //!
 //! Never changes a figure: how long a run would have taken alone, nobody knows.
 
-use super::{RunRecord, RunSummary};
+use super::{RunId, RunRecord, RunSummary};
 use crate::domain::units;
 
 /// Less of the cores than this changes no figure much.
@@ -18,9 +18,23 @@ pub fn marked(figure: String, disturbed: Option<f64>) -> String {
     if disturbed.is_some() { figure + "*" } else { figure }
 }
 
-/// What the stars mean, one line for each of these runs that has one.
-pub fn notes<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) -> Vec<String> {
-    runs.into_iter().filter_map(|run| Some(format!("* run {}: {}", run.id, note(run.disturbed()?)))).collect()
+/// What the stars of these runs mean, in one line; nothing where no run has one.
+pub fn notes<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) -> Option<String> {
+    let disturbed: Vec<(RunId, f64)> = runs.into_iter().filter_map(|run| Some((run.id, run.disturbed()?))).collect();
+    in_one_line(&disturbed)
+}
+
+fn in_one_line(disturbed: &[(RunId, f64)]) -> Option<String> {
+    match disturbed {
+        [] => None,
+        [(run, part)] => Some(format!("* run {run}: {}", note(*part))),
+        all => {
+            let each = all.iter().map(|(run, part)| format!("{run} ({})", units::percent(*part))).collect::<Vec<_>>().join(", ");
+            Some(format!(
+                "* other programs used a part of the cores during runs {each}, so their times are longer than on a quiet machine"
+            ))
+        }
+    }
 }
 
 /// What it means for a run.
@@ -52,8 +66,8 @@ impl RunSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runs::Attempt;
     use crate::runs::tests::record;
-    use crate::runs::{Attempt, RunId};
 
     fn with(parts: &[Option<f64>]) -> RunRecord {
         let attempts = parts.iter().map(|part| Attempt { others_cpu: *part, ..Attempt::default() }).collect();
@@ -73,6 +87,16 @@ mod tests {
             assert_eq!(with(parts).disturbed(), disturbed, "{parts:?}");
         }
         assert_eq!(others_in_words(0.6), "other programs used 60 % of the cores");
+    }
+
+    #[test]
+    fn all_stars_of_a_table_are_explained_in_one_line() {
+        assert_eq!(in_one_line(&[]), None);
+        assert!(
+            in_one_line(&[(RunId(3), 0.6)]).unwrap().starts_with("* run 3: other programs used 60 % of the cores while it ran")
+        );
+        let many = in_one_line(&[(RunId(3), 0.6), (RunId(5), 0.2)]).unwrap();
+        assert!(many.contains("runs 3 (60 %), 5 (20 %), so their times") && !many.contains('\n'), "{many}");
     }
 
     #[test]

@@ -14,9 +14,7 @@ pub enum StoreError {
     /// `cause` is part of the message, and so not the `source`, which would be printed a second time.
     #[error("{what} {}: {cause}{}", path.display(), remedy(what, cause))]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
-    #[error(
-        "the name of the folder {path:?} is not UTF-8 text, and a run could not be told of it: set HVD_LAB_HOME to another one"
-    )]
+    #[error("the name of the folder {path:?} is not UTF-8 text, so a run cannot use it: set HVD_LAB_HOME to another one")]
     NotText { path: PathBuf },
     #[error(
         "cannot lock {}: {cause}. Without locks two supervisors could train one run at once: set HVD_LAB_HOME to a folder on a \
@@ -41,18 +39,16 @@ pub enum StoreError {
     NoCollectives { id: RunId, workload: String },
     #[error("run {id} is not a training that this version knows (`{workload}`), so it has no steps to judge")]
     NoTraining { id: RunId, workload: String },
-    #[error("run {id} is still going: stop it before you delete it (`hvd-lab stop {id}`)")]
+    #[error("run {id} is still running: stop it before you delete it (`hvd-lab stop {id}`)")]
     StillGoing { id: RunId },
     #[error(
-        "run {id} may still be going {place}: run `hvd-lab stop {id}` there. If that will never come back, \
+        "run {id} may still be running {place}: run `hvd-lab stop {id}` there. If that will never come back, \
          `hvd-lab stop {id} --gone` marks the run as failed here"
     )]
     Elsewhere { id: RunId, place: String },
     #[error("run {id} is alive {place}: something was written to its folder {ago_s:.0} s ago. Run `hvd-lab stop {id}` there")]
     AliveElsewhere { id: RunId, place: String, ago_s: f64 },
-    #[error(
-        "run {id} is not out of reach: it is {state} as far as can be told here, and `--gone` is for runs on hosts that are gone"
-    )]
+    #[error("run {id} is {state} as far as the lab can tell: `--gone` is only for runs on hosts that are gone")]
     NotElsewhere { id: RunId, state: &'static str },
     #[error("no number is left for another run: move {} to another place", path.display())]
     NoNumberLeft { path: PathBuf },

@@ -73,6 +73,11 @@ impl RunFolder {
         self.path.join("logs")
     }
 
+    /// A fault that somebody asks the supervisor for.
+    pub fn fault_file(&self) -> PathBuf {
+        self.path.join("fault.json")
+    }
+
     /// All events so far, in order of arrival; none without a file. Lines that cannot be read are skipped.
     pub fn events(&self) -> Events {
         Events::of(&self.events_file())

@@ -55,7 +55,7 @@ pub use logs::{
 };
 pub use measurement::{Measurement, Measurements, measured};
 pub use read::{Damaged, Events, read_json};
-pub use record::{Attempt, RunId, RunRecord};
+pub use record::{Attempt, RunId, RunRecord, Trial};
 pub use references::{Published, Source, references};
 pub use scratch::{Scratch, sweep};
 pub use select::{FIELDS, Filter, SortKey, select};

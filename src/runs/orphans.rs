@@ -45,7 +45,7 @@ pub(super) fn reconcile(
     end_leftovers(folder);
     scratch::sweep();
     let message = match newest.supervisor_pid {
-        0 => "its supervisor never came up; launcher.log may say why".to_owned(),
+        0 => "its supervisor did not start; launcher.log may say why".to_owned(),
         pid => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", newest.state.name()),
     };
     let failed = failed(newest, message);

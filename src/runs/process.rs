@@ -3,6 +3,7 @@
 //! Never starts a process. A pid alone is no name: it goes with its start time, since numbers are used again, and with the
 //! mark in its environment, since other hosts and containers use the same numbers at the same times.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -123,6 +124,30 @@ pub fn signal_own_session(signal: Signal) -> bool {
     !found.is_empty()
 }
 
+/// Send a signal to every descendant of this process; whether there was any. A parent that ended hands its children on to a
+/// process that adopts them, as a supervisor does.
+pub fn signal_descendants(signal: Signal) -> bool {
+    let found = descendants();
+    found.iter().for_each(|process| {
+        send(process.pid, signal, || is_alive(process.pid, process.start_ticks));
+    });
+    !found.is_empty()
+}
+
+fn descendants() -> Vec<Process> {
+    let all: Vec<Process> = all().collect();
+    let mut found = BTreeSet::from([std::process::id()]);
+    // Generation by generation.
+    loop {
+        let born: Vec<u32> = all.iter().filter(|of| found.contains(&of.parent)).map(|of| of.pid).collect();
+        let known = found.len();
+        found.extend(born);
+        if found.len() == known {
+            return all.into_iter().filter(|of| of.pid != std::process::id() && found.contains(&of.pid)).collect();
+        }
+    }
+}
+
 /// Send a signal to a process of a run if it is [proven](prove) to be that; whether it was sent.
 pub fn signal_proven(pid: u32, start_ticks: u64, folder: &Path, signal: Signal) -> bool {
     send(pid, signal, || prove(pid, start_ticks, folder) == Proof::Ours)
@@ -159,6 +184,23 @@ mod tests {
         let me = look_up(std::process::id()).unwrap();
         assert!(is_alive(me.pid, me.start_ticks));
         assert!(!is_alive(me.pid, me.start_ticks + 1));
+    }
+
+    #[test]
+    fn a_grandchild_with_a_session_and_an_environment_of_its_own_is_a_descendant() {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "env -i setsid sh -c 'echo $$; exec sleep 300' & wait"]).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut pid = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut pid).unwrap();
+        let pid: u32 = pid.trim().parse().unwrap();
+        // Other tests have children too: only these two are looked at.
+        let ours = descendants();
+        for pid in [child.id(), pid] {
+            assert!(ours.iter().any(|process| process.pid == pid), "{pid} in {ours:?}");
+            signal(pid, Signal::SIGKILL);
+        }
+        child.wait().unwrap();
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::bounds::{Bounded, MAX_ATTEMPTS, MAX_EPOCHS, MAX_RANKS, at_least_one, count, first, moment};
+use crate::domain::fault::{FaultRecord, MAX_FAULTS};
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::training::TrainingSpec;
 
@@ -40,6 +41,9 @@ pub struct RunRecord {
     /// The exercise that the program is of, where that is not the ten steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exercise: Option<String>,
+    /// It belongs to a trial of the learner's program: what it passes is written only once all runs of the trial have passed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
     /// Nothing may be downloaded for it.
     #[serde(default)]
     pub offline: bool,
@@ -61,6 +65,15 @@ pub struct RunRecord {
     pub newer: Map<String, Value>,
 }
 
+/// Which run of a trial it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trial {
+    First,
+    /// Under conditions in which more mistakes show.
+    Further,
+}
+
 /// One launch of the ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
@@ -80,6 +93,9 @@ pub struct Attempt {
     /// longer. `None` where nobody measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cpu: Option<f64>,
+    /// Faults that were made in it on purpose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultRecord>,
     /// What another version of the lab wrote beside these, kept as it came.
     #[serde(flatten)]
     pub newer: Map<String, Value>,
@@ -141,6 +157,8 @@ impl Bounded for Attempt {
             moment("start of an attempt", self.started_s),
             self.np.and_then(|np| at_least_one("np of an attempt", np, MAX_RANKS)),
             count("epochs of an attempt", self.epochs, MAX_EPOCHS),
+            count("faults of an attempt", self.faults.len(), MAX_FAULTS),
+            self.faults.iter().find_map(FaultRecord::out_of_bounds),
         ])
     }
 }

@@ -79,6 +79,7 @@ pub(super) fn record(np: usize) -> RunRecord {
         data_dir: None,
         program: None,
         exercise: None,
+        trial: None,
         offline: false,
         force: false,
         created_s: 1.0,

@@ -26,7 +26,7 @@ const MOST_LINKS: u32 = 18;
 
 /// NVML keeps samples of the processes that used the GPU: the newest of this many seconds counts.
 const PROCESS_WINDOW_S: f64 = 1.5;
-const IDLE: &str = "no use seen in the last second";
+const IDLE: &str = "no activity in the last second";
 
 /// The driver and its GPUs, for `doctor`.
 #[derive(Clone, Debug, PartialEq)]
@@ -320,7 +320,7 @@ fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProc
         owner: process::owner(found.pid),
         memory_bytes: match found.used_gpu_memory {
             UsedGpuMemory::Used(bytes) => Reading::Value(bytes),
-            UsedGpuMemory::Unavailable => Reading::missing("the driver does not tell"),
+            UsedGpuMemory::Unavailable => Reading::missing("the driver does not say"),
         },
         utilization_percent: utilization(found.pid),
     });

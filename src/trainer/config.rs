@@ -3,6 +3,7 @@
 //! Never prints and never exits: a bad value comes back as one line and an exit code, for `main` to act on.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
-use crate::comm::{Compression, StallLimits, Starved};
+use crate::comm::{self, Compression, StallLimits, Starved};
 use crate::dataset::Location;
 use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::model::ModelSpec;
@@ -32,7 +33,7 @@ Examples:
   mpirun -np 2 hvd-train --steps 1-3,5-10 --epochs 3 --model wrn-10-1 --batch-size 64
       The same without step 4: the ranks start from different weights, and stay different.
   hvd-train --epochs 5 --use-checkpointing --log-dir logs
-      Goes on from the newest checkpoint in logs, if there is one.
+      Continues from the newest checkpoint in logs, if there is one.
 
 Steps:
    1 init and pin a device      6 average the metrics
@@ -53,16 +54,16 @@ pub struct Config {
     /// Steps to take: a list such as 1-10, 1,3,5-7 or none
     #[arg(long, value_name = "LIST", default_value_t = StepSet::ALL)]
     pub steps: StepSet,
-    /// Epochs to train in total; those in a checkpoint count
+    /// Epochs to train in total, including those in a checkpoint
     #[arg(long, value_name = "N", default_value_t = 40, allow_negative_numbers = true)]
     pub epochs: usize,
-    /// Images in a batch of one rank
+    /// Images per batch on each rank
     #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
     pub batch_size: usize,
     /// Learning rate of a single rank
     #[arg(long, value_name = "RATE", default_value_t = 0.01, allow_negative_numbers = true)]
     pub base_lr: f64,
-    /// Update rule: auto (NovoGrad with step 10, SGD without), sgd, novograd, lamb, or adadelta (made for --base-lr 1)
+    /// Optimizer: auto (NovoGrad with step 10, SGD without), sgd, novograd, lamb, or adadelta (made for --base-lr 1)
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub optimizer: OptimizerChoice,
     /// Momentum of SGD
@@ -77,7 +78,7 @@ pub struct Config {
     /// Epochs in a row that must exceed the target before training stops
     #[arg(long, value_name = "N", default_value_t = 2, allow_negative_numbers = true)]
     pub patience: usize,
-    /// Write a checkpoint after each epoch, and go on from the newest one in the log folder
+    /// Write a checkpoint after each epoch, and continue from the newest one in the log folder
     #[arg(long)]
     pub use_checkpointing: bool,
     /// Epochs over which step 9 raises the learning rate
@@ -103,13 +104,13 @@ pub struct Config {
     /// Validate on the first N test images only
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub validation_images: Option<usize>,
-    /// Numbers that convolutions compute in
+    /// Number format in which convolutions compute
     #[arg(long, value_name = "FORMAT", default_value = "fp32")]
     pub precision: Precision,
-    /// Most MiB of gradients in one allreduce (step 3); 0 for one allreduce a tensor
+    /// At most this many MiB of gradients in one allreduce (step 3); 0 for one allreduce per tensor
     #[arg(long, value_name = "MIB", default_value_t = FUSION_THRESHOLD_MB, allow_negative_numbers = true)]
     pub fusion_threshold_mb: usize,
-    /// Send gradients after backward instead of while it goes on
+    /// Send gradients after backward instead of during it
     #[arg(long)]
     pub no_overlap: bool,
     /// Send gradients in fewer bits
@@ -118,7 +119,7 @@ pub struct Config {
     /// Batches whose gradients add up to one update
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub backward_passes_per_step: usize,
-    /// Where step 5 takes a rank's share of an epoch from
+    /// How step 5 divides an epoch: the ranks share one order, or each draws its own
     #[arg(long, value_name = "ORDER", default_value = "shared")]
     pub shuffle: Shuffle,
     /// Write what every rank did and when, on one clock, as a Chrome trace (opens in Perfetto)
@@ -127,12 +128,16 @@ pub struct Config {
     /// Same seed, same flags, same number of ranks: the same losses
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Warn when other ranks have not come to a collective for so long; 0 to never warn
+    /// Warn when other ranks have not reached a collective for this long; 0 to never warn
     #[arg(long, value_name = "SECONDS", default_value_t = 10, allow_negative_numbers = true)]
     pub stall_warning_secs: u64,
-    /// End the job when other ranks have not come to a collective for so long; 0 to wait for ever
+    /// End the job when other ranks have not reached a collective for this long; 0 to wait forever
     #[arg(long, value_name = "SECONDS", default_value_t = 0, allow_negative_numbers = true)]
     pub stall_shutdown_secs: u64,
+    /// Act as if each host had so many ranks: local ranks begin again from 0 on each. For trying out on one machine what a program
+    /// does on several
+    #[arg(long, value_name = "N")]
+    pub ranks_per_host: Option<NonZeroUsize>,
     /// Print event lines for the lab between the human lines
     #[arg(long)]
     pub events: bool,
@@ -172,7 +177,10 @@ impl Config {
         }
         match config.problem() {
             Some(problem) => Err(refusal(&problem)),
-            None => Ok(config),
+            None => {
+                config.ranks_per_host.into_iter().for_each(comm::simulate_hosts);
+                Ok(config)
+            }
         }
     }
 
@@ -261,7 +269,7 @@ impl Config {
         (shutdown != 0 && warning != 0 && shutdown <= warning).then(|| {
             format!(
                 "--stall-shutdown-secs {shutdown} is not above --stall-warning-secs {warning}. Give more seconds, or 0 to \
-                 wait for ever"
+                 wait forever"
             )
         })
     }

@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Instant;
 
 use tch::{Device, Tensor};
 
@@ -13,11 +14,15 @@ use super::gradients::{GradientHooks, region};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
+use super::witness;
 use crate::comm::{CommError, Communicator, Compression};
+use crate::domain::event::{BroadcastReport, DigestMoment, Seen};
 use crate::domain::topology::ROOT_RANK;
 
 /// Most MiB of gradients in one allreduce, where nobody says otherwise.
 pub const FUSION_THRESHOLD_MB: usize = 25;
+/// Weights that are looked at to tell whether a broadcast changed them.
+const SAMPLED: i64 = 1000;
 
 /// How gradients are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +131,9 @@ impl<'a> DistributedOptimizer<'a> {
             // to give work to NCCL, which any thread may do: nothing but NCCL is in flight then.
             unsafe { GradientHooks::new(leaves, move |tensor| hooked.ready(tensor)) }
         });
-        DistributedOptimizer { inner, reducer, averaged, staged, _hooks: hooks }
+        let optimizer = DistributedOptimizer { inner, reducer, averaged, staged, _hooks: hooks };
+        witness::tell(|| Seen::Wrapped { times: optimizer.wrapped() });
+        optimizer
     }
 }
 
@@ -215,8 +222,12 @@ impl Optimizer for DistributedOptimizer<'_> {
         Ok(self.averaged.shallow_clone())
     }
 
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
-        self.inner.step(params, gradients, lr);
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+        self.inner.apply(params, gradients, lr);
+    }
+
+    fn wrapped(&self) -> usize {
+        self.inner.wrapped() + 1
     }
 
     fn state(&mut self) -> Vec<(&'static str, &mut Tensor)> {
@@ -245,7 +256,39 @@ pub fn broadcast_state(comm: &dyn Communicator, model: &mut dyn Model, optimizer
     for (_, state) in optimizer.state() {
         broadcast_tensor(comm, state)?;
     }
+    witness::event(|| witness::parameters(DigestMoment::SharedParameters, 0, model.params()));
     Ok(())
+}
+
+/// [`broadcast_state`], with what it took and changed.
+///
+/// # Collective
+/// As [`broadcast_state`].
+///
+/// # Errors
+/// As [`broadcast_state`].
+pub fn broadcast_told(
+    comm: &dyn Communicator,
+    model: &mut dyn Model,
+    optimizer: &mut dyn Optimizer,
+) -> Result<BroadcastReport, CommError> {
+    let numbers = |tensor: &Tensor| tensor.numel() as u64;
+    let own = numbers(&model.params().flat) + numbers(&model.buffers().flat);
+    let state: u64 = optimizer.state().iter().map(|(_, state)| numbers(state)).sum();
+    let before = sample(&model.params().flat);
+    let since = Instant::now();
+    broadcast_state(comm, model, optimizer)?;
+    let seconds = since.elapsed().as_secs_f64();
+    let after = sample(&model.params().flat);
+    let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+    let changed = changed as f64 / after.len().max(1) as f64;
+    Ok(BroadcastReport { bytes: 4 * (own + state), seconds, changed })
+}
+
+/// Some of the numbers, evenly spaced: to look at all of them would take as long as to send them.
+fn sample(flat: &Tensor) -> Vec<f32> {
+    let apart = (flat.numel() as i64 / SAMPLED).max(1);
+    to_vec(&flat.slice(0, None, None, apart).contiguous())
 }
 
 fn broadcast_tensor(comm: &dyn Communicator, tensor: &mut Tensor) -> Result<(), CommError> {

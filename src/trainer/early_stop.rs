@@ -3,7 +3,9 @@
 //! Never lets each rank decide for itself. The original did, and its last run hung when three ranks stopped an epoch before
 //! the fourth.
 
+use super::witness;
 use crate::comm::{CommError, Communicator};
+use crate::domain::event::Seen;
 use crate::domain::topology::ROOT_RANK;
 
 pub struct EarlyStop {
@@ -34,7 +36,9 @@ impl EarlyStop {
         self.met = if accuracy > self.target { self.met + 1 } else { 0 };
         let mut decision = [f32::from(self.met >= self.patience.max(1))];
         comm.broadcast(&mut decision, ROOT_RANK)?;
-        Ok(decision[0] > 0.0)
+        let stops = decision[0] > 0.0;
+        witness::tell(|| Seen::Decision { accuracy, stops });
+        Ok(stops)
     }
 }
 

@@ -9,6 +9,7 @@ use tch::{Device, Kind, Tensor};
 use super::batches::{Batch, Images};
 use super::model::{Mode, Model};
 use super::report::Reporter;
+use super::witness;
 use crate::comm::{CommError, Communicator, ReduceOp};
 use crate::domain::event::{Event, Metrics};
 
@@ -162,11 +163,13 @@ impl From<TopMetrics> for Metrics {
     }
 }
 
-/// Loss and accuracy over the given batches, without augmentation.
+/// Loss and accuracy over the given batches, without augmentation. It ends an epoch's training: a lab that listens is told how many
+/// updates there were.
 ///
 /// # Sync point
 /// Waits for the device once, at the end.
 pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
+    witness::counted();
     evaluate_and_tell(model, images, batches, |_| {})
 }
 

@@ -1,12 +1,17 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
-// hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, and name the
-// stream that a GPU computes on.
+// hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, name the stream that a
+// GPU computes on, and add an operation of one's own to the graph of backward: batch norm with what follows it.
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <cstring>
 #include <memory>
+
+#include "batch_norm.hpp"
 
 namespace {
 
@@ -16,6 +21,91 @@ struct Hook : torch::autograd::PostAccumulateGradHook {
   void (*call)(void*, size_t);
   void* hook;
   size_t index;
+};
+
+// Calls `task(block)` for all blocks, on the threads that libtorch computes on.
+template <typename Task>
+void each_block(int64_t blocks, const Task& task) {
+  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) task(block);
+  });
+}
+
+template <typename T>
+T* data(const at::Tensor& tensor) {
+  return static_cast<T*>(tensor.data_ptr());
+}
+
+at::Tensor pixel_by_pixel(const at::Tensor& tensor, const at::Tensor& like) {
+  return tensor.to(like.scalar_type()).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+// Calls `call` with a number of the kind that the tensor holds.
+template <typename Call>
+void choose_kind(const at::Tensor& tensor, const Call& call) {
+  if (tensor.scalar_type() == at::kBFloat16) return call(hvd::Bf16());
+  TORCH_CHECK(tensor.scalar_type() == at::kFloat, "batch norm takes float32 or bfloat16");
+  call(float());
+}
+
+// Batch norm in training on a CPU, with the addition and the ReLU that follow: see batch_norm.hpp.
+struct FusedNorm : torch::autograd::Function<FusedNorm> {
+  // `x` and `other`: [n, channels, height, width], channels last. The rest: [channels], float32. `mean` and `variance` are the
+  // running statistics, which are brought up to date.
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& scale,
+                            const at::Tensor& shift, const std::optional<at::Tensor>& other, float* mean, float* variance,
+                            hvd::After after, double gain, double momentum, double eps) {
+    const hvd::Cut cut(x.numel(), x.size(1));
+    at::Tensor y = at::empty_like(x);
+    hvd::Statistics found;
+    choose_kind(x, [&](auto number) {
+      using T = decltype(number);
+      found = hvd::statistics(data<T>(x), cut, [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+      const hvd::Line line(cut, found, data<float>(scale), data<float>(shift), gain, eps);
+      const T* added = other ? data<T>(*other) : data<T>(x);
+      hvd::forward(data<T>(x), added, data<T>(y), cut, line, after,
+                   [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+    });
+    // The batch stands for more images than its own, so its variance is divided by one less.
+    const double unbiased = static_cast<double>(cut.pixels) / std::max<int64_t>(cut.pixels - 1, 1);
+    for (int64_t at = 0; at < cut.channels; ++at) {
+      mean[at] += static_cast<float>(momentum * (found.mean[at] - mean[at]));
+      variance[at] += static_cast<float>(momentum * (found.variance[at] * unbiased - variance[at]));
+    }
+    const bool needs_result = after == hvd::After::relu || after == hvd::After::add_relu;
+    context->save_for_backward({x, scale, shift, needs_result ? y : at::Tensor()});
+    context->saved_data["mean"] = found.mean;
+    context->saved_data["variance"] = found.variance;
+    context->saved_data["after"] = static_cast<int64_t>(after);
+    context->saved_data["gain"] = gain;
+    context->saved_data["eps"] = eps;
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const torch::autograd::variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &scale = saved[1], &shift = saved[2];
+    const at::Tensor& y = saved[3].defined() ? saved[3] : x;
+    const hvd::Statistics found{context->saved_data["mean"].toDoubleVector(), context->saved_data["variance"].toDoubleVector()};
+    const auto after = static_cast<hvd::After>(context->saved_data["after"].toInt());
+    const double gain = context->saved_data["gain"].toDouble(), eps = context->saved_data["eps"].toDouble();
+    const hvd::Cut cut(x.numel(), x.size(1));
+    const at::Tensor dy = pixel_by_pixel(gradients[0], x);
+    at::Tensor dx = at::empty_like(x), d_scale = at::empty_like(scale), d_shift = at::empty_like(shift);
+    // What is added behind the ReLU has the gradient of the sum.
+    at::Tensor d_other = after == hvd::After::add_relu ? at::empty_like(x) : after == hvd::After::relu_add ? dy : at::Tensor();
+    choose_kind(x, [&](auto number) {
+      using T = decltype(number);
+      const hvd::Line line(cut, found, data<float>(scale), data<float>(shift), gain, eps);
+      T* to_other = after == hvd::After::add_relu ? data<T>(d_other) : data<T>(dx);
+      hvd::backward(data<T>(dy), data<T>(y), data<T>(x), data<T>(dx), to_other, data<float>(d_scale), data<float>(d_shift), cut,
+                    found, line, data<float>(scale), gain, eps, after,
+                    [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+    });
+    const at::Tensor none;
+    return {dx, d_scale, d_shift, d_other, none, none, none, none, none, none};
+  }
 };
 
 }  // namespace
@@ -33,6 +123,21 @@ void hvd_register_post_accumulate_hook(const at::Tensor* leaf, void (*call)(void
 
 void hvd_remove_post_accumulate_hook(const at::Tensor* leaf) {
   torch::autograd::impl::set_post_acc_grad_hooks(*leaf, nullptr);
+}
+
+// Batch norm of `x`, which is on a CPU with its channels last, and what follows: 0 nothing, 1 a ReLU, 2 the addition of `other` and
+// a ReLU, 3 a ReLU and the addition of `other`. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the
+// caller to free, or null.
+char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Tensor* shift, const at::Tensor* other,
+                     const at::Tensor* mean, const at::Tensor* variance, int after, double gain, double momentum, double eps,
+                     at::Tensor** result) try {
+  std::optional<at::Tensor> added;
+  if (other != nullptr) added = pixel_by_pixel(*other, *x);
+  *result = new at::Tensor(FusedNorm::apply(*x, *scale, *shift, added, data<float>(*mean), data<float>(*variance),
+                                            static_cast<hvd::After>(after), gain, momentum, eps));
+  return nullptr;
+} catch (const std::exception& error) {
+  return strdup(error.what());
 }
 
 // Whether a GPU may round the factors of float32 products to 10 bits of fraction.

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
+use super::pipeline::Prepared;
 use crate::comm::{Activity, Observer};
 use crate::domain::phase::Phase;
 
@@ -23,6 +24,8 @@ pub(super) enum Span {
         ended: Instant,
     },
     Call(Activity),
+    /// A batch of images that the threads of the pipeline prepared, and how many were ready when the model asked.
+    Images(Prepared),
 }
 
 /// For the one thread that trains and communicates, as a communicator is.
@@ -38,6 +41,10 @@ impl Recorder {
 
     pub fn section(&self, name: &'static str, began: Instant, ended: Instant) {
         self.spans.borrow_mut().push(Span::Section { name, began, ended });
+    }
+
+    pub(super) fn images(&self, batch: Prepared) {
+        self.spans.borrow_mut().push(Span::Images(batch));
     }
 
     /// Everything since the last time.

@@ -4,11 +4,14 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, MARKER};
+use super::secret::secret;
+use super::witness;
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, marked};
 use crate::domain::phase::Phase;
 use crate::domain::units;
 use crate::host;
@@ -20,9 +23,13 @@ use crate::host;
 pub struct Reporter {
     process: usize,
     events: bool,
+    /// Of this launch; empty where no lab supervises it.
+    secret: &'static str,
     verbose: bool,
     /// What the number of a checkpoint counts.
     checkpoints_by: &'static str,
+    /// What this program is called in its last words.
+    program: String,
     /// `None` once the reader is gone.
     out: RefCell<Option<Box<dyn Write>>>,
     /// Never sent to: threads of [`Reporter::every`] end with it.
@@ -31,7 +38,12 @@ pub struct Reporter {
 
 impl Reporter {
     /// `process` is the index that the launcher gave ([`crate::comm::launched_index`]). Starts verbose.
+    ///
+    /// With `events`, the library tells the lab from now on what it sees of the training by itself.
     pub fn new(process: usize, events: bool) -> Reporter {
+        if events {
+            witness::listen(process);
+        }
         Reporter::to(process, events, Box::new(std::io::stdout()))
     }
 
@@ -39,7 +51,9 @@ impl Reporter {
         Reporter {
             process,
             events,
+            secret: secret(),
             verbose: true,
+            program: own_name().unwrap_or_else(|| "hvd-train".to_owned()),
             checkpoints_by: "epoch",
             out: RefCell::new(Some(out)),
             beside: RefCell::default(),
@@ -54,6 +68,11 @@ impl Reporter {
         self.verbose = verbose;
     }
 
+    /// What this program is called in its last words: its file, unless this says otherwise.
+    pub fn set_program(&mut self, name: Option<String>) {
+        self.program = name.unwrap_or_else(|| std::mem::take(&mut self.program));
+    }
+
     /// What the number of a checkpoint counts, in the lines for people: epochs, unless this says otherwise.
     pub fn number_checkpoints_by(&mut self, what: &'static str) {
         self.checkpoints_by = what;
@@ -63,7 +82,7 @@ impl Reporter {
     pub fn event(&self, event: Event) {
         if self.events {
             let line = EventLine { time_s: host::now_s(), process: self.process, event };
-            self.write(&format!("{MARKER}{}\n", line.to_line()));
+            self.write(&(marked(self.secret, &line.to_line()) + "\n"));
         }
     }
 
@@ -180,7 +199,7 @@ impl Reporter {
     /// Last words of a rank that cannot go on, on standard error, verbose or not. The caller then aborts the job.
     pub fn fatal(&self, during: &str, cause: &str) {
         self.event(Event::Fatal { during: during.to_owned(), cause: cause.to_owned() });
-        let line = format!("hvd-train: process {} failed during {during}: {cause}\n", self.process);
+        let line = format!("{}: process {} failed during {during}: {cause}\n", self.program, self.process);
         // Nobody is left to tell if standard error is gone too.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
@@ -194,6 +213,11 @@ impl Reporter {
             *out = None;
         }
     }
+}
+
+/// The name of the program's file.
+fn own_name() -> Option<String> {
+    Some(Path::new(&std::env::args_os().next()?).file_name()?.to_string_lossy().into_owned())
 }
 
 /// As Python prints `round(value, 2)`: `20.1`, `203.28`, `60.0`.
@@ -212,6 +236,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
+    use crate::domain::event::MARKER;
 
     /// Keeps each write apart, and breaks after so many.
     #[derive(Clone, Default)]

@@ -14,9 +14,10 @@ use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
+use super::witness;
 use crate::comm::{CommError, Communicator, launched_index};
 use crate::domain::bounds::MAX_RANKS;
-use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch};
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch, Seen};
 use crate::domain::step::StepSet;
 use crate::domain::topology::{ROOT_RANK, Topology};
 
@@ -29,6 +30,8 @@ const EPOCHS_AT_TARGET: &str = "epochs_at_target";
 const REPORTS: &str = "reports";
 /// Epochs whose reports a checkpoint holds: more than ranks can train before they notice that nobody reads them any more.
 const REPORTED_EPOCHS: usize = 16;
+/// Before the names of settings in the metadata.
+const SETTING: &str = "setting.";
 
 /// How far training has come: what a checkpoint held, or is about to hold.
 #[derive(Default)]
@@ -40,6 +43,8 @@ pub struct ResumeState {
     /// Batch norm statistics, one row a rank.
     pub statistics: Vec<Vec<f32>>,
     pub reports: EpochReports,
+    /// What it was trained with, setting by setting, where its program says so. Only the root knows those of a file.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// What every rank reported of the last epochs, in this run and those that it goes on from.
@@ -68,7 +73,7 @@ impl EpochReports {
     ) -> Result<ResumeState, CommError> {
         let statistics = gather_statistics(comm, model)?;
         self.take(comm, ended)?;
-        Ok(ResumeState { epoch: ended.epoch, epochs_at_target, statistics, reports: self.clone() })
+        Ok(ResumeState { epoch: ended.epoch, epochs_at_target, statistics, reports: self.clone(), ..ResumeState::default() })
     }
 
     /// Take what every rank is going to report of the epoch that has just ended.
@@ -118,10 +123,20 @@ impl ResumeState {
         Ok(match numbers[..] {
             [epoch, epochs_at_target, ranks] => {
                 let reports = EpochReports { since: epoch, ..self.reports };
-                ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks), reports }
+                ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks), reports, ..self }
             }
             _ => self,
         })
+    }
+
+    /// What is trained with other settings than the checkpoint was, in one sentence. Older files name no settings.
+    pub fn changed(&self, now: &BTreeMap<String, String>) -> Option<String> {
+        let other = |(name, now): (&String, &String)| {
+            let before = self.settings.get(name).filter(|before| *before != now)?;
+            Some(format!("{name} was {before} and is {now} now"))
+        };
+        let changed: Vec<String> = now.iter().filter_map(other).collect();
+        (!changed.is_empty()).then(|| format!("the checkpoint was trained otherwise: {}", changed.join("; ")))
     }
 
     /// Put this rank's own statistics back, where the checkpoint is of a run of the same size.
@@ -171,7 +186,9 @@ pub fn load_from(
     let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
     let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
     let epochs_at_target = at_target.min(loaded.epoch);
-    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports }
+    let setting = |(key, value): (&String, &String)| Some((key.strip_prefix(SETTING)?.to_owned(), value.clone()));
+    let settings = loaded.metadata.iter().filter_map(setting).collect();
+    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports, settings }
 }
 
 /// More than any checkpoint of this training has: weights, optimizer, the statistics of as many ranks as there can be, and the
@@ -224,9 +241,10 @@ pub fn save_to(
     tensors.extend(
         optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), (vec![state.numel()], to_vec(state)))),
     );
-    let ResumeState { statistics: rows, reports, .. } = so_far;
+    let ResumeState { statistics: rows, reports, settings, .. } = so_far;
     tensors.insert(STATISTICS.to_owned(), (vec![rows.len(), model.buffers().len()], rows.concat()));
     let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]);
+    metadata.extend(settings.into_iter().map(|(name, value)| (format!("{SETTING}{name}"), value)));
     if !reports.all.is_empty() {
         metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports.all).unwrap_or_default());
     }
@@ -242,6 +260,7 @@ pub fn save_to(
             metadata,
         },
     )?;
+    witness::tell(|| Seen::Saved { epoch: so_far.epoch });
     Ok(written.report(CheckpointAction::Written))
 }
 

@@ -3,7 +3,7 @@
 //! Never hides another fault: any other panic is told as Rust tells it, with a line for the lab besides.
 
 use std::io::Write;
-use std::panic::{self, PanicHookInfo};
+use std::panic::{self, Location, PanicHookInfo};
 
 use super::report::Reporter;
 use crate::comm;
@@ -31,7 +31,7 @@ pub fn explain(program: &'static str, during: &'static str, needs: String, advic
         // A thread beside the main one fails by itself, and the main one says what that means.
         let is_main = std::thread::current().name() == Some("main");
         if shortage.is_some() || is_main {
-            let cause = shortage.unwrap_or_else(|| format!("a fault of {program}: {}", first_line(&text)));
+            let cause = shortage.unwrap_or_else(|| fault(program, &text, panic.location()));
             Reporter::new(process, events).event(Event::Fatal { during: during.to_owned(), cause });
         }
     }));
@@ -41,12 +41,18 @@ pub fn explain(program: &'static str, during: &'static str, needs: String, advic
 fn refused(message: &str) -> Option<String> {
     if let Some((_, rest)) = message.split_once(ON_CPU) {
         let bytes = rest.split(' ').next().and_then(|digits| digits.parse().ok()).map(units::bytes);
-        return Some(format!("not enough memory: {} more could not be had", bytes.unwrap_or_else(|| "some".into())));
+        return Some(format!("not enough memory: {} more were not available", bytes.unwrap_or_else(|| "some".into())));
     }
     let (_, rest) = message.split_once(ON_GPU)?;
     // `20.00 MiB. GPU 0 has ...`
     let size = rest.split(". ").next().unwrap_or("some");
-    Some(format!("not enough memory on the GPU: {size} more could not be had"))
+    Some(format!("not enough memory on the GPU: {size} more were not available"))
+}
+
+/// With the line of the source: the program may be one that someone is working on.
+fn fault(program: &str, text: &str, location: Option<&Location>) -> String {
+    let place = location.map(|place| format!(" ({}:{})", place.file(), place.line())).unwrap_or_default();
+    format!("a fault of {program}: {}{place}", first_line(text))
 }
 
 fn message(panic: &PanicHookInfo) -> String {
@@ -69,9 +75,9 @@ mod tests {
         let cpu = "called `Result::unwrap()` on an `Err` value: Torch(\"[enforce fail at alloc_cpu.cpp:127] err == 0. \
                    DefaultCPUAllocator: can't allocate memory: you tried to allocate 553430272 bytes. Error code 12 (Cannot \
                    allocate memory)\\nframe #0: c10::ThrowEnforceNotMet(char const*)\")";
-        assert_eq!(refused(cpu).unwrap(), "not enough memory: 528 MiB more could not be had");
+        assert_eq!(refused(cpu).unwrap(), "not enough memory: 528 MiB more were not available");
         let gpu = "Torch(\"CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which\")";
-        assert_eq!(refused(gpu).unwrap(), "not enough memory on the GPU: 20.00 GiB more could not be had");
+        assert_eq!(refused(gpu).unwrap(), "not enough memory on the GPU: 20.00 GiB more were not available");
         assert_eq!(refused("index out of bounds"), None);
         assert!(!first_line(cpu).contains("frame #0") && first_line(cpu).contains("alloc_cpu"), "{}", first_line(cpu));
     }

@@ -1,17 +1,18 @@
 //! What a rank says about itself before it trains, and the small decisions that belong to no step.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
+use signal_hook::consts::SIGXFSZ;
 use tch::{Device, Tensor};
 
 use super::batches::{Images, LABEL_SYNTHETIC};
 use super::checkpoint::SaveError;
 use super::config::{Config, Stop};
 use super::device::{self, Placement};
-use super::digest::{Digester, digest};
+use super::digest::digest;
 use super::host_report;
 use super::model::Model;
 use super::optimizer::Optimizer;
@@ -21,28 +22,31 @@ use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
+use super::{shortage, witness};
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
-use crate::domain::event::{ConfigReport, DigestMoment, Event, TopologyReport};
+use crate::domain::event::{ConfigReport, DigestMoment, Event, Seen, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
-use crate::domain::topology::Topology;
 use crate::domain::training::DataSource;
-use crate::domain::units;
 use crate::host::{self, files};
-
-/// Numbers of a digest that are told as they are.
-const SAMPLES: usize = 32;
 
 /// MPI did not start: only the terminal can be told.
 pub fn refuse(error: &CommError) -> ExitCode {
-    eprintln!("hvd-train: {error}");
+    // Processes that MPI does not know of each other all find out: the first one speaks for all.
+    if comm::launched_index() == 0 || !matches!(error, CommError::Apart { .. }) {
+        eprintln!("hvd-train: {error}");
+    }
     ExitCode::FAILURE
 }
 
 /// What a rank that has waited for long says: an event, and a line on standard error, verbose or not.
+///
+/// A rank that panics makes the others wait as well: from here on its panic is an event too.
 pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
+    let needs = format!("the model and its batches of {}", config.batch_size);
+    shortage::explain("hvd-train", "training", needs, "Lower --batch-size, or start fewer ranks on this host", config.events);
     let report = Reporter::new(comm::launched_index(), config.events);
     move |message| {
         report.event(Event::Warning { message: message.to_owned() });
@@ -72,6 +76,19 @@ pub fn explain(stop: &Stop) -> ExitCode {
     ExitCode::from(stop.code)
 }
 
+/// Flags that cannot be used, which every process finds by itself: the first one speaks for all. The others do not fail, for mpirun
+/// would end the first one before it has spoken.
+pub fn refuse_flags(stop: &Stop) -> ExitCode {
+    if comm::launched_index() == 0 { explain(stop) } else { ExitCode::SUCCESS }
+}
+
+/// From now on memory that runs out is one line with what to change, rather than libtorch's own words.
+pub fn explain_shortage(config: &Config) {
+    let needs = format!("a batch of {} images of {} with {}", config.batch_size, config.model.input(), config.model);
+    let advice = "Lower --batch-size, choose a smaller --model, or start fewer ranks on a host";
+    shortage::explain("hvd-train", "training", needs, advice, config.events);
+}
+
 /// `--build-info`.
 pub fn print_build_info() -> ExitCode {
     let _ = writeln!(std::io::stdout(), "{}", super::build_info::build_info());
@@ -80,39 +97,17 @@ pub fn print_build_info() -> ExitCode {
 
 /// Evidence whether ranks hold the same parameters. The same digest as a checkpoint's.
 pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
-    let params = model.params();
-    // By name, as a file keeps them.
-    let by_name: BTreeMap<_, _> = params.segments.iter().map(|segment| (&segment.name, segment)).collect();
-    let mut digester = Digester::default();
-    by_name.values().for_each(|segment| digester.add(&to_vec(&segment.view(&params.flat).contiguous())));
-    let picked = Tensor::from_slice(&places(params.flat.numel())).to_device(params.flat.device());
-    Event::Digest { moment, epoch, digest: digester.short(), sample: finite(to_vec(&params.flat.index_select(0, &picked))) }
+    witness::parameters(moment, epoch, model.params())
 }
 
 /// Evidence whether ranks apply the same gradients, and whether these are the mean of each rank's own.
 pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, applied: &Tensor) {
     for (moment, gradients) in [(DigestMoment::OwnGradients, &params.gradients), (DigestMoment::FirstGradients, applied)] {
         report.evidence(|| {
-            let numbers = to_vec(gradients);
-            Event::Digest { moment, epoch, digest: digest(&numbers), sample: sample(&numbers) }
+            let sample = witness::sample(gradients);
+            Event::Digest { moment, epoch, digest: digest(&to_vec(gradients)), sample }
         });
     }
-}
-
-/// Some numbers, evenly spaced, at the same places on all ranks. None of them if one is NaN or infinite: JSON cannot write
-/// it.
-fn sample(numbers: &[f32]) -> Vec<f32> {
-    finite(places(numbers.len()).into_iter().map(|place| numbers[place as usize]).collect())
-}
-
-/// Where the samples of so many numbers are.
-fn places(numbers: usize) -> Vec<i64> {
-    let places = SAMPLES.min(numbers);
-    (0..places).map(|place| ((2 * place + 1) * numbers / (2 * places)) as i64).collect()
-}
-
-fn finite(picked: Vec<f32>) -> Vec<f32> {
-    if picked.iter().all(|number| number.is_finite()) { picked } else { Vec::new() }
 }
 
 /// What a run trains and tests on.
@@ -188,6 +183,8 @@ fn locate_data(config: &Config) -> anyhow::Result<Located> {
 /// As for every collective, see [`Communicator`].
 pub fn introduce(comm: &dyn Communicator, placement: &Placement, report: &Reporter) -> Result<(), CommError> {
     let transport = comm.connect_gpus(placement.gpu())?;
+    // A file that may not grow is an error of whoever writes it, which says which file; by default the system ends the process.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     report.event(topology_report(comm, placement));
     host_report::start(comm, report)?;
     if let Some(transport) = transport {
@@ -200,9 +197,12 @@ pub fn introduce(comm: &dyn Communicator, placement: &Placement, report: &Report
 }
 
 fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
+    let rank = comm.topology().rank.0;
+    // A simulated host has a name of its own.
+    let simulated = comm::simulated_hosts().map(|ranks| format!("-{}", rank / ranks.get())).unwrap_or_default();
     Event::Topology(TopologyReport {
         topology: comm.topology(),
-        host: host::name(),
+        host: host::name() + &simulated,
         pid: std::process::id(),
         communicator: if comm.is_cuda_aware() { "nccl" } else { comm.name() }.to_owned(),
         device: device::name(placement.device),
@@ -211,6 +211,7 @@ fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
         devices_found: Some(placement.found),
         threads: placement.threads,
         versions: vec![format!("libtorch {}", super::build_info::LIBTORCH), comm::library_version()],
+        is_watched: true,
     })
 }
 
@@ -220,6 +221,11 @@ pub struct Plan<'a> {
     pub data: &'a Data,
     pub validation_batches: usize,
     pub resume_epoch: usize,
+}
+
+/// No callback of the program can change its rate from epoch to epoch: a lab that listens is told.
+pub fn tell_of_no_schedule() {
+    witness::tell(|| Seen::NoSchedule);
 }
 
 /// The event that says what this rank is going to do.
@@ -243,20 +249,6 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         base_lr: config.base_lr,
         warmup_epochs: plan.schedule.warmup_epochs,
         target_accuracy: config.target_accuracy,
-    })
-}
-
-/// Batches that would not fit, of which each rank holds so many `copies`: said at once, rather than by a kernel that ends the job.
-pub fn batches_too_large(input: InputShape, batch_size: usize, copies: u64, topology: &Topology) -> Option<String> {
-    let (available, ranks) = (host::cpu::host_memory().0, topology.local_size.0 as u64);
-    let of_one = (input.numbers() as u64).saturating_mul(4).saturating_mul(batch_size as u64);
-    let needed = of_one.saturating_mul(copies).saturating_mul(ranks);
-    (available > 0 && needed > available).then(|| {
-        format!(
-            "--batch-size {batch_size} needs {} on a host for its images alone, which has {}: lower it",
-            units::bytes(needed),
-            units::bytes(available)
-        )
     })
 }
 

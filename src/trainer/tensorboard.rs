@@ -13,13 +13,14 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::witness;
 use crate::dataset::protobuf::Message;
 use crate::dataset::tfrecord::record;
-use crate::domain::event::EpochReport;
+use crate::domain::event::{EpochReport, Seen};
 use crate::host;
 
 /// The lab chooses the folder of its runs: there only room helps.
-pub(super) const REMEDY: &str = "Free some space there, or, if you start hvd-train yourself, give another --log-dir";
+pub(super) const REMEDY: &str = "Free some space there, or, if you start the program yourself, give another --log-dir";
 
 /// An event file that could not be written. What was written before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,7 @@ impl EventWriter {
         std::fs::create_dir_all(folder).map_err(fail)?;
         let file = OpenOptions::new().create(true).append(true).open(&path).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
+        witness::tell(|| Seen::Board);
         let mut events = EventWriter { path, file, length };
         events.append(&Message::default().double(1, time).bytes(3, b"brain.Event:2").0)?;
         Ok(events)

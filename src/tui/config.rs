@@ -97,7 +97,7 @@ static KEYS: [Key; 7] = [
     },
     Key {
         name: "remember",
-        about: "start with the borders and settings of the last time",
+        about: "start with the pane sizes and settings of last time",
         get: |config| config.remember.to_string(),
         set: |config, value| switch(&mut config.remember, value),
     },

@@ -75,7 +75,8 @@ fn collect_names(tokens: TokenStream, prefix: &str, names: &mut BTreeSet<String>
 /// All Rust files of the repository that are not generated.
 pub fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut waiting: Vec<_> = ["src", "tests", "lessons", "solutions", "build.rs"].iter().map(|name| root.join(name)).collect();
+    let mut waiting: Vec<_> =
+        ["src", "python", "tests", "lessons", "solutions", "build.rs"].iter().map(|name| root.join(name)).collect();
     let mut sources = Vec::new();
     while let Some(path) = waiting.pop() {
         if path.is_dir() {

@@ -43,7 +43,7 @@ fn cpu_seconds() -> anyhow::Result<f64> {
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     let source: Arc<dyn images::ImageSource> = images::open(&args.folder, Part::Train, 1000, BadRecords::Stop)?.source.into();
-    let view = View::Train { cropping: Cropping::default(), flip: true, colour: args.colour };
+    let view = View::Train { cropping: Cropping::default(), flip: 0.5, colour: args.colour };
     let decoding = Decoding { dct: args.dct, ..Decoding::default() };
     let operations =
         Operations { side: args.side, decoding, partial: !args.whole, scaled: args.scaled, view, ..Operations::default() };

@@ -67,7 +67,7 @@ fn keys(count: usize) -> Round {
     lab.press("\x1b[Z-------r");
     lab.wait_for("Epoch 1/3: step");
     lab.press("r");
-    lab.wait_for("Run 1 is still going");
+    lab.wait_for("Run 1 is still running");
     lab.press("y");
     lab.wait_for("run 2 ▶ running");
     lab.wait_for("Epoch 1/3: step");

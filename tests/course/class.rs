@@ -69,7 +69,7 @@ fn everyone_is_at_a_step_and_working_stuck_or_done() {
     let totals = [class.totals(Step::Broadcast), class.totals(Step::InitAndPin)];
     assert_eq!(totals, [([1, 0, 0, 1], 4), ([6, 0, 0, 6], 1)]);
     let first: Vec<&str> = class.learners.iter().take(3).map(|one| one.learner.as_str()).collect();
-    assert_eq!(first, ["never-passed", "stuck", "almost"], "who is stuck stands first");
+    assert_eq!(first, ["never-passed", "stuck", "almost"], "Stuck learners come first");
     assert_eq!(find(&class, "quick").failing[0].runs, 2);
     let ahead = Class::read(dir, NOW_S - 1e6).unwrap();
     assert_eq!(find(&ahead, "stuck").idle_s, Some(0.0), "a learner's clock may be ahead");
@@ -201,5 +201,5 @@ fn what_cannot_be_shared_or_shown_is_one_line() {
         assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(2), 1), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(said), "{args:?}: {}", stderr(&output));
     }
-    assert!(stdout(&lab.run(&["class", dir])).contains("nobody in"));
+    assert!(stdout(&lab.run(&["class", dir])).contains("no learner in"));
 }

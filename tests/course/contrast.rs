@@ -61,12 +61,7 @@ const CASES: &[Case] = &[
             })
         },
         SAME,
-        &[
-            "each of the 3 processes took itself for rank 0 of 1",
-            "ranks 0 to 2 of 3",
-            "same device or cores",
-            "one model for all",
-        ],
+        &["each of the 3 processes thought it was rank 0 of 1", "ranks 0 to 2 of 3", "same device or cores", "one model for all"],
     ),
     (
         2,
@@ -86,7 +81,7 @@ const CASES: &[Case] = &[
         5,
         |e| every(e, |_, p| p.epochs.iter_mut().for_each(|report| (report.batches, report.images) = (13, 400))),
         SAME,
-        &["1,200 images per epoch against 384, of 400", "a third of the work", "4 an epoch in place of 13"],
+        &["1,200 images per epoch against 384, of 400", "a third of the work", "4 an epoch instead of 13"],
     ),
     (
         6,
@@ -138,12 +133,12 @@ fn the_difference_that_a_step_makes_is_said_with_its_numbers() {
 fn of_equal_runs_no_difference_is_claimed() {
     let claims = [
         "copies of the log",
-        "took itself",
+        "thought it was",
         "different gradients",
         "differ to the end",
         "each rank decides",
         "each wrote",
-        "in place of",
+        "fewer updates",
         "a ramp",
         "times, once",
     ];
@@ -164,8 +159,8 @@ fn what_was_not_reported_is_left_out() {
     let mut unfinished = evidence();
     every(&mut unfinished, |index, process| process.has_finished = index != 1);
     for step in Step::ALL {
-        assert!(said(&contrast(step, &nothing, &evidence())).contains("nothing to put side by side"));
-        assert!(said(&contrast(step, &evidence(), &unfinished)).contains("after did not come to its end (rank 1"));
+        assert!(said(&contrast(step, &nothing, &evidence())).contains("nothing to compare"));
+        assert!(said(&contrast(step, &evidence(), &unfinished)).contains("after is not complete (rank 1"));
         let mut bare = evidence();
         every(&mut bare, |_, process| *process = Process { topology: process.topology.clone(), ..Process::default() });
         contrast(step, &bare, &bare);

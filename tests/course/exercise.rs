@@ -24,7 +24,7 @@ fn solution(step: Step) -> String {
 /// With a copy of the exercise, built once: the first build takes longer than a verb may.
 fn started() -> Option<Lab> {
     let lab = trainer::with_trainer()?;
-    assert!(lab.run(&["exercise", "start"]).status.success());
+    assert!(lab.run(&["exercise", "start", "--language", "rust"]).status.success());
     let built = lab.command(&["exercise", "build"]).output().unwrap();
     assert!(built.status.success(), "{}{}", stdout(&built), stderr(&built));
     Some(lab)
@@ -133,11 +133,21 @@ fn what_hangs_is_ended_and_explained() {
         ),
         // One rank never comes.
         ("        while topology.rank.0 == 1 {\n            std::thread::yield_now();\n        }\n", "rank 1 has not arrived"),
+        // Nobody reads all that.
+        (
+            "        while topology.size.0 > 1 {\n            println!(\"still here\");\n        }\n",
+            "is there a print in a loop?",
+        ),
         // Nobody gets on, and nobody waits in a collective.
         ("        while topology.size.0 > 1 {\n            std::thread::yield_now();\n        }\n", "a loop that never ends?"),
     ];
-    for (lines, said) in cases {
-        let wrong = all.replacen(validated, &format!("{lines}{validated}"), 1);
+    let mut cases: Vec<_> =
+        cases.map(|(lines, said)| (all.replacen(validated, &format!("{lines}{validated}"), 1), said)).into_iter().collect();
+    cases.push((
+        all.replace("in found.epoch..config.epochs {", "in found.epoch.. {"),
+        "began epoch 3, and the run is of 2 epochs",
+    ));
+    for (wrong, said) in cases {
         assert_ne!(wrong, all);
         let output = attempt(&lab, &wrong);
         let text = stdout(&output);

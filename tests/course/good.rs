@@ -93,6 +93,8 @@ fn beginning(rank: usize, from: usize) -> [Event; 4] {
             devices_found: Some(2 * NP),
             threads: 1,
             versions: Vec::new(),
+            // As older recordings are; tests/wrong has real runs of the others.
+            is_watched: false,
         }),
         digest(DigestMoment::InitialParameters, from, format!("{rank}{rank}aaaaaaaaaaaaaa")),
         digest(DigestMoment::StartParameters, from, "00aaaaaaaaaaaaaa".into()),

@@ -156,6 +156,7 @@ fn the_proofreader_finds_what_parses_and_is_wrong() {
         ("## The original's numbers\n", "", 45, "original's numbers"),
         ("## What to look for\nDigests.\n## The trap", "## The trap\nDigests.\n## What to look for", 43, "What to look for"),
         ("### Here in Rust", "### Here", 37, "Here in Rust"),
+        ("### Horovod with Keras", "### Horovod", 29, "Horovod with Keras"),
         ("```rust", "```python", 37, "no code fence in rust"),
         ("after = \"1-4\"", "after = \"1-3\"", 1, "on after"),
         ("hints = [\"What differs?\", \"Look above the loop.\", \"broadcast_state(comm, ...)\"]\n", "", 1, "needs hints"),
@@ -165,6 +166,13 @@ fn the_proofreader_finds_what_parses_and_is_wrong() {
         let lesson = Lesson::parse("04_broadcast.md", &GOOD.replacen(good, bad, 1)).unwrap();
         let found = problems(&lesson);
         assert!(found.iter().any(|problem| problem.line == line && problem.what.contains(what)), "{bad:?}: {found:?}");
+    }
+    let rust = GOOD.find("### Here in Rust").unwrap();
+    let pytorch = GOOD.find("### Horovod with PyTorch").unwrap();
+    let python = "### Here in Python\n```python\nhvd.broadcast(0)\n```\n";
+    for (without, with) in [(&GOOD[pytorch..rust], ""), ("### Here in Rust", &*format!("{python}### Here in Rust"))] {
+        let lesson = Lesson::parse("04_broadcast.md", &GOOD.replacen(without, with, 1)).unwrap();
+        assert_eq!(problems(&lesson), [], "PyTorch and our Python may be there or not");
     }
     let translated = GOOD.replace("## ", "## Abschnitt ").replace("### Abschnitt", "###");
     assert_eq!(problems(&Lesson::parse("04_verteilen.md", &translated).unwrap()), []);

@@ -54,6 +54,27 @@ fn only_a_program_of_the_learners_own_is_written_and_only_what_it_tries_can_fail
     assert!(progress.is_done(Step::Broadcast) && progress.is_done(Step::InitAndPin) && !progress.is_done(Step::NovoGrad));
 }
 
+/// A program that passes on two ranks and fails on three has not written the step.
+#[test]
+fn what_a_further_run_of_the_program_fails_is_not_written() {
+    let (verdicts, step) = (check_all(&evidence()), Step::CheckpointOnRoot);
+    let mut progress = Progress::default();
+    progress.note_first(&verdicts, StepSet::ALL, RunId(7));
+    assert!(Step::ALL.into_iter().all(|step| !progress.has(step, Level::Written)), "it is not yet over");
+    let mut found = verdicts.clone();
+    found[step.number() - 1].outcome = Outcome::Failed;
+    progress.note_written(&found, StepSet::ALL, RunId(7));
+    assert_eq!(progress.count(Level::Written), 9);
+    assert!(!progress.has(step, Level::Written) && progress.has(step, Level::Seen), "a run showed it all the same");
+    assert_eq!((progress.tried[&7].runs, progress.tried[&7].run), (1, RunId(7)));
+    progress.note_written(&verdicts, StepSet::ALL, RunId(7));
+    assert!(!progress.has(step, Level::Written), "to judge the first run again changes nothing");
+    progress.note_written(&verdicts, StepSet::ALL, RunId(9));
+    assert!(progress.has(step, Level::Written), "a better program has written it");
+    progress.note_written(&found, StepSet::ALL, RunId(12));
+    assert!(progress.has(step, Level::Written), "which takes nothing from that one");
+}
+
 #[test]
 fn it_is_read_as_it_was_written_and_can_be_reset() {
     let home = tempfile::tempdir().unwrap();

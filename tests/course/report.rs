@@ -30,6 +30,7 @@ fn run(id: u32, spec: TrainingJob, images_per_sec: f64) -> RunSummary {
         data_dir: Some("/home/ada/secret".into()),
         program: None,
         exercise: None,
+        trial: None,
         offline: false,
         force: false,
         created_s: NOW_S - 100.0,

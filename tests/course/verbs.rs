@@ -143,7 +143,51 @@ fn questions_stand_first_and_what_gives_answers_away_comes_after_them() {
         assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("https://")), "{text}");
     }
     assert!(show("15").contains("2(p-1)a + 2(p-1)/p nb"));
-    // The lesson of a step gives nothing away.
-    let text = show("4");
-    assert!(text.find("Predict before you run") > text.find("The problem"), "{text}");
+}
+
+/// In every lesson of the program, and each lesson of a step names the place in the exercise.
+#[test]
+fn no_lesson_gives_its_answer_away() {
+    let lab = Lab::with_fake_mpirun("5");
+    let away: [&[&str]; 12] = [
+        &["120", "3/2", "90"],
+        &["rank 0 of 1", "\"rank\":0", "two serial programs", "not exchange anything"],
+        &["4 lines", "twice in both"],
+        &["0.2 "],
+        &["apart", "diverge", "any more", "as many models"],
+        &["94", "6,000 of"],
+        &["differ a little", "different values", "their results differ"],
+        &["says 4", "4 times"],
+        &["0.02 "],
+        &["0.012"],
+        &["0.01 0.01", "moves", "how far"],
+        &[],
+    ];
+    for lesson in Catalog::embedded().unwrap().lessons().filter(|lesson| !lesson.questions.is_empty()) {
+        let text = stdout(&lab.run(&["lessons", "show", &lesson.number.to_string()]));
+        let body = lesson.body.lines().find(|line| line.starts_with("## ")).unwrap().trim_start_matches("## ");
+        let (question, body) = (text.find("Predict before you run"), text.find(body));
+        assert!(question.is_some() && question < body, "lesson {}:\n{text}", lesson.number);
+        let read = &text[body.unwrap()..];
+        for words in away.get(lesson.number).copied().unwrap_or_default() {
+            assert!(!read.contains(words), "lesson {} gives `{words}` away:\n{read}", lesson.number);
+        }
+        let Some(step) = lesson.step else { continue };
+        assert!(text.contains(&format!("TODO: Step {}", step.number())), "lesson {step} names its place in the exercise");
+        assert!(!text.contains("What to look for") && text.contains("The rest of this lesson"), "{text}");
+    }
+}
+
+/// Python is shown, and the same lines in PyTorch and in Rust when they are asked for.
+#[test]
+fn the_lines_in_pytorch_and_rust_are_folded_until_they_are_asked_for() {
+    let lab = Lab::with_fake_mpirun("5");
+    // A sentence may go on in the next row.
+    let folded = stdout(&lab.run(&["lessons", "show", "3"])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(folded.contains("opt = hvd.DistributedOptimizer(opt)"), "{folded}");
+    assert!(folded.contains("Folded: Horovod with PyTorch, Here in Rust."), "{folded}");
+    assert!(folded.contains("`hvd-lab lessons show 3 --unfold` shows them."), "{folded}");
+    assert!(!folded.contains("torch.optim") && !folded.contains("DistributedOptimizer::new"), "{folded}");
+    let all = stdout(&lab.run(&["lessons", "show", "3", "--unfold"]));
+    assert!(all.contains("torch.optim") && all.contains("DistributedOptimizer::new") && !all.contains("Folded"), "{all}");
 }

@@ -35,7 +35,7 @@ fn photos_are_trained_on_tested_compared_and_named_when_they_are_damaged() {
     done(&lab, &format!("{small} --np 2 --num_epochs 3 --data_dir {records} --log_dir {logs}"));
     let said = done(&lab, &format!("{small} --np 2 --eval --data_dir {records} --log_dir {logs}"));
     assert!(said.contains("Validation Top-1: ") && said.contains("over 6 images"), "{said}");
-    for (id, message) in [(1, "trained 3 epochs"), (2, "trained 3 epochs"), (3, "tested 6 images")] {
+    for (id, message) in [(1, "trained 18 steps"), (2, "trained 9 steps"), (3, "tested 6 images")] {
         assert_eq!(lab.status(id).message, message);
         lab.assert_nothing_left(id);
     }

@@ -155,7 +155,7 @@ fn training(_: usize, dice: &mut Dice) -> (String, Result<(), String>) {
             Some(0) => {}
             Some(1 | 2) if said.contains("space") && said.contains('/') => {}
             // Not even its first word had room, nor its log.
-            Some(1) if bytes < 64 << 10 && said.contains("its supervisor never came up") => {}
+            Some(1) if bytes < 64 << 10 && said.contains("its supervisor did not start") => {}
             _ => return Err(format!("exit code {code:?}: {said}")),
         }
         let left = process::of_run(&lab.home().join("runs/0001"));

@@ -80,7 +80,7 @@ fn start_own_program(lab: &Lab) -> (RunId, Child) {
 #[test]
 fn a_program_that_gets_hardly_any_core_is_slow_and_not_stuck() {
     let lab = Lab::with_fake_mpirun("4");
-    // All on one core, with so many others that a second of work takes longer than the lab is patient.
+    // All on one core, with so many others that hardly any of it is left for a program that works for 20 s by the clock.
     let this_thread = Pid::from_raw(0);
     let all = sched_getaffinity(this_thread).unwrap();
     let mut one = CpuSet::new();

@@ -15,7 +15,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-event() { echo "@hvd {\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
+event() { echo "@hvd ${HVD_LAB_EVENT_SECRET:+$HVD_LAB_EVENT_SECRET }{\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
 
 event "\"event\":\"topology\",\"rank\":$rank,\"size\":$size,\"local_rank\":$rank,\"local_size\":$size,\"host\":\"$(hostname)\",\
 \"pid\":$$,\"communicator\":\"mpi\",\"device\":\"cpu\",\"device_uuid\":null,\"cores\":[0,1],\"threads\":1,\"versions\":[\"stand-in 1\"]"

@@ -11,7 +11,7 @@ for word in "$@"; do
     previous=$word
 done
 
-event() { echo "@hvd {\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
+event() { echo "@hvd ${HVD_LAB_EVENT_SECRET:+$HVD_LAB_EVENT_SECRET }{\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
 metrics() { echo "{\"loss\":0.5,\"accuracy\":$1}"; }
 
 resume=0
@@ -40,8 +40,13 @@ stubborn) # neither SIGTERM nor SIGINT ends it
     [ "$rank" = 0 ] && echo "waiting"
     end=$(($(date +%s) + 120))
     while [ "$(date +%s)" -lt $end ]; do sleep 1; done ;;
-slow) # works for one to two seconds of a core, and says nothing meanwhile
-    awk 'BEGIN { for (i = 0; i < 20000000; i++) sum += i }' ;;
+orphan) # leaves a child behind, with a session and an environment of its own
+    env -i setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 300' "$ORPHANS/$rank" > /dev/null 2>&1 &
+    while [ ! -e "$ORPHANS/$rank" ]; do sleep 0.05; done ;;
+slow) # works for 20 s by the clock, however little of a core it gets, and says nothing meanwhile
+    python3 -c 'from time import monotonic as now
+end = now() + 20
+while now() < end: pass' ;;
 fatal)
     if [ "$rank" = 1 ]; then
         echo "about to fail"

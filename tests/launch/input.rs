@@ -42,7 +42,7 @@ fn bad_flags_get_one_line_and_code_2() {
         (&["run", "--model", "resnet-50"], &["resnet-50", "wrn-10-1"]),
         (&["run", "--model", "resnet50"], &["3x224x224", "1x28x28", "mnist-cnn", "--synthetic"]),
         (&["run", "--data", "garments"], &["garments", "fashion-mnist", "generated-digits"]),
-        (&["run", "--preset", "tpu"], &["tpu", "cpu, gpu"]),
+        (&["run", "--preset", "tpu"], &["tpu", "cpu, cpu-target, gpu"]),
         (&["run", "--data-dir", "/nowhere"], &["/nowhere"]),
         (&["run", "--continue", "7"], &["no run 7"]),
         (&["stop", "seven"], &["seven"]),

@@ -36,6 +36,7 @@ fn lab() -> (Lab, Supervisor) {
             data_dir: None,
             offline: true,
             force: false,
+            trial: None,
             created_s: 1.7e9,
             host: hvd_lab::host::name(),
             versions: vec!["hvd-lab 0.1.0".into()],
@@ -111,7 +112,7 @@ fn runs_are_filtered_and_sorted() {
     assert_eq!(numbers(&ok(&lab, &["runs", "--reverse"])), ["3", "2", "1"]);
     assert_eq!(numbers(&ok(&lab, &["runs", "--sort", "img/s"])), ["2", "1", "3"]);
     assert_eq!(numbers(&ok(&lab, &["runs", "--filter", "finished !np:2"])), ["1"]);
-    assert!(ok(&lab, &["runs", "--filter", "nowhere"]).contains("none of 3 runs fits `nowhere`"));
+    assert!(ok(&lab, &["runs", "--filter", "nowhere"]).contains("none of 3 runs matches `nowhere`"));
     let json: serde_json::Value = serde_json::from_str(&ok(&lab, &["runs", "--json", "--filter", "np:2"])).unwrap();
     assert_eq!(json[0]["id"], 2);
     assert!(refused(&lab, &["runs", "--sort", "speed"]).contains("img/s"));

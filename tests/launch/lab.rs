@@ -12,7 +12,7 @@ use hvd_lab::runs::{RunFolder, RunId, RunStore, process};
 use nix::sys::signal::Signal;
 
 /// No test takes nearly as long; a machine under load might.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(180);
 
 pub struct Lab {
     home: tempfile::TempDir,

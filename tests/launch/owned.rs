@@ -72,7 +72,7 @@ fn a_number_from_another_host_or_another_boot_gets_no_signal() {
         assert!(stderr(&output).contains("on host `node3`"), "{verb:?}: {}", stderr(&output));
     }
     let listed = stdout(&lab.run(&["runs"]));
-    assert!(listed.contains("running") && listed.contains("it may still be going on host `node3`"), "{listed}");
+    assert!(listed.contains("running") && listed.contains("it may still be running on host `node3`"), "{listed}");
     assert!(lives(bystander.0.id()) && lives(supervisor));
     // As it is in truth, it is stopped.
     fs::write(lab.folder(1).status_file(), before.to_string()).unwrap();
@@ -148,7 +148,7 @@ fn of_six_that_continue_a_run_at_once_one_does() {
     for output in all.iter().filter(|output| output.status.code() == Some(2)) {
         // The second on a machine so busy that it came when the winner had finished.
         let said = stderr(output);
-        assert!(said.contains("run 1 is still going") || said.contains("run 1 has trained 5 epochs already"), "{said}");
+        assert!(said.contains("run 1 is still running") || said.contains("run 1 has trained 5 epochs already"), "{said}");
     }
     let summary = lab.store().summary(RunId(1)).unwrap();
     assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 5), "{:?}", summary.status);
@@ -222,6 +222,18 @@ fn a_run_whose_folder_is_moved_or_replaced_ends_and_writes_nothing_in_its_place(
     fs::remove_dir(lab.folder(1).path()).unwrap();
     fs::rename(&aside, lab.folder(1).path()).unwrap();
     assert_eq!(lab.store().status(RunId(1)).unwrap().state, RunState::Failed);
+}
+
+#[test]
+fn what_ranks_leave_behind_ends_with_the_run_even_with_a_session_and_an_environment_of_its_own() {
+    let orphans = tempfile::tempdir().unwrap();
+    let lab = Lab::with_fake_mpirun("4").env("STAND_IN", "orphan").env("ORPHANS", orphans.path().to_str().unwrap());
+    finish(lab.start(1, 2));
+    assert_eq!(lab.status(1).state, RunState::Finished, "{:?}", lab.status(1));
+    for rank in ["0", "1"] {
+        let pid: u32 = fs::read_to_string(orphans.path().join(rank)).unwrap().trim().parse().unwrap();
+        wait_for("the end of what a rank left behind", || (!lives(pid)).then_some(()));
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn clicks_and_the_wheel_reach_the_screen_and_m_releases_the_mouse() {
     lab.wait_for("Step 5/10");
     assert_eq!(lab.count("\x1b[?1000h"), 1);
     lab.press("m");
-    lab.wait_for("it selects text");
+    lab.wait_for("you can select text");
     assert!(lab.last("\x1b[?1000h") < lab.last("\x1b[?1000l"));
     lab.press("m");
     lab.wait("the mouse taken again", |seen| seen.bytes.windows(8).filter(|window| *window == b"\x1b[?1000h").count() == 2);

@@ -10,7 +10,8 @@ use assert_cmd::Command;
 
 use super::pty::PATIENCE;
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
+    "simulate",
     "collectives",
     "run",
     "runs",
@@ -103,7 +104,7 @@ fn a_configuration_is_written_once_shown_and_checked() {
     let run = |arguments: &[&str]| lab(home.path(), arguments);
     let path = words(&run(&["config", "path"]).stdout);
     assert_eq!(Path::new(path.trim()), home.path().join("config.toml"));
-    assert!(words(&run(&["config", "check"]).stdout).contains("none is needed"));
+    assert!(words(&run(&["config", "check"]).stdout).contains("you do not need one"));
     assert!(!Path::new(path.trim()).exists(), "nothing is written unless asked for");
     assert!(run(&["config", "write"]).status.success());
     let written = fs::read_to_string(path.trim()).unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hvd_lab::domain::event::{Event, EventLine, MARKER, Metrics};
 
 #[path = "../support/mpi.rs"]
-mod mpi;
+pub mod mpi;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);

@@ -5,14 +5,16 @@
 use std::path::{Path, PathBuf};
 
 use hvd_lab::domain::step::Step;
-use hvd_lab::exercise::{FOUR_CHANGES, Program, TEN_STEPS};
+use hvd_lab::exercise::{FOUR_CHANGES, NVCNN, Program, TEN_STEPS};
 use serde::Deserialize;
 
 /// Chooses the trainer in the one program that holds them all.
 pub const VARIABLE: &str = "HVD_LAB_WRONG_TRAINER";
-const FILES: [&str; 5] = ["identity", "together", "work", "rate", "hangs"];
+const FILES: [&str; 6] = ["identity", "together", "work", "rate", "hangs", "seen"];
 /// Of the MNIST program, in which steps are changes.
 const CHANGES: &str = "changes";
+/// Of the training on photos, likewise.
+const PHOTOS: &str = "photos";
 const LAST: usize = 10;
 
 /// A row `[[wrong]]` of a file.
@@ -42,12 +44,30 @@ pub struct Wrong {
     /// Judged when a finished run goes on from its checkpoint.
     #[serde(default)]
     pub continued: bool,
+    /// Ranks that it takes to be wrong.
+    #[serde(default = "two")]
+    pub np: usize,
+    /// Ranks on each simulated host.
+    #[serde(default)]
+    pub ranks_per_host: Option<usize>,
+    /// Judged when the mean accuracy of the ranks reaches the target after the first epoch, and that of one rank does not.
+    #[serde(default)]
+    pub stops: bool,
+    /// Words that the log of a rank must hold.
+    #[serde(default)]
+    pub logs: String,
+    /// It is not wrong at all: other than the solution, and to be accepted.
+    #[serde(default)]
+    pub right: bool,
     /// Cores that it takes to be wrong.
     #[serde(default)]
     pub cores: usize,
-    /// Its step is a change of the MNIST program.
+    /// Its step is a change of another program than the trainer.
     #[serde(skip)]
     pub is_change: bool,
+    /// That program.
+    #[serde(skip)]
+    exercise: Option<&'static Program>,
     /// Asked of the run.
     #[serde(default = "warmup_epochs")]
     pub warmup_epochs: usize,
@@ -74,6 +94,10 @@ fn warmup_epochs() -> usize {
     3
 }
 
+fn two() -> usize {
+    2
+}
+
 fn yes() -> bool {
     true
 }
@@ -90,10 +114,17 @@ pub fn corpus() -> Vec<Wrong> {
 
 /// Wrong MNIST programs.
 pub fn changes() -> Vec<Wrong> {
-    parse(CHANGES)
-        .into_iter()
-        .map(|wrong| Wrong { after: wrong.after.min(FOUR_CHANGES.count), is_change: true, ..wrong })
-        .collect()
+    changes_of(&FOUR_CHANGES, CHANGES)
+}
+
+/// Wrong trainings on photos.
+pub fn photos() -> Vec<Wrong> {
+    changes_of(&NVCNN, PHOTOS)
+}
+
+fn changes_of(program: &'static Program, file: &str) -> Vec<Wrong> {
+    let of = |wrong: Wrong| Wrong { after: wrong.after.min(program.count), is_change: true, exercise: Some(program), ..wrong };
+    parse(file).into_iter().map(of).collect()
 }
 
 fn parse(name: &str) -> Vec<Wrong> {
@@ -104,7 +135,7 @@ fn parse(name: &str) -> Vec<Wrong> {
 impl Wrong {
     /// The wrong trainer, or what is wrong with the case.
     pub fn program(&self) -> Result<String, String> {
-        let of: &Program = if self.is_change { &FOUR_CHANGES } else { &TEN_STEPS };
+        let of = self.exercise.unwrap_or(&TEN_STEPS);
         self.changes.iter().try_fold(of.solution(self.after), |text, change| match text.matches(&change.find).count() {
             1 => Ok(text.replace(&change.find, &change.put)),
             count => Err(format!(
@@ -119,13 +150,14 @@ impl Wrong {
     }
 }
 
-/// Rust of a program that holds all solutions (`solution_01`, `mnist_1`) and wrong trainers, each in a module of its own.
+/// Rust of a program that holds all solutions (`solution_01`, `mnist_1`, `nvcnn_1`) and wrong trainers, each in a module of its own.
 pub fn source(wrong: &[Wrong]) -> String {
     let steps = TEN_STEPS.numbers().map(|after| (format!("solution_{after:02}"), TEN_STEPS.solution(after)));
     let mnist = FOUR_CHANGES.numbers().map(|after| (format!("mnist_{after}"), FOUR_CHANGES.solution(after)));
+    let photos = NVCNN.numbers().map(|after| (format!("nvcnn_{after}"), NVCNN.solution(after)));
     let wrong = wrong.iter().map(|wrong| (wrong.name.clone(), wrong.program().unwrap()));
     let (mut modules, mut arms) = (String::new(), String::new());
-    for (name, program) in steps.chain(mnist).chain(wrong) {
+    for (name, program) in steps.chain(mnist).chain(photos).chain(wrong) {
         let opening: usize = program.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
         let body = program[opening..].replace("\nfn main() ->", "\npub fn main() ->");
         modules += &format!("#[allow(warnings)]\nmod {name} {{\n{body}\n}}\n");
@@ -141,7 +173,7 @@ pub fn source(wrong: &[Wrong]) -> String {
 pub fn build() -> PathBuf {
     let beside = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).parent().unwrap();
     let file = beside.join("wrong_trainers.rs");
-    let source = source(&[corpus(), changes()].concat());
+    let source = source(&[corpus(), changes(), photos()].concat());
     // Cargo builds anew what is newer than before.
     if std::fs::read_to_string(&file).ok().as_ref() != Some(&source) {
         std::fs::write(&file, source).unwrap();

@@ -39,10 +39,11 @@ pub struct Args {
     /// Height and width of the images, where the model takes others than its own
     #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
     image_size: Option<usize>,
-    /// Folder with the four Fashion-MNIST .gz files, or the word `generated`: real images instead of one synthetic batch
+    /// Folder with photos (TFRecord files, or JPEGs by class), or for 28x28 models the four Fashion-MNIST .gz files or the word
+    /// `generated`: real images instead of one synthetic batch
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
-    /// Images in a batch of one rank
+    /// Images per batch on each rank
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     batch_size: Option<usize>,
     /// Batches before those that count

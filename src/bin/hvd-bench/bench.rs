@@ -5,6 +5,7 @@ use std::time::Instant;
 use hvd_lab::comm::{self, CommError, Communicator};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
+use hvd_lab::domain::pipeline::PipelineReport;
 use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::device::{self, Placement};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
@@ -68,9 +69,9 @@ impl<'a> Bench<'a> {
     }
 
     /// One batch: images, forward, backward with its allreduces, update.
-    pub fn step(&mut self) -> Result<(), CommError> {
+    pub fn step(&mut self) -> anyhow::Result<()> {
         self.clock.begin_step();
-        let batch = self.feed.next();
+        let batch = self.feed.next()?;
         self.clock.lap(Phase::Data);
         let scores = self.model.forward(&batch.images, Mode::Training(&mut self.dropout));
         let loss = scores.cross_entropy_for_logits(&batch.labels);
@@ -91,7 +92,7 @@ impl<'a> Bench<'a> {
     }
 
     /// So many batches, from the first to the end of the last.
-    pub fn timed(&mut self, batches: usize) -> Result<Timed, CommError> {
+    pub fn timed(&mut self, batches: usize) -> anyhow::Result<Timed> {
         self.clock.take_phases();
         self.clock.begin_section();
         (0..batches).try_for_each(|_| self.step())?;
@@ -101,6 +102,11 @@ impl<'a> Bench<'a> {
         // A GPU does later what it is told, so that the host's clock knows nothing of the parts.
         let phases = if self.on_gpu { PhaseSeconds::from([(Phase::Training, seconds)]) } else { phases };
         Ok(Timed { batches, seconds, loss, phases })
+    }
+
+    /// What the time of the image pipeline went to since this was last asked, where there is one.
+    pub fn pipeline(&mut self) -> Option<PipelineReport> {
+        self.feed.report()
     }
 
     /// The seconds of every rank, by rank.

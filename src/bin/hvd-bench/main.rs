@@ -34,9 +34,7 @@ fn main() -> ExitCode {
     let args = match Args::read(std::env::args_os()) {
         Ok(args) if args.build_info => return startup::print_build_info(),
         Ok(args) => args,
-        // One process speaks for all.
-        Err(stop) if comm::launched_index() == 0 => return startup::explain(&stop),
-        Err(stop) => return ExitCode::from(stop.code),
+        Err(stop) => return startup::refuse_flags(&stop),
     };
     let (spec, exchange, events) = (args.spec(), args.exchange(), args.events);
     let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
@@ -58,7 +56,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             let (cause, code) = match failure {
                 Failure::Refused(cause) => (cause, 2),
-                Failure::Broken(error) => (format!("{error:#}"), 1),
+                Failure::Broken(error) => (format!("{error:#}"), startup::exit_code(&error) as u8),
             };
             report.event(Event::Fatal { during: DURING.to_owned(), cause: cause.clone() });
             startup::explain(&Stop { code, ..refusal(&format!("process {}: {cause}", comm::launched_index())) });
@@ -132,6 +130,7 @@ fn run(
     bench.wait();
     comm.barrier()?;
     start.warmed_up().iter().for_each(|line| report.line(line));
+    bench.pipeline();
 
     // Each rank times itself. Then the ranks tell each other, which is not timed.
     let began = Instant::now();
@@ -148,6 +147,10 @@ fn run(
         reports.push(told);
     }
 
+    if let Some(pipeline) = bench.pipeline() {
+        report.line(&format!("# image pipeline of rank 0: {pipeline}"));
+        report.event(Event::Pipeline(pipeline));
+    }
     start.ending(&iterations, &reports).iter().for_each(|line| report.line(line));
     comm.barrier()?;
     report.event(startup::finished(0, began.elapsed().as_secs_f64(), launched));

@@ -28,12 +28,12 @@ fn main() -> ExitCode {
     let launched = Instant::now();
     let args = match Args::read(std::env::args_os()) {
         Ok(args) => args,
-        Err(stop) => return explain(&stop),
+        Err(stop) => return startup::refuse_flags(&stop),
     };
     let (events, build_info) = (args.events, args.build_info);
     let request = match args.request() {
         Ok(request) => request,
-        Err(stop) => return explain(&stop),
+        Err(stop) => return startup::refuse_flags(&stop),
     };
     let schedule = match request.schedule().map(once::read_schedule).transpose() {
         Ok(schedule) => schedule,
@@ -120,6 +120,7 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
         cores,
         devices_found: Some(found),
         threads: 1,
+        is_watched: false,
         versions: vec![comm::library_version()],
     }));
     host_report::start(comm, report)?;

@@ -2,26 +2,25 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::{self, ImageSource, Part};
-use hvd_lab::domain::nvcnn::{NvcnnSpec, Schedule};
+use hvd_lab::domain::nvcnn::{NvcnnSpec, PREFETCH, Schedule};
 use hvd_lab::domain::topology::Topology;
 use hvd_lab::trainer::batches::{self, Batch};
 use hvd_lab::trainer::device::Placement;
 use hvd_lab::trainer::pipeline::{
-    self, Cropping, Decoding, Operations, Order, Pipeline, PipelineError, PipelineReport, Planned, SHUFFLE_BUFFER,
+    self, Cropping, Decoding, Operations, Order, Pipeline, PipelineError, PipelineReport, Planned, Prepared, SHUFFLE_BUFFER,
+    Settings, VALIDATION_PART, View, check_size,
 };
-use hvd_lab::trainer::pipeline::{Settings, VALIDATION_PART, View, check_size};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::Device;
 
 use crate::failure::{Failure, agreed};
 
-/// Batches that may be ready before the model asks.
-const PREFETCH: usize = 2;
-/// Batches that a rank holds at once: those that are ready, one that is filled, one that the model has, and its two copies.
-pub const BATCHES_HELD: u64 = PREFETCH as u64 + 4;
+/// Between two reports of the image pipeline, for whoever watches.
+const TELL_EVERY: Duration = Duration::from_secs(3);
 
 /// The photos of one part of a set.
 pub struct Photos {
@@ -84,6 +83,8 @@ pub struct Feed {
     batches: Batches,
     left_out: Vec<String>,
     device: Device,
+    /// Of the last batch, if threads prepared it.
+    pub prepared: Option<Prepared>,
 }
 
 enum Batches {
@@ -97,7 +98,7 @@ impl Feed {
         let (batch_size, device) = (spec.batch_size, placement.device);
         let mut noise = stream(spec.seed, process, 0, Purpose::Synthetic);
         let images = batches::Images::synthetic_at(spec.model, spec.input(), batch_size, batch_size, &mut noise, device);
-        Feed { batches: Batches::Synthetic { images, batch_size }, left_out: Vec::new(), device }
+        Feed { batches: Batches::Synthetic { images, batch_size }, left_out: Vec::new(), device, prepared: None }
     }
 
     /// Shuffled and distorted, from this step on.
@@ -113,7 +114,7 @@ impl Feed {
     ) -> Result<Feed, Failure> {
         let view = match spec.no_distortions {
             true => View::Validation { part: VALIDATION_PART },
-            false => View::Train { cropping: Cropping::default(), flip: true, colour: spec.distort_color },
+            false => View::Train { cropping: Cropping::default(), flip: 0.5, colour: spec.distort_color },
         };
         let (epoch, within) = (step / schedule.steps_per_epoch, step % schedule.steps_per_epoch);
         let epochs = schedule.epochs().saturating_sub(epoch);
@@ -139,7 +140,7 @@ impl Feed {
         device: Device,
     ) -> Result<Feed, Failure> {
         let started = Pipeline::start(photos.source, order, settings).map_err(|error| error.to_string());
-        Ok(Feed { batches: Batches::Photos(agreed(comm, started)?), left_out: photos.left_out, device })
+        Ok(Feed { batches: Batches::Photos(agreed(comm, started)?), left_out: photos.left_out, device, prepared: None })
     }
 
     /// The next batch; none at the end.
@@ -151,6 +152,7 @@ impl Feed {
             Batches::Synthetic { images, batch_size } => Ok(Some(images.batch(&vec![0; *batch_size]))),
             Batches::Photos(pipeline) => {
                 let ready = pipeline.next_batch()?;
+                self.prepared = ready.as_ref().map(|batch| batch.prepared);
                 Ok(ready.map(|batch| Batch::of_planes(self.device, batch.side, &batch.images, &batch.labels)))
             }
         }
@@ -161,6 +163,14 @@ impl Feed {
         match &mut self.batches {
             Batches::Synthetic { .. } => None,
             Batches::Photos(pipeline) => Some(pipeline.report()),
+        }
+    }
+
+    /// The same of the last seconds, every few seconds.
+    pub fn lately(&mut self) -> Option<PipelineReport> {
+        match &mut self.batches {
+            Batches::Synthetic { .. } => None,
+            Batches::Photos(pipeline) => pipeline.lately(TELL_EVERY),
         }
     }
 

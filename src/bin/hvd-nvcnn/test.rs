@@ -25,6 +25,9 @@ pub fn test(
     feed: &mut Feed,
 ) -> Result<(), Failure> {
     let began = Instant::now();
+    if comm.topology().size.0 > 1 {
+        report.line("# all ranks share the images; the rows are of rank 0's batches, and the result is of all");
+    }
     nvcnn::TESTING.iter().for_each(|line| report.line(line));
     let mut batches = Vec::new();
     while let Some(batch) = feed.next()? {

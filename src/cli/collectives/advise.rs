@@ -20,7 +20,7 @@ Examples:
 a, b and g are the time of a message, of a byte sent and of a byte added, as the run measured them between two ranks; n is the \
 size, p the number of ranks. `formula` is the time with these put in, `predicted` follows the schedule round by round.";
 
-/// Say which algorithm should be fastest for a size, from what a run measured.
+/// Predict which algorithm is fastest for a size, from the measurements of a run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -122,7 +122,7 @@ fn text(told: &Measurement, advice: &Advice) -> String {
             let until = advice.leads.get(place + 1).map(|next| format!(" to below {}", units::bytes(next.from_bytes)));
             text += &format!("  {} from {from}{}\n", lead.algorithm.name(), until.unwrap_or_else(|| " on".to_owned()));
         }
-        text += "These are predictions, and less than 5 % is no difference: `hvd-lab collectives run` measures.\n";
+        text += "These are predictions. Treat a difference below 5 % as none. `hvd-lab collectives run` measures.\n";
     }
     text
 }

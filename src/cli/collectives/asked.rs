@@ -90,13 +90,13 @@ pub fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Measurement> 
     Ok(measurement)
 }
 
-/// Why something that a run should have told is not there: how it ended, or that it is going.
+/// Why something that a run should have told is not there: how it ended, or that it is running.
 pub fn ended(store: &RunStore, told: &Measurement) -> anyhow::Result<String> {
     let status = store.status(told.id)?;
     Ok(match status.state {
         RunState::Finished => "the run finished, so its events were changed or lost since. Measure again".to_owned(),
         state if state.is_over() => format!("the run {} ({})", state.name(), status.message),
-        _ => "the run is still going".to_owned(),
+        _ => "the run is still running".to_owned(),
     })
 }
 

@@ -10,7 +10,7 @@ use super::{json, table};
 use crate::domain::collective::{CollectivesSpec, Method};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::history::{History, Keep};
-use crate::domain::job::{Job, RunSpec, Workload};
+use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MeasuredRow};
 use crate::domain::units;
 use crate::launch::{self, Machine, StartRequest};
@@ -30,7 +30,7 @@ what MPI picks, mpi-linear, mpi-nonoverlapping, mpi-recursive-doubling, mpi-ring
 MPI's own; nccl needs a GPU for each rank; all is every one that can run here.
 `time` is the mean of the slowest rank in each iteration, `predicted` comes from messages between two ranks, and `error` compares \
 it with the median.
-Ctrl-C stops the run; a second one leaves at once. Exit code: 0 finished, 1 failed, stopped or wrong sums, 2 bad input.";
+Ctrl-C stops the run. Press it again to leave at once. Exit code: 0 finished, 1 failed, stopped or wrong sums, 2 bad input.";
 
 /// Measure allreduce algorithms at a range of sizes, as nccl-tests does.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub struct Args {
     /// The largest.
     #[arg(short = 'e', long, value_name = "SIZE", default_value = "16M", value_parser = bytes)]
     max_bytes: u64,
-    /// Each size is so many times the one before.
+    /// Each size is this many times the one before.
     #[arg(short = 'f', long, value_name = "N", default_value_t = 4)]
     factor: u64,
     /// Allreduces that are timed at each size.
@@ -145,8 +145,7 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
         link_bits: args.link,
         newer: Default::default(),
     };
-    let spec: RunSpec = Job { resources, workload: Workload::Collectives(spec) };
-    Ok(StartRequest { name: args.starting.name.clone(), force: args.place.force, ..StartRequest::new(spec, "collectives") })
+    args.starting.request(&args.place, resources, Workload::Collectives(spec), "collectives")
 }
 
 /// The table, line by line as the ranks report.

@@ -73,7 +73,7 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if measured.rows.is_empty() {
-        print(&format!("run {id} is going and has no rows yet\n"))?;
+        print(&format!("run {id} is running and has no rows yet\n"))?;
         return Ok(());
     }
     let name = record.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();

@@ -26,16 +26,22 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// How many images.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, default_value_t = 1000, value_parser = |text: &str| at_most(text, 10_000_000))]
     images: u32,
     /// How many classes.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 10, value_parser = |text: &str| at_most(text, 1000))]
     classes: u32,
     /// Width and height in pixels.
     #[arg(long, value_name = "WxH", default_value = "500x375", value_parser = size)]
     size: (u16, u16),
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+/// A whole number from 1.
+fn at_most(text: &str, most: u32) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {}", units::count(most as usize)))
 }
 
 fn size(text: &str) -> Result<(u16, u16), String> {

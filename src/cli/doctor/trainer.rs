@@ -8,6 +8,7 @@ use std::process::Command;
 use serde::Deserialize;
 
 use super::check::Check;
+use crate::exercise::{self, Module};
 use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask};
 
 /// What `hvd-train --build-info` prints.
@@ -60,10 +61,36 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
         }
     };
     checks.push(Check::ok("hvd-train", path.display().to_string()));
+    checks.push(others());
     checks.push(Check::ok("libtorch", info.libtorch.clone()));
     checks.push(cuda(&info, gpus));
     checks.push(nccl(&info, gpus));
+    checks.push(python());
     Some(Trainer { path, info })
+}
+
+/// Whether the exercise can be written in Python.
+fn python() -> Check {
+    match exercise::find_module() {
+        Module::There(path) => Check::ok("Python", format!("the exercise can be written in it: {}", path.display())),
+        Module::Missing(path) => Check::warn(
+            "Python",
+            format!("{} is not there, so the exercise can be written in Rust only", path.display()),
+            "run `make build`, or point HVD_LAB_PYTHON_MODULE at libhvd_lab_python.so",
+        ),
+    }
+}
+
+/// The other programs of the ranks: without one of them, one verb has nothing to start.
+fn others() -> Check {
+    let missing: Vec<&str> = launch::other_programs().into_iter().filter_map(|(name, found)| (!found).then_some(name)).collect();
+    let verbs = "`hvd-lab collectives`, `hvd-lab bench` and `hvd-lab nvcnn` can start theirs";
+    match missing.is_empty() {
+        true => Check::ok("programs", verbs),
+        false => {
+            Check::warn("programs", format!("not found: {}", missing.join(", ")), "run `make build`; `hvd-lab run` works without")
+        }
+    }
 }
 
 fn cuda(info: &BuildInfo, gpus: usize) -> Check {

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_exact, say};
-use super::shared::{self, What, columns, reset, text};
-use crate::course::{Progress, ProgressFile};
+use super::shared::{self, What, columns, note, reset, text};
 use crate::exercise::ring::{Ring, attempt, execute};
 use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
 
@@ -47,41 +46,21 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Progress that cannot be kept stands in nobody's way.
-fn note(home: &Path, change: impl FnOnce(&mut Progress)) {
-    match ProgressFile::of(home).update(change) {
-        Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
-        Err(error) => say(&format!("progress could not be kept: {error}")),
-    }
-}
-
 fn judge(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
     folder.read()?;
     let ring = attempt(&folder.program()).map_err(Usage)?;
-    let outcome = if let Ring::Wrong { why, .. } = &ring { Err(why.clone()) } else { Ok(()) };
-    note(home, |progress| progress.attempt_ring(outcome));
-    match ring {
-        Ring::Wrong { why, printed } => {
-            let printed: String = printed.iter().map(|line| format!("    | {line}\n")).collect();
-            print(&format!("{printed}not yet: {why}\n"))?;
-            Ok(ExitCode::FAILURE)
+    note(home, |progress| progress.attempt_ring(ring.outcome()));
+    print(&ring.in_words())?;
+    let Ring::Right(schedule) = ring else { return Ok(ExitCode::FAILURE) };
+    say("running it over MPI on 4 ranks ...");
+    match execute(&schedule) {
+        Ok(said) => {
+            print(&format!("{said}\n"))?;
+            Ok(ExitCode::SUCCESS)
         }
-        Ring::Right(schedule) => {
-            let (messages, rounds) = (schedule.messages_from(0), schedule.rounds.len());
-            print(&format!(
-                "right: it is a ring for 1 to 8 ranks. With 4 ranks: {rounds} rounds, {messages} messages from each rank.\n"
-            ))?;
-            say("running it over MPI on 4 ranks ...");
-            match execute(&schedule) {
-                Ok(said) => {
-                    print(&format!("{said}\n"))?;
-                    Ok(ExitCode::SUCCESS)
-                }
-                Err(why) => {
-                    print(&format!("not run over MPI: {why}\n"))?;
-                    Ok(ExitCode::FAILURE)
-                }
-            }
+        Err(why) => {
+            print(&format!("not run over MPI: {why}\n"))?;
+            Ok(ExitCode::FAILURE)
         }
     }
 }

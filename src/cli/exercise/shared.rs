@@ -1,6 +1,7 @@
 //! What the verbs of every exercise share: their flags, the editor, watching, putting back, and drawing a difference.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use anyhow::Context;
 
 use super::super::confirm::confirm;
 use super::super::output::say;
+use crate::course::{Progress, ProgressFile};
 use crate::domain::safe;
 use crate::exercise::{self, Folder, Role, Row, Watch, editor};
 
@@ -38,7 +40,7 @@ pub(super) enum What {
     },
     /// What a step or a change is; without a number, yours against the solution of what you have done.
     Diff {
-        /// The step, 1 to 10, or the change of --track four-changes, 1 to 4.
+        /// The step, 1 to 10, or the change of another track, from 1.
         #[arg(long, visible_alias = "change", value_name = "N")]
         step: Option<usize>,
         /// Yours against the solution after it.
@@ -68,6 +70,14 @@ pub(super) fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCo
         }
         say(&format!("waiting for the next save of {} (Ctrl-C leaves)", folder.program().display()));
         while !watch.next(Duration::from_secs(3600)) {}
+    }
+}
+
+/// Progress that cannot be kept stands in nobody's way.
+pub(super) fn note(home: &Path, change: impl FnOnce(&mut Progress)) {
+    match ProgressFile::of(home).update(change) {
+        Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
+        Err(error) => say(&format!("progress could not be kept: {error}")),
     }
 }
 

@@ -38,9 +38,11 @@ use super::average::average;
 use super::communicator::{Communicator, ReduceOp, Transport};
 use super::compression::Compression;
 use super::error::{CommError, check_root};
+use super::launcher::Launched;
 use super::nccl::{Gpu, Nccl};
 use super::region::Region;
 use super::signature::Signature;
+use super::simulated::simulated_hosts;
 use super::stall::StallLimits;
 use crate::domain::collective::MpiAlgorithm;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
@@ -87,7 +89,7 @@ impl MpiComm {
     /// Initialises MPI and finds out which rank this process is. Without mpirun it is rank 0 of 1.
     ///
     /// `local_rank` comes from MPI_Comm_split_type over processes that can share memory, so from MPI itself, and not
-    /// from the environment, whose names differ between launchers.
+    /// from the environment, whose names differ between launchers. One case apart: [`Launched::with_local_rank`].
     ///
     /// `on_warning` is called with one line of text by a rank that has waited for long.
     ///
@@ -96,10 +98,10 @@ impl MpiComm {
     /// the drop.
     ///
     /// # Errors
-    /// [`CommError::Init`].
+    /// [`CommError::Init`], and [`CommError::Apart`] for one of several processes that MPI does not know of each other.
     pub fn connect(limits: StallLimits, on_warning: impl Fn(&str) + 'static) -> Result<MpiComm, CommError> {
         let (universe, threading) = environment::initialize_with_threading(Threading::Funneled)
-            .ok_or(CommError::Init("it is initialised already, or was once before in this process"))?;
+            .ok_or(CommError::Init("it is initialised already, or was initialised earlier in this process"))?;
         if !environment::is_initialized() {
             return Err(CommError::Init("MPI_Init_thread failed"));
         }
@@ -109,12 +111,15 @@ impl MpiComm {
         let world = universe.world();
         let host = world.split_shared(world.rank());
         // Ranks and sizes of MPI are i32 that are never negative.
-        let topology = Topology {
+        let launched = Launched::from_environment();
+        launched.check(WorldSize(world.size() as usize))?;
+        let topology = launched.with_local_rank(Topology {
             rank: Rank(world.rank() as usize),
             size: WorldSize(world.size() as usize),
             local_rank: LocalRank(host.rank() as usize),
             local_size: WorldSize(host.size() as usize),
-        };
+        });
+        let topology = simulated_hosts().map_or(topology, |ranks| topology.on_hosts_of(ranks));
         Ok(MpiComm {
             negotiation: Negotiation::new(&world, topology, limits, Box::new(on_warning)),
             world,

@@ -6,7 +6,11 @@ mod collectives;
 mod four_changes;
 mod group;
 mod identity;
+mod numbers;
+mod photos;
 mod rate;
+mod rule;
+mod seen;
 mod together;
 mod verdict;
 mod work;
@@ -16,6 +20,7 @@ use crate::domain::step::Step;
 pub use collectives::{Claim, check_collectives};
 pub use four_changes::check_changes;
 use group::Group;
+pub use photos::check_photos;
 use verdict::{Finding, Objection};
 pub use verdict::{Outcome, Shown, Verdict};
 
@@ -39,7 +44,11 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
                 Step::FewerSteps => work::fewer_steps(group),
                 Step::AverageMetrics => together::metrics(group),
                 Step::CheckpointOnRoot => work::checkpoint_on_root(group),
-                Step::ScaleLearningRate => rate::scaled(group),
+                Step::ScaleLearningRate => {
+                    let found = rate::scaled(group)?;
+                    seen::schedule(group)?;
+                    Ok(found)
+                }
                 Step::Warmup => rate::warmed_up(group),
                 Step::NovoGrad => work::novograd(group),
             },

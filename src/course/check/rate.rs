@@ -1,21 +1,40 @@
 //! Steps 8 and 9: the learning rate of every step, explained by the formula or by a known way to get it wrong.
 //!
-//! Never believes what a run says it is going to do: only rates that were applied count.
+//! Never believes what a run says it is going to do: only rates that were applied count. Where the optimizer used others than
+//! the program reports, those of the optimizer are judged.
+
+use std::borrow::Cow;
 
 use super::group::Group;
+use super::numbers::{digits, equal_rates as equal};
+use super::seen;
 use super::verdict::{Finding, Objection, failed, unclear};
 use crate::domain::history::TrainingStep;
 use crate::domain::schedule::{LearningRateSchedule, steps_per_epoch};
 
-/// Rates are equal to six digits.
-const SIX_DIGITS: f64 = 5e-7;
-
 /// How a rate may come about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape {
-    /// Power of the number of ranks that the base rate was multiplied by.
-    scaled: f64,
+    /// What the base rate was multiplied by.
+    scaled: Scaled,
     ramp: Ramp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scaled {
+    /// By this power of the number of ranks.
+    Power(f64),
+    /// By another number of ranks.
+    As(usize),
+}
+
+impl Scaled {
+    fn times(self, np: usize) -> f64 {
+        match self {
+            Scaled::Power(power) => (np as f64).powf(power),
+            Scaled::As(ranks) => ranks as f64,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +45,10 @@ enum Ramp {
     /// Over so many epochs instead.
     Over(f64),
     /// Batches counted from 0.
+    Late,
+    /// From a rate of zero, with batches counted from 1 or from 0.
     FromZero,
+    FromZeroLate,
     /// All batches of an epoch at the rate of its last.
     ByEpoch,
     /// As if each rank still did the whole epoch.
@@ -38,25 +60,32 @@ enum Ramp {
 /// Step 8: the rate is the base rate times the number of ranks, whatever its ramp.
 pub fn scaled(group: &Group) -> Finding {
     let rates = Rates::of(group)?;
+    find_scaled(&rates).map_err(|objection| rates.as_told(objection))
+}
+
+fn find_scaled(rates: &Rates) -> Finding {
+    let group = rates.group;
     let fits = rates.fits();
     let first = rates.steps[0];
     let Some(shape) = fits.first() else { return rates.nothing_fits() };
-    if fits.iter().any(|other| other.scaled != shape.scaled) {
+    let times = |shape: &Shape| shape.scaled.times(group.np());
+    if fits.iter().any(|other| !equal(times(other), times(shape))) {
         return unclear("the run is too short to tell how its rate came about");
     }
     let (base, np) = (group.spec.workload.base_lr, group.np());
     let said = match shape.scaled {
-        1.0 => {
+        Scaled::Power(1.0) => {
             return Ok(format!(
                 "the rates of all {} steps are those of a full rate of {base} x {np} ranks = {}",
                 rates.steps.len(),
                 digits(base * np as f64)
             ));
         }
-        0.0 => "the rate was never scaled".to_owned(),
-        0.5 => "the rate was multiplied by the square root of the number of ranks".to_owned(),
-        -1.0 => "the rate was divided by the number of ranks, not multiplied".to_owned(),
-        times => format!("the rate was multiplied by the number of ranks {times} times, not once"),
+        Scaled::Power(0.0) => "the rate was never scaled".to_owned(),
+        Scaled::Power(0.5) => "the rate was multiplied by the square root of the number of ranks".to_owned(),
+        Scaled::Power(-1.0) => "the rate was divided by the number of ranks, not multiplied".to_owned(),
+        Scaled::Power(times) => format!("the rate was multiplied by the number of ranks {times} times, not once"),
+        Scaled::As(_) => return rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
     };
     failed(format!(
         "{said}: epoch {}, batch {} trained at {}; multiply {base} by {np}, the number of ranks",
@@ -69,7 +98,11 @@ pub fn scaled(group: &Group) -> Finding {
 /// Step 9: the rate climbs from a single rank's to the full one, batch by batch.
 pub fn warmed_up(group: &Group) -> Finding {
     let rates = Rates::of(group)?;
-    let wanted = group.spec.workload.warmup_epochs;
+    find_ramp(&rates).map_err(|objection| rates.as_told(objection))
+}
+
+fn find_ramp(rates: &Rates) -> Finding {
+    let wanted = rates.group.spec.workload.warmup_epochs;
     if wanted <= 0.0 {
         return unclear("the run asks for 0 warmup epochs: leave --warmup-epochs out, or give it more");
     }
@@ -94,7 +127,15 @@ pub fn warmed_up(group: &Group) -> Finding {
             digits(first.lr)
         )),
         Some(Ramp::Over(epochs)) => failed(format!("the ramp takes {epochs} epochs, not {wanted}")),
-        Some(Ramp::FromZero) => failed("the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0"),
+        Some(Ramp::FromZero | Ramp::FromZeroLate) => {
+            let base = rates.group.spec.workload.base_lr;
+            failed(format!(
+                "the ramp starts from zero: epoch 1, batch 1 trained at {}. Start at a single rank's rate, {}, and climb from there",
+                digits(first.lr),
+                digits(base)
+            ))
+        }
+        Some(Ramp::Late) => failed("the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0"),
         Some(Ramp::ByEpoch) => {
             failed("the ramp climbs once an epoch: climb batch by batch, with e = epoch + (batch + 1) / steps, counted from 0")
         }
@@ -109,7 +150,10 @@ pub fn warmed_up(group: &Group) -> Finding {
 /// The rates of a run, equal on all ranks.
 struct Rates<'a> {
     group: &'a Group<'a>,
-    steps: &'a [TrainingStep],
+    /// All steps; those alone whose updates were told where the program reports other rates than the optimizer used.
+    steps: Cow<'a, [TrainingStep]>,
+    /// What the program reports of the first of these, where that is another rate.
+    told: Option<f64>,
     steps_per_epoch: usize,
     /// Batches of an epoch that is not shared out.
     undivided: usize,
@@ -121,10 +165,16 @@ impl<'a> Rates<'a> {
     fn of(group: &'a Group) -> Result<Rates<'a>, Objection> {
         let configs = group.configs()?;
         group.epochs()?;
-        let steps = group.all("a step", |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
+        let told = group.all("a step", |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
         let root = group.root();
+        let used = seen::used_rates(group)?;
+        let is_used = used.is_some();
+        let steps: Vec<Cow<[TrainingStep]>> = match used {
+            Some(used) => used.into_iter().map(Cow::Owned).collect(),
+            None => told.iter().map(|steps| Cow::Borrowed(*steps)).collect(),
+        };
         for process in group.others() {
-            let pairs = steps[process].iter().zip(steps[root]);
+            let pairs = steps[process].iter().zip(steps[root].iter());
             let mut same_place = pairs.filter(|(one, other)| (one.epoch, one.batch) == (other.epoch, other.batch));
             if let Some((one, other)) = same_place.find(|(one, other)| !equal(one.lr, other.lr)) {
                 return failed(format!(
@@ -139,10 +189,13 @@ impl<'a> Rates<'a> {
             }
         }
         let config = configs[root];
+        let steps = steps[root].clone();
+        let first = |told: &&TrainingStep| (told.epoch, told.batch) == (steps[0].epoch, steps[0].batch);
         Ok(Rates {
             group,
-            steps: steps[root],
-            steps_per_epoch: trained_per_epoch(steps[root]),
+            told: told[root].iter().find(first).filter(|_| is_used).map(|told| told.lr),
+            steps,
+            steps_per_epoch: trained_per_epoch(told[root]),
             undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
             is_warming: config.warmup_epochs > 0.0,
         })
@@ -156,12 +209,19 @@ impl<'a> Rates<'a> {
             Ramp::None,
             Ramp::Over(asked + 1.0),
             Ramp::Over(asked - 1.0),
+            Ramp::Late,
             Ramp::FromZero,
+            Ramp::FromZeroLate,
             Ramp::ByEpoch,
             Ramp::Undivided,
             Ramp::ThenTwice,
         ];
-        let shapes = ramps.into_iter().flat_map(|ramp| [1.0, 0.0, 2.0, 0.5, -1.0].map(|scaled| Shape { scaled, ramp }));
+        let np = self.group.np();
+        let powers = [1.0, 0.0, 2.0, 0.5, -1.0].map(Scaled::Power).into_iter();
+        // A constant instead of the number of ranks, or one rank more.
+        let others = (2..=np + 1).filter(move |ranks| *ranks != np).map(Scaled::As);
+        let scales: Vec<Scaled> = powers.chain(others).collect();
+        let shapes = ramps.into_iter().flat_map(|ramp| scales.iter().map(move |scaled| Shape { scaled: *scaled, ramp }));
         shapes.filter(|shape| self.steps.iter().all(|step| equal(step.lr, self.rate(*shape, step.epoch, step.batch)))).collect()
     }
 
@@ -170,7 +230,7 @@ impl<'a> Rates<'a> {
         let (spec, size) = (self.group.spec, self.group.np());
         let asked = spec.workload.warmup_epochs.max(0.0);
         let schedule = LearningRateSchedule {
-            initial_lr: spec.workload.base_lr * (size as f64).powf(shape.scaled),
+            initial_lr: spec.workload.base_lr * shape.scaled.times(size),
             size,
             warmup_epochs: match shape.ramp {
                 Ramp::None => 0.0,
@@ -181,9 +241,13 @@ impl<'a> Rates<'a> {
         };
         let is_warming = (epoch as f64) < asked;
         match (shape.ramp, epoch, batch) {
-            (Ramp::FromZero, 0, 0) if is_warming => schedule.initial_lr / size as f64,
-            (Ramp::FromZero, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
-            (Ramp::FromZero, ..) if is_warming => schedule.lr(epoch, batch - 1),
+            (Ramp::Late, 0, 0) if is_warming => schedule.initial_lr / size as f64,
+            (Ramp::Late, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
+            (Ramp::Late, ..) if is_warming => schedule.lr(epoch, batch - 1),
+            (Ramp::FromZero | Ramp::FromZeroLate, ..) if is_warming => {
+                let done = batch + usize::from(shape.ramp == Ramp::FromZero);
+                schedule.initial_lr * (epoch as f64 + done as f64 / self.steps_per_epoch.max(1) as f64) / asked
+            }
             (Ramp::ByEpoch, ..) if is_warming => schedule.lr(epoch, self.steps_per_epoch.max(1) - 1),
             (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.workload.base_lr,
             _ => schedule.lr(epoch, batch),
@@ -192,8 +256,12 @@ impl<'a> Rates<'a> {
 
     /// The first step that is not as the formula has it.
     fn nothing_fits(&self) -> Finding {
-        let ramp = if self.is_warming { Ramp::Right } else { Ramp::None };
-        let wanted = |step: &TrainingStep| self.rate(Shape { scaled: 1.0, ramp }, step.epoch, step.batch);
+        self.as_if(Shape { scaled: Scaled::Power(1.0), ramp: if self.is_warming { Ramp::Right } else { Ramp::None } })
+    }
+
+    /// The first step that is not as this shape has it.
+    fn as_if(&self, shape: Shape) -> Finding {
+        let wanted = |step: &TrainingStep| self.rate(shape, step.epoch, step.batch);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
             None => unclear("the run is too short to tell how its rate came about"),
             Some(step) => failed(format!(
@@ -215,18 +283,20 @@ impl<'a> Rates<'a> {
         let fits = |step: &TrainingStep| equal(step.lr, wanted(step) / np * ranks);
         (ranks >= 1.0 && ranks != np && self.steps.iter().all(fits)).then_some(ranks as usize)
     }
+
+    /// What is wrong with a rate that the program reports as another one, with what it reports.
+    fn as_told(&self, objection: Objection) -> Objection {
+        match (objection, self.told) {
+            (Objection::Failed(why), Some(told)) => {
+                let (used, told) = (digits(self.steps[0].lr), digits(told));
+                Objection::Failed(format!("{why}. The program reports a rate of {told} there, and the optimizer used {used}"))
+            }
+            (objection, _) => objection,
+        }
+    }
 }
 
 /// What the steps of the longest epoch come to, for the last one may be going on.
 fn trained_per_epoch(steps: &[TrainingStep]) -> usize {
     steps.iter().map(|step| step.batch + 1).max().unwrap_or(0)
-}
-
-fn equal(a: f64, b: f64) -> bool {
-    (a - b).abs() <= SIX_DIGITS * a.abs().max(b.abs())
-}
-
-/// Six digits, without noughts at the end.
-fn digits(rate: f64) -> String {
-    format!("{rate:.5e}").parse::<f64>().unwrap_or(rate).to_string()
 }

@@ -3,14 +3,11 @@
 //! Never compares numbers that a digest stands for: equal digests are equal bits.
 
 use super::group::{Group, because_strangers, short};
+use super::numbers::{apart as told_apart, near};
+use super::seen::{self, is_mean};
 use super::verdict::{Finding, Objection, failed, unclear};
-use crate::domain::event::{DigestMoment, EpochReport, Metrics};
+use crate::domain::event::{CheckpointAction, DigestMoment, EpochReport, Metrics};
 use crate::domain::step::Step;
-
-/// Relative difference that a mean taken in another order may have.
-const ROUNDING: f64 = 1e-9;
-/// Relative difference of sampled gradients: they may have travelled in 16 bits.
-const SAMPLED: f64 = 0.02;
 
 /// Step 3: all ranks applied the same gradients in the first step.
 pub fn gradients(group: &Group) -> Finding {
@@ -31,6 +28,7 @@ pub fn gradients(group: &Group) -> Finding {
         ));
     }
     averaged(group)?;
+    seen::first_update(group)?;
     let losses = group.all("its first step", |process| process.steps.first().map(|step| step.loss.to_bits()))?;
     if group.differing(&losses).is_empty() {
         return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
@@ -48,6 +46,10 @@ pub fn gradients(group: &Group) -> Finding {
             )),
         };
     }
+    // Where ranks start from other weights, step 4 says so: a late broadcast changes weights between two updates.
+    if starts_equal(group)? {
+        seen::later_updates(group)?;
+    }
     Ok(format!(
         "all {} ranks applied the same gradients in the first step, the mean of their own ({})",
         group.np(),
@@ -60,38 +62,9 @@ pub fn gradients(group: &Group) -> Finding {
 fn averaged(group: &Group) -> Result<(), Objection> {
     let of = |process: usize, moment| group.attempt.processes.get(&process).and_then(|process| process.first_sample(moment));
     let own: Option<Vec<&[f32]>> = (0..group.np()).map(|process| of(process, DigestMoment::OwnGradients)).collect();
-    let (Some(own), Some(applied)) = (own, of(group.root(), DigestMoment::FirstGradients)) else { return Ok(()) };
-    let mean = |place: usize| own.iter().filter_map(|own| own.get(place)).map(|g| f64::from(*g)).sum::<f64>() / group.np() as f64;
-    let mean: Vec<f64> = (0..applied.len()).map(mean).collect();
-    let applied: Vec<f64> = applied.iter().copied().map(f64::from).collect();
-    let longest = own.iter().copied().flatten().fold(0.0, |longest, g| f64::max(longest, f64::from(g.abs())));
-    let is = |wanted: &dyn Fn(usize) -> f64, scale: f64| {
-        applied.iter().enumerate().all(|(place, g)| (g - wanted(place)).abs() <= SAMPLED * longest * scale)
-    };
-    if is(&|place| mean[place], 1.0) {
-        return Ok(());
-    }
-    if let Some(whose) =
-        (0..group.np()).find(|process| is(&|place| own[*process].get(place).copied().map_or(0.0, f64::from), 1.0))
-    {
-        return failed(format!(
-            "all ranks applied {}'s own gradients in the first step: average them, so that every rank's images count",
-            group.name(whose)
-        ));
-    }
-    let times =
-        applied.iter().zip(&mean).map(|(g, mean)| g * mean).sum::<f64>() / mean.iter().map(|mean| mean * mean).sum::<f64>();
-    if (times - group.np() as f64).abs() < 0.01 && is(&|place| times * mean[place], times.abs()) {
-        return failed(format!(
-            "all ranks applied the sum of their gradients in the first step, not the mean: divide by {}, the number of ranks",
-            group.np()
-        ));
-    }
-    match times.is_finite() && is(&|place| times * mean[place], times.abs()) {
-        true => {
-            failed(format!("all ranks applied {times:.3} times the mean of their gradients in the first step: apply the mean"))
-        }
-        false => failed("all ranks applied the same gradients in the first step, but not the mean of their own: average them"),
+    match (own, of(group.root(), DigestMoment::FirstGradients)) {
+        (Some(own), Some(applied)) => is_mean(group, &own, applied, "the first step"),
+        _ => Ok(()),
     }
 }
 
@@ -102,6 +75,13 @@ pub fn weights(group: &Group) -> Finding {
     let start = of(DigestMoment::StartParameters, "the weights that it starts from")?;
     let drawn = of(DigestMoment::InitialParameters, "the weights that it drew")?;
     let apart = group.differing(&start);
+    if let Some(&first) = apart.first().filter(|_| seen::were_shared(group) && goes_on(group)) {
+        return failed(format!(
+            "{} started from other weights than {}, which loaded a checkpoint after the broadcast: load it first, then broadcast",
+            group.name(first),
+            group.name(root),
+        ));
+    }
     if let Some(&first) = apart.first() {
         return failed(format!(
             "{} started from other weights than {} ({}, not {}): broadcast the root's after they are drawn and before training{}",
@@ -137,11 +117,21 @@ pub fn weights(group: &Group) -> Finding {
     ))
 }
 
-/// The first epoch at whose end some held other weights than the root, though all started from the same ones, and who.
-fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> {
+/// Whether the root goes on from a checkpoint.
+fn goes_on(group: &Group) -> bool {
+    let root = group.attempt.processes.get(&group.root());
+    root.is_some_and(|root| root.checkpoints.iter().any(|file| file.action == CheckpointAction::Loaded))
+}
+
+fn starts_equal(group: &Group) -> Result<bool, Objection> {
     let start = group
         .all("the weights that it starts from", |process| process.digests_of(DigestMoment::StartParameters).first().copied())?;
-    if !group.differing(&start).is_empty() {
+    Ok(group.differing(&start).is_empty())
+}
+
+/// The first epoch at whose end some held other weights than the root, though all started from the same ones, and who.
+fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> {
+    if !starts_equal(group)? {
         return Ok(None);
     }
     for epoch in group.epochs()? {
@@ -167,6 +157,7 @@ fn has_one_optimizer(group: &Group) -> Result<bool, Objection> {
 
 /// Step 6: every rank judges by the mean over the ranks.
 pub fn metrics(group: &Group) -> Finding {
+    seen::stop_together(group)?;
     let epochs = group.epochs()?;
     for &epoch in &epochs {
         let reports = group.all("an epoch", |process| process.epoch(epoch))?;
@@ -184,32 +175,43 @@ pub fn metrics(group: &Group) -> Finding {
                 because_strangers(group),
             ));
         }
-        let mean =
-            |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&report.validation)).sum::<f64>() / group.np() as f64;
-        let wanted = Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) };
+        type Of = fn(&EpochReport) -> Metrics;
+        let mean = |of: Of| {
+            let mean =
+                |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&of(report))).sum::<f64>() / group.np() as f64;
+            Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) }
+        };
+        let (wanted, trained) = (mean(|report| report.validation), mean(|report| report.train));
         for (process, report) in reports.iter().enumerate() {
             let found = report.judged();
             type Pick = fn(&Metrics) -> f64;
             let pairs: [(&str, Pick); 2] = [("loss", |metrics| metrics.loss), ("accuracy", |metrics| metrics.accuracy)];
-            if let Some((name, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted))) {
-                let (found, wanted) = (pick(&found), pick(&wanted));
+            if let Some((name, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted), group.np())) {
+                let (found, wanted, trained) = (pick(&found), pick(&wanted), pick(&trained));
                 let is_own = |of: usize, by: &EpochReport| near(pick(&by.judged()), pick(&reports[of].validation));
                 let whose = (0..group.np()).find(|of| reports.iter().all(|by| is_own(*of, by)));
                 let cause = match whose {
                     _ if near(found, wanted * group.np() as f64) => " but the sum: divide by the number of ranks".to_owned(),
                     Some(whose) => format!(" but {}'s own, on every rank: average instead of a broadcast", group.name(whose)),
                     None if is_own(process, report) => " but its own: average every metric".to_owned(),
+                    None if near(found, trained) => {
+                        " but the mean over the training images: average what was measured on the validation images".to_owned()
+                    }
                     None => String::new(),
                 };
+                let [found, wanted] = told_apart(found, wanted);
                 return failed(format!(
-                    "{} judged epoch {epoch} by a validation {name} of {found:.4}, which is not the mean over the ranks, \
-                     {wanted:.4}{}",
+                    "{} judged epoch {epoch} by a validation {name} of {found}, which is not the mean over the ranks, \
+                     {wanted}{}",
                     group.name(process),
                     cause,
                 ));
             }
         }
     }
+    seen::decisions(group)?;
+    seen::stops_at_target(group)?;
+    seen::tested(group)?;
     let last = epochs.last().copied().unwrap_or(0);
     let reports = group.all("an epoch", |process| process.epoch(last))?;
     let some: Vec<String> = reports.iter().take(4).map(|report| format!("{:.4}", report.validation.accuracy)).collect();
@@ -222,11 +224,7 @@ pub fn metrics(group: &Group) -> Finding {
     ))
 }
 
-fn equal(a: f64, b: f64) -> bool {
-    (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
-}
-
-/// The same number, though it may have travelled as an f32.
-fn near(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-6 * a.abs().max(b.abs())
+/// The same mean of as many numbers. A program may well average float32, where each number and each sum is rounded.
+fn equal(a: f64, b: f64, numbers: usize) -> bool {
+    (a - b).abs() <= numbers.max(4) as f64 * f64::from(f32::EPSILON) * a.abs().max(b.abs())
 }

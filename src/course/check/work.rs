@@ -3,6 +3,7 @@
 //! Never opens a checkpoint: who wrote and read is in the events.
 
 use super::group::{Group, because_strangers};
+use super::seen;
 use super::verdict::{Finding, Objection, failed, unclear};
 use crate::domain::event::CheckpointAction;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};
@@ -57,6 +58,13 @@ pub fn fewer_steps(group: &Group) -> Finding {
             group.names(&[root, twin])
         ));
     }
+    if let Some(twins) = seen::twins(group) {
+        return failed(format!(
+            "{} took the same images in every batch, and only their augmentation differs: give each rank its own share, by its rank \
+             among all ranks",
+            group.names(&twins)
+        ));
+    }
     validated(group)?;
     let first = epochs.first().copied().unwrap_or(1);
     let reports = group.all("an epoch", |process| process.epoch(first))?;
@@ -109,6 +117,18 @@ pub fn checkpoint_on_root(group: &Group) -> Finding {
         let too = if files(root, CheckpointAction::Written).next().is_some() { " too" } else { ", and rank 0 did not" };
         return failed(format!("{} wrote {name}{too}: write on rank 0 only{}", group.names(&writers), because_strangers(group)));
     }
+    let watched = |process: usize| group.attempt.processes.get(&process).map(|process| process.watched.saved.as_slice());
+    if let Some(process) = group.others().find(|process| watched(*process).is_some_and(|saved| !saved.is_empty())) {
+        return failed(format!("{} wrote a checkpoint and did not report it: write on rank 0 only", group.name(process)));
+    }
+    let has_board = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_board);
+    let boards: Vec<usize> = group.others().filter(has_board).collect();
+    if !boards.is_empty() {
+        return failed(format!(
+            "{} wrote a file for TensorBoard too, and TensorBoard would mix it with that of rank 0: append TensorBoard on rank 0 only",
+            group.names(&boards)
+        ));
+    }
     let resumed: Vec<usize> = configs.iter().map(|config| config.resume_epoch).collect();
     if let Some(&apart) = group.differing(&resumed).first() {
         return failed(format!(
@@ -133,6 +153,11 @@ pub fn checkpoint_on_root(group: &Group) -> Finding {
         // It is written after the epoch's end is reported.
         0 if epochs.len() == 1 && group.not_finished().is_some() => unclear("the first checkpoint is not written yet"),
         0 => failed(format!("nobody wrote a checkpoint in {} epochs: rank 0 has to", epochs.len())),
+        written if group.topologies()?[root].is_watched && watched(root).is_none_or(<[usize]>::is_empty) => failed(format!(
+            "{} reports {}, and the library wrote none: write with `resume::save`",
+            group.name(root),
+            units::counted(written, "checkpoint")
+        )),
         written => Ok(format!(
             "rank 0 alone wrote {}, and all ranks {}",
             units::counted(written, "checkpoint"),
@@ -150,6 +175,7 @@ pub fn novograd(group: &Group) -> Finding {
     if let Some(process) = (0..group.np()).find(|process| !configs[*process].optimizer.eq_ignore_ascii_case("novograd")) {
         return failed(format!("{} trains with {}, not NovoGrad", group.name(process), configs[process].optimizer));
     }
+    seen::novograd(group)?;
     group.epochs()?;
     Ok(match group.np() {
         1 => "the one rank trained with NovoGrad".into(),

@@ -17,7 +17,7 @@ pub fn init_and_pin(pair: &[Side; 2], found: &mut Contrast) {
     let np = pair[1].np();
     if before == pair[0].np() && after == 0 {
         found.say(format!(
-            "Before, each of the {before} processes took itself for rank 0 of 1: {before} serial programs at once. After, they \
+            "Before, each of the {before} processes thought it was rank 0 of 1: {before} serial programs at once. After, they \
              are ranks 0 to {} of {np} and know how many they are.",
             np - 1
         ));
@@ -26,10 +26,12 @@ pub fn init_and_pin(pair: &[Side; 2], found: &mut Contrast) {
         (true, false) => {
             found.say("Before, all had the same device or cores. After, each has its own, by its local rank.".into())
         }
-        (true, true) => found.say("In both runs they share device or cores: there is none for each on this machine.".into()),
+        (true, true) => {
+            found.say("In both runs they share a device or cores, because this machine does not have one for each.".into())
+        }
         (false, _) => {}
     }
-    same_training(pair, found, "Ranks that know each other exchange nothing yet");
+    same_training(pair, found, "The ranks know about each other, but they do not exchange anything yet");
 }
 
 fn identity(place: &TopologyReport) -> String {

@@ -19,15 +19,13 @@ use side::{Pair, Side};
 pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {
     let mut found = Contrast::default();
     let (Some(before), Some(after)) = (Side::of(before), Side::of(after)) else {
-        found.say("One of the runs reported nothing, so there is nothing to put side by side.".into());
+        found.say("One of the runs reported nothing, so there is nothing to compare.".into());
         return found;
     };
     let pair = [before, after];
     for (name, side) in ["before", "after"].into_iter().zip(&pair) {
         if let Some(who) = side.not_finished() {
-            found.say(format!(
-                "The run {name} did not come to its end ({who} has not finished): what follows is of a part of it."
-            ));
+            found.say(format!("The run {name} is not complete ({who} has not finished), so this describes only a part of it."));
         }
     }
     let explain = match step {

@@ -26,8 +26,8 @@ pub fn gradients(pair: &[Side; 2], found: &mut Contrast) {
     let start = pair[1].apart(DigestMoment::StartParameters, None);
     if let (true, Some((start, _)), Some((end, _))) = (distinct(&pair[1].last_weights()) > 1, start, ends) {
         found.say(format!(
-            "The weights are still different: they were {} apart at the start and are {} apart at the end. Equal updates on \
-             unequal weights leave them unequal, which is step 4's business.",
+            "The weights are still different: they were {} apart at the start and are {} apart at the end. Equal updates do \
+             not make different weights equal. Step 4 does that.",
             small(start),
             small(end)
         ));
@@ -61,7 +61,7 @@ fn one_number(pair: &[Side; 2], found: &mut Contrast) {
     if let Some(used) = used.filter(|used| (used - mean).abs() <= 0.02 * size && size > 0.0) {
         let words: Vec<String> = own.iter().map(|g| small(f64::from(*g))).collect();
         found.say(format!(
-            "One gradient of many, after: the ranks computed {}, and all applied {}, the mean.",
+            "One gradient of many as an example: with the step the ranks computed {}, and all applied {}, the mean.",
             list(&words),
             small(used)
         ));
@@ -136,6 +136,6 @@ pub fn metrics(pair: &[Side; 2], found: &mut Contrast) {
     }
     let weights = pair.each(|side| side.last_weights());
     if !weights[0].is_empty() && weights[0] == weights[1] {
-        found.say("The weights are the same in both runs: measuring differently trains nothing.".into());
+        found.say("The weights are the same in both runs: this step changes what is measured, and not the training.".into());
     }
 }

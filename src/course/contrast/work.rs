@@ -41,7 +41,7 @@ pub fn fewer_steps(pair: &[Side; 2], found: &mut Contrast) {
     {
         found.say(format!(
             "So training took {} instead of {}, at about the same images/s ({} and {}): no rank got faster, each has less to do. \
-             There were also fewer updates, {} an epoch in place of {}, which costs accuracy until the learning rate is scaled.",
+             There were also fewer updates, {} an epoch instead of {}, which costs accuracy until the learning rate is scaled.",
             units::seconds(after),
             units::seconds(before),
             units::rate(rates[0]),
@@ -93,8 +93,8 @@ pub fn checkpoints(pair: &[Side; 2], found: &mut Contrast) {
     }
     if written[0].len() > 1 {
         found.say(format!(
-            "Before, {} each wrote every file: {} writes for {} files. Whoever came last won, and on several hosts each would have \
-             files of its own.",
+            "Before, {} each wrote every file: {} writes for {} files. The last writer won, and on several hosts each host \
+             would have its own files.",
             who(&pair[0], &written[0]),
             total(&written[0]),
             names(&pair[0])

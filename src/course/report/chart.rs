@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::private::Private;
+use crate::domain::job::{RunSpec, Workload};
 use crate::domain::units;
 use crate::runs::disturbed::{marked, note};
 use crate::runs::{RunId, RunSummary, gained, work};
@@ -81,7 +82,7 @@ fn baseline<'a>(alike: &[&'a RunSummary]) -> Option<&'a RunSummary> {
 
 fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRow> {
     let record = run.record.as_ref()?;
-    let spec = record.training()?;
+    let work = trained(&record.spec)?;
     let baseline = run.figures.images_per_sec.and_then(|_| baseline(&alike(run, runs)));
     let gained = baseline.and_then(|baseline| gained(run, baseline).ok()).unwrap_or_default();
     Some(RunRow {
@@ -90,11 +91,11 @@ fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRo
         date: units::date(record.created_s),
         state: run.status.state.name().to_owned(),
         np: record.np(),
-        steps: spec.steps.to_string(),
-        model: spec.model.to_string(),
+        steps: work.steps,
+        model: work.title,
         images: record.data_label.clone(),
         epochs: run.last_epoch,
-        epochs_asked: spec.epochs,
+        epochs_asked: work.epochs,
         images_per_sec: run.figures.images_per_sec,
         others_cpu: record.disturbed(),
         baseline: baseline.map(|baseline| baseline.id),
@@ -104,6 +105,29 @@ fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRo
         training_seconds: run.training_seconds,
         seconds_to_target: run.figures.seconds_to_target,
     })
+}
+
+/// What a row tells of the settings of a run.
+struct Trained {
+    /// A dash where there are none to switch.
+    steps: String,
+    title: String,
+    /// Asked for; 0 where none are counted.
+    epochs: usize,
+}
+
+/// Of runs that train or measure training; nothing of those that measure collectives, which have a list of their own.
+fn trained(spec: &RunSpec) -> Option<Trained> {
+    match &spec.workload {
+        Workload::Training(training) => {
+            Some(Trained { steps: training.steps.to_string(), title: training.model.to_string(), epochs: training.epochs })
+        }
+        Workload::Benchmark(_) | Workload::Nvcnn(_) => {
+            let epochs = spec.nvcnn().and_then(|nvcnn| nvcnn.num_epochs).unwrap_or(0);
+            Some(Trained { steps: "-".into(), title: spec.workload.title(), epochs })
+        }
+        Workload::Collectives(_) | Workload::Unknown(_) => None,
+    }
 }
 
 fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {

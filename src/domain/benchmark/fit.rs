@@ -1,9 +1,10 @@
-//! Whether a benchmark can run on a host: its GPUs, its NUMA nodes and its memory.
+//! Whether a benchmark or a training on photos can run on a host: its GPUs, its NUMA nodes and its memory.
 //!
 //! Never looks at a host: the launcher does before the ranks start, and each rank does on its own host.
 
 use super::choices::NumberFormat;
 use super::settings::BenchmarkSpec;
+use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::model::network::Layer;
 use crate::domain::units;
@@ -22,21 +23,22 @@ impl BenchmarkSpec {
     /// Why so many ranks of it cannot run on such a host, in one sentence with what to change; `None` where nothing is known that
     /// speaks against it.
     pub fn misfit(&self, host: &HostRoom, ranks: usize) -> Option<String> {
-        self.without_gpu(host).or_else(|| self.without_node(host)).or_else(|| self.without_memory(host, ranks))
+        let demand = self.demand();
+        let gpu = self.without_gpu(host).or_else(|| demand.without_gpu(host));
+        gpu.or_else(|| self.without_node(host)).or_else(|| demand.without_memory(host, ranks))
+    }
+
+    fn demand(&self) -> Demand {
+        let BenchmarkSpec { model, batch_size, precision, no_cuda, .. } = *self;
+        // The images are drawn and then copied.
+        Demand { model, input: self.input(), batch_size, precision, no_cuda, batches: 2, keeps_results: true }
     }
 
     fn without_gpu(&self, host: &HostRoom) -> Option<String> {
-        let has_gpu = host.gpus > 0 && !self.no_cuda;
-        match has_gpu {
-            true => None,
-            false if self.cuda => Some(
-                "a GPU was asked for (--cuda, --device gpu), and none was found: leave that out to measure on the CPU".into(),
-            ),
-            false if self.precision == NumberFormat::Tf32 => {
-                Some("--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".into())
-            }
-            false => None,
-        }
+        let is_missing = self.cuda && (host.gpus == 0 || self.no_cuda);
+        is_missing.then(|| {
+            "a GPU was asked for (--cuda, --device gpu), and none was found: leave that out to measure on the CPU".into()
+        })
     }
 
     fn without_node(&self, host: &HostRoom) -> Option<String> {
@@ -46,6 +48,33 @@ impl BenchmarkSpec {
             nodes => format!("has NUMA nodes {}", nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
         };
         Some(format!("--mem-node {node}: this host {has}"))
+    }
+}
+
+/// What a program that trains asks of a host.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::domain) struct Demand {
+    pub model: ModelSpec,
+    pub input: InputShape,
+    /// Of one rank.
+    pub batch_size: usize,
+    pub precision: NumberFormat,
+    pub no_cuda: bool,
+    /// Batches of images that a rank holds at once.
+    pub batches: u64,
+    /// What each convolution gives is kept for a backward pass, and there are gradients.
+    pub keeps_results: bool,
+}
+
+impl Demand {
+    /// Why so many ranks of it cannot run on such a host.
+    pub fn misfit(&self, host: &HostRoom, ranks: usize) -> Option<String> {
+        self.without_gpu(host).or_else(|| self.without_memory(host, ranks))
+    }
+
+    fn without_gpu(&self, host: &HostRoom) -> Option<String> {
+        let is_missing = self.precision == NumberFormat::Tf32 && (host.gpus == 0 || self.no_cuda);
+        is_missing.then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".into())
     }
 
     fn without_memory(&self, host: &HostRoom, ranks: usize) -> Option<String> {
@@ -64,20 +93,22 @@ impl BenchmarkSpec {
         })
     }
 
-    /// Memory that a rank needs in any case, in bytes: the images, which are drawn and then copied; what each convolution gives,
-    /// which is kept for the backward pass; weights and gradients. What it really needs is more.
+    /// Memory that a rank needs in any case, in bytes: the images; what each convolution gives, where that is kept for the backward
+    /// pass; weights and gradients. What it really needs is more.
     fn least_bytes(&self) -> u64 {
-        let (input, batch) = (self.input(), self.batch_size as u64);
+        let (input, batch) = (self.input, self.batch_size as u64);
         let of_number: u64 = if self.precision == NumberFormat::Bf16 { 2 } else { 4 };
-        let images = (input.numbers() as u64).saturating_mul(2 * 4);
+        let images = (input.numbers() as u64).saturating_mul(self.batches).saturating_mul(4);
         let kept = match self.model {
+            _ if !self.keeps_results => 0,
             ModelSpec::Named(named) => named.network(input).map_or(0, |network| {
                 let convolutions = network.nodes.iter().filter(|node| matches!(node.layer, Layer::Conv { .. }));
                 convolutions.map(|node| node.shape.numbers() as u64).sum()
             }),
             ModelSpec::WideResNet(_) => 0,
         };
-        let weights = self.model.parameters_at(input).unwrap_or(0).saturating_mul(2 * 4);
+        let of_weight = if self.keeps_results { 2 * 4 } else { 4 };
+        let weights = self.model.parameters_at(input).unwrap_or(0).saturating_mul(of_weight);
         images.saturating_add(kept.saturating_mul(of_number)).saturating_mul(batch).saturating_add(weights)
     }
 }
@@ -129,8 +160,8 @@ mod tests {
     /// ResNet-50 was measured: 4.7 GiB of fp32 at a batch of 32, 2.6 GiB of bf16.
     #[test]
     fn the_least_is_less_than_what_was_measured_and_no_trifle() {
-        let fp32 = resnet(32).least_bytes();
-        let bf16 = BenchmarkSpec { precision: NumberFormat::Bf16, ..resnet(32) }.least_bytes();
+        let fp32 = resnet(32).demand().least_bytes();
+        let bf16 = BenchmarkSpec { precision: NumberFormat::Bf16, ..resnet(32) }.demand().least_bytes();
         assert!((GIB..4 * GIB).contains(&fp32) && bf16 < fp32 && bf16 > GIB / 2, "{fp32} {bf16}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never measures anything: seconds in, words and figures out.
 
-pub(super) mod choices;
+pub(in crate::domain) mod choices;
 mod fit;
 mod report;
 mod settings;
@@ -10,6 +10,7 @@ mod speed;
 pub mod style;
 
 pub use choices::{Binding, NumberFormat, Style, UpdateRule};
+pub(in crate::domain) use fit::Demand;
 pub use fit::HostRoom;
 pub use report::{IterationReport, PlacementReport};
 pub use settings::BenchmarkSpec;

@@ -7,12 +7,10 @@ use super::choices::{Binding, NumberFormat, Style, UpdateRule};
 use super::report::MAX_PLACES;
 use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, at_least_one, count, first};
 use crate::domain::images::{FASHION_MNIST, InputShape};
-use crate::domain::model::ModelSpec;
+use crate::domain::model::{MAX_IMAGE_SIZE, ModelSpec};
 
 /// Iterations, and batches of one: more are a slip of the finger.
 const MAX_ITERATIONS: usize = 1_000_000;
-/// Pixels of a side.
-const MAX_SIDE: usize = 4096;
 
 /// What is trained, how often it is timed, and where the ranks are put.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,6 +90,11 @@ impl BenchmarkSpec {
         self.model.input_at(self.image_size).unwrap_or(self.model.input())
     }
 
+    /// Whether its real images are photos, in files by class or as TFRecords, and not those of Fashion-MNIST.
+    pub fn takes_photos(&self) -> bool {
+        self.input().channels == 3
+    }
+
     /// The first thing in it that cannot be measured, in one sentence.
     pub fn problem(&self) -> Option<String> {
         let problems = [
@@ -104,17 +107,24 @@ impl BenchmarkSpec {
         let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
         let of_images = || self.model.input_at(self.image_size).err().map(|problem| format!("--image-size: {problem}"));
         let misfit = || {
-            let fits = self.data_dir.is_none() || self.input() == FASHION_MNIST;
+            let fits = self.data_dir.is_none() || self.input() == FASHION_MNIST || self.takes_photos();
             (!fits).then(|| {
                 format!(
-                    "--data-dir: {} takes images of {}, and only those of Fashion-MNIST ({FASHION_MNIST}) are read so far: leave it out \
-                     to measure on a synthetic batch",
+                    "--data-dir: {} takes images of {}, and real ones are photos (3 colours) or those of Fashion-MNIST \
+                     ({FASHION_MNIST}): leave it out to measure on a synthetic batch",
                     self.model,
                     self.input()
                 )
             })
         };
-        found.or_else(of_images).or_else(misfit).or_else(|| self.out_of_bounds())
+        let drawn = || {
+            let is_drawn = self.takes_photos() && self.data_dir.as_deref() == Some("generated");
+            is_drawn.then(|| {
+                let model = self.model;
+                format!("--data-dir generated: {model} takes photos. `hvd-lab data make-images` draws a folder of them: give that folder")
+            })
+        };
+        found.or_else(of_images).or_else(misfit).or_else(drawn).or_else(|| self.out_of_bounds())
     }
 }
 
@@ -122,7 +132,7 @@ impl Bounded for BenchmarkSpec {
     fn out_of_bounds(&self) -> Option<String> {
         first([
             at_least_one("batch size", self.batch_size, MAX_BATCH_SIZE),
-            at_least_one("image size", self.image_size.unwrap_or(1), MAX_SIDE),
+            at_least_one("image size", self.image_size.unwrap_or(1), MAX_IMAGE_SIZE),
             count("number of warm-up batches", self.warmup_batches, MAX_ITERATIONS),
             at_least_one("batches per iteration", self.batches_per_iteration, MAX_ITERATIONS),
             at_least_one("number of iterations", self.iterations, MAX_ITERATIONS),
@@ -160,7 +170,10 @@ fn what_cannot_be_measured_is_named() {
         (BenchmarkSpec { display_every: 0, ..sample() }, "--display-every is 0"),
         (BenchmarkSpec { threads: Some(0), ..sample() }, "0 threads"),
         (BenchmarkSpec { image_size: Some(3), ..sample() }, "--image-size: images of 3 pixels are too small for wrn-10-1"),
-        (BenchmarkSpec { data_dir: Some("x".into()), image_size: Some(32), ..sample() }, "takes images of 1x32x32, and only"),
+        (
+            BenchmarkSpec { data_dir: Some("x".into()), image_size: Some(32), ..sample() },
+            "takes images of 1x32x32, and real ones are photos",
+        ),
         (BenchmarkSpec { image_size: Some(usize::MAX), ..sample() }, "pixels are too large"),
     ];
     for (spec, words) in cases {

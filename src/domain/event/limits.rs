@@ -55,6 +55,11 @@ impl Bounded for EventLine {
             Event::Placement(report) => report.out_of_bounds(),
             Event::Iteration(report) => report.out_of_bounds(),
             Event::Pipeline(report) => report.out_of_bounds(),
+            Event::Transforms(report) => report.out_of_bounds(),
+            Event::Broadcast(report) => {
+                first([seconds("seconds of a broadcast", report.seconds), figure("part of the weights", report.changed)])
+            }
+            Event::Seen(seen) => seen.out_of_bounds(),
             Event::Warning { .. } | Event::Fatal { .. } => None,
         })
     }

@@ -86,3 +86,36 @@ fn what_is_no_event_is_told_from_half_a_line_and_from_a_newer_event() {
         assert!(EventLine::read(bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn what_was_seen_is_read_back_and_what_newer_libraries_see_is_skipped() {
+    let update = UpdateReport {
+        update: 3,
+        optimizer: "sgd".into(),
+        lr: 0.02,
+        own: vec![1.0, -0.5],
+        applied: vec![0.5, 0.25],
+        before: vec![0.125],
+        after: Vec::new(),
+        norms: vec![2.5],
+    };
+    let all = [
+        Seen::Update(update.clone()),
+        Seen::Wrapped { times: 2 },
+        Seen::Picks { batch: 0, images: vec![7, 3] },
+        Seen::Counted { updates: 7 },
+        Seen::Board,
+        Seen::NoSchedule,
+        Seen::Decision { accuracy: 0.5, stops: true },
+        Seen::Saved { epoch: 2 },
+    ];
+    for seen in all {
+        let line = EventLine { time_s: 1.0, process: 1, event: Event::Seen(seen) };
+        assert_eq!(EventLine::read(&line.to_line()), Ok(Some(line)));
+    }
+    let newer = r#"{"time_s":1.0,"process":1,"event":"seen","what":"sneeze"}"#;
+    assert_eq!(EventLine::read(newer), Ok(None));
+    let endless = Seen::Update(UpdateReport { own: vec![0.0; 5000], ..update });
+    let line = EventLine { time_s: 1.0, process: 1, event: Event::Seen(endless) };
+    assert!(EventLine::read(&line.to_line()).unwrap_err().starts_with("numbers in a sample 5000"));
+}

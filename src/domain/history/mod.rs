@@ -15,6 +15,7 @@
 //! well, and whoever loads it tells them again: what is missing is put in its place, and what is there counts once.
 
 mod process;
+mod watched;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
 use super::event::{EpochReport, Event, EventLine, ProcessEpoch};
 use process::Spent;
 pub use process::{Continuation, Keep, Process, Test, TrainingStep};
+pub use watched::{Update, Watched};
 
 /// Warnings that are kept of an attempt: a rank may warn in every step.
 const WARNINGS: usize = 50;

@@ -1,9 +1,12 @@
 //! What one process reported in one attempt.
 
+use super::watched::Watched;
 use crate::domain::benchmark::{IterationReport, PlacementReport};
 use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
-use crate::domain::event::{CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport};
-use crate::domain::pipeline::PipelineReport;
+use crate::domain::event::{
+    BroadcastReport, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport,
+};
+use crate::domain::pipeline::{PipelineReport, TransformsReport};
 
 /// How much of a run's events stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +50,13 @@ pub struct Process {
     pub placement: Option<PlacementReport>,
     /// The last that the image pipeline told of itself.
     pub pipeline: Option<PipelineReport>,
+    pub transforms: Option<TransformsReport>,
+    /// Each with the number of steps before it. With [`Keep::Everything`].
+    pub broadcasts: Vec<(usize, BroadcastReport)>,
     /// Iterations of a benchmark, in their order.
     pub iterations: Vec<IterationReport>,
+    /// What the library saw of its training. With [`Keep::Everything`].
+    pub watched: Watched,
     /// The process ended well.
     pub has_finished: bool,
     pub continuation: Continuation,
@@ -71,6 +79,8 @@ pub struct TrainingStep {
     pub batch: usize,
     pub lr: f64,
     pub loss: f64,
+    /// Unix time of its end.
+    pub time_s: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,7 +137,7 @@ impl Process {
             Event::Topology(report) => self.topology = Some(report.clone()),
             Event::Config(report) => self.config = Some(report.clone()),
             Event::Step { epoch, batch, lr, loss } => {
-                let step = TrainingStep { epoch: *epoch, batch: *batch, lr: *lr, loss: *loss };
+                let step = TrainingStep { epoch: *epoch, batch: *batch, lr: *lr, loss: *loss, time_s: line.time_s };
                 self.step = Some(step);
                 if everything {
                     self.steps.push(step);
@@ -153,7 +163,10 @@ impl Process {
             Event::Link(report) => self.link = Some(report.clone()),
             Event::Placement(report) => self.placement = Some(report.clone()),
             Event::Pipeline(report) => self.pipeline = Some(report.clone()),
+            Event::Transforms(report) => self.transforms = Some(report.clone()),
+            Event::Broadcast(report) if everything => self.broadcasts.push((self.steps.len(), *report)),
             Event::Iteration(report) if self.iterations.len() < MANY => self.iterations.push(report.clone()),
+            Event::Seen(seen) if everything => self.watched.take(seen, self.steps.len()),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.
             Event::Launched { .. }
@@ -162,6 +175,8 @@ impl Process {
             | Event::Allreduce(_)
             | Event::Messages(_)
             | Event::Iteration(_)
+            | Event::Broadcast(_)
+            | Event::Seen(_)
             | Event::Restored { .. }
             | Event::Progress { .. }
             | Event::Devices { .. }
@@ -225,6 +240,12 @@ impl Process {
     /// without what was lost.
     pub fn passed_s(&self) -> f64 {
         self.continuation.clock.now_s
+    }
+
+    /// Steps that it has taken since the first epoch began, in this attempt and those that it goes on from.
+    pub fn steps_done(&self) -> usize {
+        let steps_per_epoch = self.config.as_ref().map_or(0, |config| config.steps_per_epoch);
+        self.step.map_or(0, |step| step.epoch.saturating_mul(steps_per_epoch).saturating_add(step.batch + 1))
     }
 
     pub fn digest(&self, moment: DigestMoment, epoch: usize) -> Option<&str> {

@@ -28,7 +28,7 @@ pub struct Builder {
 
 impl Builder {
     /// The network from images of this shape to scores; nothing if they are too small for its layers.
-    pub fn build(input: InputShape, classes: usize, features: fn(&mut Builder, Value) -> Value) -> Option<Network> {
+    pub fn build(input: InputShape, classes: usize, features: impl FnOnce(&mut Builder, Value) -> Value) -> Option<Network> {
         let mut net =
             Builder { network: Network::default(), use_batch_norm: false, convolutions: 0, dense: 0, fits: input.numbers() > 0 };
         let images = net.push(Layer::Images, &[], input);

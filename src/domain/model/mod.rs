@@ -95,11 +95,13 @@ families! {
 }
 
 /// No published model takes larger images.
-const MAX_IMAGE_SIZE: usize = 4096;
+pub(super) const MAX_IMAGE_SIZE: usize = 4096;
 
 impl ModelSpec {
     /// Keras' and Horovod's CNN for handwritten digits.
     pub const MNIST_CNN: ModelSpec = ModelSpec::Named(NamedSpec::MNIST_CNN);
+    /// nvcnn's AlexNet.
+    pub const ALEXNET: ModelSpec = ModelSpec::Named(NamedSpec::ALEXNET);
 
     /// The Wide ResNet of this depth and width.
     pub const fn wrn(depth: usize, width: usize) -> ModelSpec {

@@ -25,6 +25,12 @@ pub struct NamedSpec(&'static Definition);
 
 impl NamedSpec {
     pub const MNIST_CNN: NamedSpec = NamedSpec(&mnist_cnn::MNIST_CNN);
+    pub const ALEXNET: NamedSpec = NamedSpec(&alexnet::ALEXNET);
+
+    /// A model that has no row in `DEFINITIONS`, such as one that a program writes down itself.
+    pub const fn of(definition: &'static Definition) -> NamedSpec {
+        NamedSpec(definition)
+    }
 
     /// All of them, from small to large.
     pub fn all() -> impl Iterator<Item = NamedSpec> {

@@ -3,8 +3,10 @@
 //!
 //! Never computes with a tensor and never reads an image: the program `hvd-nvcnn` does.
 
+mod fit;
 mod rules;
 mod settings;
 
+pub use fit::PREFETCH;
 pub use rules::{BURN_IN_STEPS, Larc, LarcMode, MOMENTUM, MovingAverage, PolynomialDecay, Schedule, WEIGHT_DECAY, default_rate};
 pub use settings::{BadRecords, Dct, NvcnnSpec};

@@ -8,12 +8,11 @@ use crate::domain::benchmark::NumberFormat;
 use crate::domain::benchmark::choices::choices;
 use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_EPOCHS, MAX_SECONDS, at_least_one, count, first, number};
 use crate::domain::images::InputShape;
-use crate::domain::model::ModelSpec;
+use crate::domain::model::{MAX_IMAGE_SIZE, ModelSpec};
 
-/// More threads, batches or pixels of a side are a slip of the finger.
+/// More threads or batches are a slip of the finger.
 const MAX_THREADS: usize = 4096;
 const MAX_BATCHES: usize = 1_000_000;
-const MAX_SIDE: usize = 4096;
 const MAX_FACTOR: f64 = 1e9;
 
 choices! {
@@ -55,6 +54,9 @@ pub struct NvcnnSpec {
     /// Where checkpoints are; `None` for none.
     #[serde(default)]
     pub log_dir: Option<String>,
+    /// A file for the timeline of all ranks; `None` for none.
+    #[serde(default)]
+    pub timeline: Option<String>,
     /// Steps from one row of the table to the next.
     pub display_every: usize,
     /// Seconds between checkpoints; the last step writes one in any case.
@@ -106,6 +108,7 @@ impl NvcnnSpec {
             num_batches: 50,
             num_epochs: None,
             log_dir: None,
+            timeline: None,
             display_every: 1,
             save_interval_s: 43_200.0,
             loss_scale: 1.0,
@@ -165,6 +168,8 @@ impl NvcnnSpec {
                 self.eval && self.data_dir.is_none(),
                 "--eval tests on validation images: give their folder with --data-dir".to_owned(),
             ),
+            (self.eval && self.timeline.is_some(), "--timeline draws a training: leave it out, or --eval".to_owned()),
+            (self.eval && self.log_dir.is_none(), "--eval tests a checkpoint: give its folder with --log-dir".to_owned()),
             (
                 self.no_distortions && self.distort_color,
                 "--no-distortions and --distort-color ask for opposite things: leave one out".to_owned(),
@@ -172,11 +177,11 @@ impl NvcnnSpec {
         ];
         let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
         let of_images = || self.model.input_at(self.image_size).err().map(|problem| format!("--image-size: {problem}"));
-        found.or_else(of_images).or_else(|| self.misfit()).or_else(|| self.out_of_bounds())
+        found.or_else(of_images).or_else(|| self.no_photos()).or_else(|| self.out_of_bounds())
     }
 
     /// Photos have three colours.
-    fn misfit(&self) -> Option<String> {
+    fn no_photos(&self) -> Option<String> {
         let input = self.input();
         let is_misfit = self.data_dir.is_some() && (input.channels != 3 || input.height != input.width);
         is_misfit.then(|| {
@@ -192,7 +197,7 @@ impl Bounded for NvcnnSpec {
     fn out_of_bounds(&self) -> Option<String> {
         first([
             at_least_one("batch size", self.batch_size, MAX_BATCH_SIZE),
-            at_least_one("image size", self.image_size.unwrap_or(1), MAX_SIDE),
+            at_least_one("image size", self.image_size.unwrap_or(1), MAX_IMAGE_SIZE),
             at_least_one("number of batches", self.num_batches, MAX_BATCHES),
             at_least_one("number of epochs", self.num_epochs.unwrap_or(1), MAX_EPOCHS),
             at_least_one("display every", self.display_every, MAX_BATCHES),
@@ -232,6 +237,7 @@ mod tests {
             (NvcnnSpec { learning_rate: Some(0.0), ..sample() }, "--learning-rate"),
             (NvcnnSpec { save_interval_s: f64::INFINITY, ..sample() }, "save interval"),
             (NvcnnSpec { eval: true, ..sample() }, "--eval tests on validation images"),
+            (NvcnnSpec { eval: true, data_dir: photos(), ..sample() }, "--eval tests a checkpoint"),
             (NvcnnSpec { no_distortions: true, distort_color: true, ..sample() }, "opposite things"),
             (NvcnnSpec { image_size: Some(3), ..NvcnnSpec::of_model("alexnet".parse().unwrap()) }, "--image-size: images of 3"),
             (NvcnnSpec { data_dir: photos(), ..NvcnnSpec::of_model(ModelSpec::wrn(10, 1)) }, "takes images of 1x28x28"),

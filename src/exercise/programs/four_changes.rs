@@ -1,5 +1,6 @@
 //! The MNIST program with which Horovod introduces itself, made distributed by four changes.
 
+use super::super::language::Language;
 use super::super::program::{Check, Program, Solutions};
 use crate::course::check_changes;
 use crate::domain::job::{Resources, TrainingJob};
@@ -19,8 +20,13 @@ const EPOCHS: usize = 12;
 /// Epochs of a single rank that two ranks do not share evenly: rounding down shows.
 const ODD_EPOCHS: usize = 5;
 
-pub static FOUR_CHANGES: Program = Program {
+pub static FOUR_CHANGES: Program = IN_RUST;
+
+const IN_RUST: Program = Program {
     track: "four-changes",
+    title_of_all: "Horovod's MNIST program, four changes",
+    lesson: Some(17),
+    language: Language::Rust,
     file: "mnist.rs",
     mark: "Change",
     noun: "change",
@@ -28,10 +34,19 @@ pub static FOUR_CHANGES: Program = Program {
     title: |number| number.checked_sub(1).and_then(|index| TITLES.get(index)).copied().unwrap_or_default(),
     exercise: include_str!("../../../lessons/mnist.rs"),
     solutions: Solutions::Whole(include_str!("../../../solutions/mnist.rs")),
-    job: |_, _| TrainingJob { resources: Resources::ranks(2), workload: training(ODD_EPOCHS, 512, 256) },
+    job: |_, _| TrainingJob { resources: Resources::ranks(2), workload: training(ODD_EPOCHS, 512, 256) }.into(),
     check: Check::Own(check_changes),
     // Few enough for a class without GPUs.
     compared: Some(|np| TrainingJob { resources: Resources::ranks(np), workload: training(EPOCHS, 1920, 1000) }),
+};
+
+/// The same in Python, as Horovod's own program for Keras reads.
+pub static FOUR_CHANGES_IN_PYTHON: Program = Program {
+    language: Language::Python,
+    file: "mnist.py",
+    exercise: include_str!("../../../lessons/mnist.py"),
+    solutions: Solutions::Whole(include_str!("../../../solutions/mnist.py")),
+    ..IN_RUST
 };
 
 /// As the program has it, on the first so many digits. `epochs` are those of a single rank.

@@ -1,16 +1,23 @@
-//! The trainer, from serial to distributed in ten steps.
+//! The trainer, from serial to distributed in ten steps, in Rust and in Python.
 //!
-//! Its programs are never edited: `tests/solutions.rs` derives them.
+//! The programs in Rust are never edited: `tests/solutions.rs` derives them. In Python, the exercise and the last solution are
+//! the two that are edited.
 
+use super::super::language::Language;
 use super::super::program::{Check, Program, Solutions};
-use crate::domain::job::{Resources, TrainingJob};
+use crate::domain::job::{Resources, RunSpec, TrainingJob};
 use crate::domain::model::ModelSpec;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
 use crate::launch::default_preset;
 
-pub static TEN_STEPS: Program = Program {
+pub static TEN_STEPS: Program = IN_RUST;
+
+const IN_RUST: Program = Program {
     track: "ten-steps",
+    title_of_all: "the trainer, ten steps",
+    lesson: None,
+    language: Language::Rust,
     file: "fashion_mnist.rs",
     mark: "Step",
     noun: "step",
@@ -34,8 +41,26 @@ pub static TEN_STEPS: Program = Program {
     compared: None,
 };
 
+/// The same in Python, on the package `hvd_lab`, which speaks as Keras and Horovod do.
+pub static TEN_STEPS_IN_PYTHON: Program = Program {
+    track: IN_RUST.track,
+    title_of_all: IN_RUST.title_of_all,
+    lesson: IN_RUST.lesson,
+    language: Language::Python,
+    file: "fashion_mnist.py",
+    mark: IN_RUST.mark,
+    noun: IN_RUST.noun,
+    count: IN_RUST.count,
+    title: IN_RUST.title,
+    exercise: include_str!("../../../lessons/fashion_mnist.py"),
+    solutions: Solutions::Whole(include_str!("../../../solutions/fashion_mnist_after_step_10.py")),
+    job,
+    check: Check::TenSteps,
+    compared: None,
+};
+
 /// Two epochs on two ranks, with a checkpoint in each: enough for all ten checks, in a few seconds.
-fn job(program: &Program, text: &str) -> TrainingJob {
+fn job(program: &Program, text: &str) -> RunSpec {
     let done = program.done(text).into_iter().filter_map(Step::from_number);
     let workload = TrainingSpec {
         // What the learner takes for done; the checks look at what the program does.
@@ -48,5 +73,5 @@ fn job(program: &Program, text: &str) -> TrainingJob {
         checkpointing: true,
         ..default_preset(false).spec.workload
     };
-    TrainingJob { resources: Resources::ranks(2), workload }
+    TrainingJob { resources: Resources::ranks(2), workload }.into()
 }

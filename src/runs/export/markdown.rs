@@ -99,7 +99,7 @@ fn differences(text: &mut String, report: &Report) {
             format!("{} {}, not {}{steps}", one.label(), one.run, one.baseline)
         }));
         if said.is_empty() {
-            said.push("nothing that was asked for".into());
+            said.push("nothing that you set".into());
         }
         text.push_str(&format!("- run {}: {}\n", run.id, markup::markdown(&said.join("; "))));
     }

@@ -26,7 +26,7 @@ pub enum RecordingError {
     Damaged { path: PathBuf, cause: String },
     #[error("{} was recorded by a newer hvd-lab (format {format}, this one reads up to {FORMAT}): update this one", path.display())]
     Newer { path: PathBuf, format: u32 },
-    #[error("run {run} is still going: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
+    #[error("run {run} is still running: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
     Going { run: RunId },
     #[error("{} is too large: a recording holds at most {}, this one {cause}", path.display(), units::bytes(MOST_BYTES))]
     TooLarge { path: PathBuf, cause: String },

@@ -38,6 +38,7 @@ fn run_folder() -> (tempfile::TempDir, RunFolder) {
         data_dir: None,
         program: None,
         exercise: None,
+        trial: None,
         offline: false,
         force: false,
         created_s: START,
@@ -220,7 +221,7 @@ fn a_run_that_goes_on_is_not_recorded() {
     let (_home, folder) = run_folder();
     folder.write_status(&RunStatus::new(RunState::Running, "training", START)).unwrap();
     let error = pack(&folder, false).unwrap_err().to_string();
-    assert!(error.contains("run 7 is still going"), "{error}");
+    assert!(error.contains("run 7 is still running"), "{error}");
 }
 
 #[test]

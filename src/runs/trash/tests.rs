@@ -197,8 +197,9 @@ fn a_run_that_somebody_removes_at_this_moment_is_gone_and_not_an_error_of_the_sy
             said.extend(shown);
         }
         is_done.store(true, Ordering::Relaxed);
-        let is_clear =
-            |text: &String| text.contains("there is no run 1") || text.contains("run 1 is gone") || text.contains("still going");
+        let is_clear = |text: &String| {
+            text.contains("there is no run 1") || text.contains("run 1 is gone") || text.contains("still running")
+        };
         assert!(said.iter().all(is_clear), "{said:?}");
     });
 }

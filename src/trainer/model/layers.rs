@@ -4,12 +4,9 @@
 
 use tch::{Kind, Tensor};
 
+use super::batch_norm::{After, BatchNorm};
 use super::interface::{Mode, ModelState};
 use crate::domain::model::network::Window;
-
-/// Weight of the newest batch in the running statistics: Keras writes it as momentum 0.9.
-const BATCH_NORM_MOMENTUM: f64 = 0.1;
-const BATCH_NORM_EPS: f64 = 1e-5;
 
 /// A convolution.
 pub struct Conv {
@@ -23,14 +20,6 @@ pub struct Conv {
 pub struct ConvNorm {
     conv: Conv,
     norm: BatchNorm,
-}
-
-/// Each channel with mean 0 and variance 1, then scaled and shifted.
-pub struct BatchNorm {
-    scale: Tensor,
-    shift: Tensor,
-    mean: Tensor,
-    var: Tensor,
 }
 
 /// conv BN ReLU dropout conv BN ReLU, plus its input (through a 1x1 convolution where the channels change).
@@ -90,34 +79,13 @@ impl ConvNorm {
     ///
     /// # Shapes
     /// As [`Conv::forward`].
-    pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
+    pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64, after: After<'_>) -> Tensor {
+        self.norm.forward(&self.convolved(x), mode, gain, after)
+    }
+
+    fn convolved(&self, x: &Tensor) -> Tensor {
         let bias = self.conv.bias.as_ref().map(Tensor::detach);
-        self.norm.forward(&self.conv.with_bias(x, bias.as_ref()), mode, gain)
-    }
-}
-
-impl BatchNorm {
-    /// The layer of this name: `scale` and `shift` are trained, `mean` and `var` are the statistics of the past.
-    pub fn of(state: &ModelState, name: &str) -> BatchNorm {
-        BatchNorm {
-            scale: state.params.get(&format!("{name}.scale")),
-            shift: state.params.get(&format!("{name}.shift")),
-            mean: state.buffers.get(&format!("{name}.mean")),
-            var: state.buffers.get(&format!("{name}.var")),
-        }
-    }
-
-    /// `gain` multiplies the result.
-    ///
-    /// # Shapes
-    /// `x`: [n, channels, height, width]. Returns the same.
-    pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64) -> Tensor {
-        let training = matches!(mode, Mode::Training(_));
-        let norm = |scale: &Tensor, shift: &Tensor| {
-            let (mean, var) = (Some(&self.mean), Some(&self.var));
-            x.batch_norm(Some(scale), Some(shift), mean, var, training, BATCH_NORM_MOMENTUM, BATCH_NORM_EPS, true)
-        };
-        if gain == 1.0 { norm(&self.scale, &self.shift) } else { norm(&(&self.scale * gain), &(&self.shift * gain)) }
+        self.conv.with_bias(x, bias.as_ref())
     }
 }
 
@@ -136,15 +104,17 @@ impl Residual {
     /// As [`Conv::forward`].
     pub fn forward(&self, x: Tensor, mode: &mut Mode<'_>) -> Tensor {
         let gain = if let Mode::Training(dropout) = mode { dropout.scale() } else { 1.0 };
-        let y = self.first.forward(&x, mode, gain).relu_();
+        let y = self.first.forward(&x, mode, gain, After::Relu);
         if let Mode::Training(dropout) = mode {
             dropout.drop_in_place(&y);
         }
-        let y = self.second.forward(&y, mode, 1.0).relu_();
-        match &self.shortcut {
-            Some(shortcut) => shortcut.forward(&x).g_add_(&y),
-            None => y + x,
-        }
+        let y = self.second.convolved(&y);
+        // Declared last, so computed last: backward completes gradients from the end of the parameters on.
+        let x = match &self.shortcut {
+            Some(shortcut) => shortcut.forward(&x),
+            None => x,
+        };
+        self.second.norm.forward(&y, mode, 1.0, After::ReluAdd(&x))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Models by name. Most are networks written down in `domain::model`, which `network` runs; a model that is more than its
 //! layers is a file here, and a line in `build_at`.
 
+mod batch_norm;
 mod dropout;
 mod interface;
 mod layers;
@@ -16,7 +17,8 @@ pub use self::interface::{Mode, Model, ModelState};
 use self::network::NetworkModel;
 use self::wide_resnet::WideResNet;
 use crate::domain::images::InputShape;
-use crate::domain::model::ModelSpec;
+use crate::domain::model::network::Network;
+use crate::domain::model::{ModelSpec, NamedSpec};
 
 /// The model of that name with fresh weights; the same stream gives the same weights.
 pub fn build(spec: ModelSpec, rng: &mut ChaCha8Rng, device: Device) -> Box<dyn Model> {
@@ -31,10 +33,15 @@ pub fn build_at(spec: ModelSpec, input: InputShape, rng: &mut ChaCha8Rng, device
     match spec {
         ModelSpec::WideResNet(spec) => Box::new(WideResNet::new(spec, rng, device)),
         ModelSpec::Named(spec) => match spec.network(input) {
-            Some(network) => Box::new(NetworkModel::new(spec, &network, rng, device)),
+            Some(network) => build_network(spec, &network, rng, device),
             None => panic!("{spec} does not take images of {input}"),
         },
     }
+}
+
+/// A network that a program has written down itself. `spec` is what it is called.
+pub fn build_network(spec: NamedSpec, network: &Network, rng: &mut ChaCha8Rng, device: Device) -> Box<dyn Model> {
+    Box::new(NetworkModel::new(spec, network, rng, device))
 }
 
 #[cfg(test)]

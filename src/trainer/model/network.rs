@@ -5,8 +5,9 @@
 use rand_chacha::ChaCha8Rng;
 use tch::{Device, Kind, Tensor};
 
+use super::batch_norm::{After, BatchNorm};
 use super::interface::{Mode, Model, ModelState};
-use super::layers::{BatchNorm, Conv, Dense, global_mean};
+use super::layers::{Conv, Dense, global_mean};
 use super::layout::Layout;
 use crate::domain::model::network::{Layer, Network, Window};
 use crate::domain::model::{ModelSpec, NamedSpec};
@@ -17,8 +18,10 @@ pub struct NetworkModel {
     steps: Vec<Step>,
 }
 
-/// One layer of the forward pass.
+/// One layer of the forward pass, or a batch norm with the layers behind it.
 struct Step {
+    /// Place of its result: that of its last layer.
+    result: usize,
     operation: Operation,
     /// Places of the steps whose results it takes.
     inputs: Vec<usize>,
@@ -29,7 +32,11 @@ struct Step {
 enum Operation {
     Images,
     Conv(Conv),
-    BatchNorm(BatchNorm),
+    /// The sum is with its second input.
+    BatchNorm {
+        norm: BatchNorm,
+        relu: bool,
+    },
     Relu {
         in_place: bool,
     },
@@ -52,8 +59,7 @@ enum Operation {
 impl NetworkModel {
     pub fn new(spec: NamedSpec, network: &Network, rng: &mut ChaCha8Rng, device: Device) -> NetworkModel {
         let state = ModelState::build(ModelSpec::Named(spec), Layout::of(network), rng, device);
-        let network = pooled_first(network.clone());
-        let steps = (0..network.nodes.len()).map(|index| step(&network, index, &state)).collect();
+        let steps = steps(&pooled_first(network.clone()), &state);
         NetworkModel { state, steps }
     }
 }
@@ -61,18 +67,19 @@ impl NetworkModel {
 impl Model for NetworkModel {
     fn forward(&self, images: &Tensor, mut mode: Mode<'_>) -> Tensor {
         let images = images.to_kind(self.state.kind);
-        let mut results: Vec<Option<Tensor>> = Vec::with_capacity(self.steps.len());
+        let places = self.steps.last().map_or(0, |last| last.result + 1);
+        let mut results: Vec<Option<Tensor>> = (0..places).map(|_| None).collect();
         for step in &self.steps {
             let inputs: Vec<&Tensor> = step.inputs.iter().filter_map(|&input| results[input].as_ref()).collect();
             let result = match inputs[..] {
                 [] => images.shallow_clone(),
                 [x] => step.operation.of_one(x, &mut mode),
-                _ => step.operation.of_many(&inputs),
+                _ => step.operation.of_many(&inputs, &mode),
             };
             for &index in &step.done_with {
                 results[index] = None;
             }
-            results.push(Some(result));
+            results[step.result] = Some(result);
         }
         results.pop().flatten().unwrap_or(images)
     }
@@ -93,7 +100,7 @@ impl Operation {
         let padding = |window: &Window| window.padding().map(|zeros| zeros as i64);
         match self {
             Operation::Conv(conv) => conv.forward(x),
-            Operation::BatchNorm(norm) => norm.forward(x, mode, 1.0),
+            Operation::BatchNorm { norm, relu } => norm.forward(x, mode, 1.0, if *relu { After::Relu } else { After::Nothing }),
             Operation::Relu { in_place: true } => x.shallow_clone().relu_(),
             Operation::Relu { in_place: false } => x.relu(),
             Operation::MaxPool(window) => x.max_pool2d(sides(window), stride(window), padding(window), [1, 1], false),
@@ -110,8 +117,9 @@ impl Operation {
         }
     }
 
-    fn of_many(&self, inputs: &[&Tensor]) -> Tensor {
+    fn of_many(&self, inputs: &[&Tensor], mode: &Mode<'_>) -> Tensor {
         match self {
+            Operation::BatchNorm { norm, .. } => norm.forward(inputs[0], mode, 1.0, After::AddRelu(inputs[1])),
             Operation::Add { in_place: true } => inputs[0].shallow_clone().g_add_(inputs[1]),
             Operation::Add { in_place: false } => inputs[0] + inputs[1],
             _ => Tensor::cat(inputs, 1),
@@ -139,9 +147,53 @@ fn uses(network: &Network, result: usize) -> usize {
     network.nodes.iter().filter(|node| node.inputs.contains(&result)).count()
 }
 
-fn step(network: &Network, index: usize, state: &ModelState) -> Step {
+/// The forward pass. A batch norm is one step with the ReLU behind it, or with the sum and the ReLU behind it, if nobody else
+/// reads what lies between.
+fn steps(network: &Network, state: &ModelState) -> Vec<Step> {
+    let norm_of = |index: usize| match &network.nodes[index].layer {
+        Layer::BatchNorm { name } if uses(network, index) == 1 => Some((network.nodes[index].inputs[0], name.as_str())),
+        _ => None,
+    };
+    let mut steps: Vec<Step> = Vec::with_capacity(network.nodes.len());
+    for (index, node) in network.nodes.iter().enumerate() {
+        let mut step = Step {
+            result: index,
+            operation: operation(network, index, state),
+            inputs: node.inputs.clone(),
+            done_with: Vec::new(),
+        };
+        let mut absorbed = Vec::new();
+        if let (Layer::Relu, &[before]) = (&node.layer, &node.inputs[..]) {
+            let sum = &network.nodes[before];
+            if let Some((x, name)) = norm_of(before) {
+                absorbed = vec![before];
+                (step.operation, step.inputs) = (norm(state, name, true), vec![x]);
+            } else if let (Layer::Add, &[one, other], 1) = (&sum.layer, &sum.inputs[..], uses(network, before)) {
+                let pair =
+                    norm_of(one).map(|found| (one, other, found)).or_else(|| norm_of(other).map(|found| (other, one, found)));
+                if let Some((normed, other, (x, name))) = pair {
+                    absorbed = vec![normed, before];
+                    (step.operation, step.inputs) = (norm(state, name, true), vec![x, other]);
+                }
+            }
+        }
+        steps.retain(|step| !absorbed.contains(&step.result));
+        steps.push(step);
+    }
+    for index in 0..steps.len() {
+        let is_last_use = |result: &usize| !steps[index + 1..].iter().any(|step| step.inputs.contains(result));
+        let done_with = steps[index].inputs.iter().copied().filter(is_last_use).collect();
+        steps[index].done_with = done_with;
+    }
+    steps
+}
+
+fn norm(state: &ModelState, name: &str, relu: bool) -> Operation {
+    Operation::BatchNorm { norm: BatchNorm::of(state, name), relu }
+}
+
+fn operation(network: &Network, index: usize, state: &ModelState) -> Operation {
     let node = &network.nodes[index];
-    let is_last_use = |result: &usize| !network.nodes[index + 1..].iter().any(|node| node.inputs.contains(result));
     // What nobody else reads may be overwritten, if the layer that made it does not need its result in the backward pass.
     let in_place = node.inputs.first().is_some_and(|&first| {
         let made_by = &network.nodes[first].layer;
@@ -151,10 +203,10 @@ fn step(network: &Network, index: usize, state: &ModelState) -> Step {
         );
         is_free && uses(network, first) == 1
     });
-    let operation = match &node.layer {
+    match &node.layer {
         Layer::Images => Operation::Images,
         Layer::Conv { name, window, bias, .. } => Operation::Conv(Conv::windowed(state, name, *window, *bias)),
-        Layer::BatchNorm { name } => Operation::BatchNorm(BatchNorm::of(state, name)),
+        Layer::BatchNorm { name } => norm(state, name, false),
         Layer::Relu => Operation::Relu { in_place },
         Layer::MaxPool(window) => Operation::MaxPool(*window),
         Layer::AveragePool(window) => Operation::AveragePool(*window),
@@ -165,8 +217,7 @@ fn step(network: &Network, index: usize, state: &ModelState) -> Step {
         Layer::Add => Operation::Add { in_place },
         Layer::Concatenate => Operation::Concatenate,
         Layer::Dropout { rate } => Operation::Dropout { rate: *rate },
-    };
-    Step { operation, inputs: node.inputs.clone(), done_with: node.inputs.iter().copied().filter(is_last_use).collect() }
+    }
 }
 
 #[cfg(test)]
@@ -187,7 +238,7 @@ mod tests {
         let results = |as_written: bool| {
             let mut model = NetworkModel::new(named, &network, &mut stream(1, 0, 0, Purpose::Weights), Device::Cpu);
             if as_written {
-                model.steps = (0..network.nodes.len()).map(|index| step(&network, index, &model.state)).collect();
+                model.steps = steps(&network, &model.state);
             }
             let mut dropout = Dropout::new(0.0, stream(1, 0, 0, Purpose::Dropout));
             let scores = model.forward(&images.images, Mode::Training(&mut dropout));

@@ -10,6 +10,7 @@
 use rand_chacha::ChaCha8Rng;
 use tch::{Device, Tensor};
 
+use super::batch_norm::After;
 use super::interface::{Mode, Model, ModelState};
 use super::layers::{ConvNorm, Dense, Residual, global_mean, max_pool};
 use super::layout::Layout;
@@ -48,7 +49,7 @@ impl WideResNet {
 
 impl Model for WideResNet {
     fn forward(&self, images: &Tensor, mut mode: Mode<'_>) -> Tensor {
-        let mut x = self.stem.forward(&images.to_kind(self.state.kind), &mode, 1.0).relu_();
+        let mut x = self.stem.forward(&images.to_kind(self.state.kind), &mode, 1.0, After::Relu);
         for (index, group) in self.groups.iter().enumerate() {
             if index > 0 {
                 x = max_pool(&x);

@@ -36,7 +36,7 @@ impl Adadelta {
 }
 
 impl Optimizer for Adadelta {
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             for chunk in chunks(params) {
                 let [mut weights, gradients, mut squared_gradients, mut squared_updates, decay] =

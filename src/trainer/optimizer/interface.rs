@@ -6,6 +6,7 @@ use tch::{Kind, Tensor};
 
 use crate::comm::CommError;
 use crate::trainer::params::FlatTensors;
+use crate::trainer::witness;
 
 /// An update rule with visible state: resuming and broadcasting need it.
 ///
@@ -24,11 +25,21 @@ pub trait Optimizer {
     fn synchronize(&mut self, params: &FlatTensors) -> Result<Tensor, CommError> {
         Ok(params.gradients.shallow_clone())
     }
-    /// Applies one update in place. `gradients` is only read.
+    /// One update, in place. `gradients` is only read. A lab that listens is told of the first updates and of a few later ones:
+    /// the rate, and some of the gradients and weights.
     ///
     /// # Shapes
     /// `gradients`: as [`Self::synchronize`] returns it.
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64);
+    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+        let name = self.name();
+        witness::update(name, params, gradients, lr, |params| self.apply(params, gradients, lr));
+    }
+    /// The rule of the update: what [`Self::step`] does.
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64);
+    /// How many distributed optimizers this is, one around the other.
+    fn wrapped(&self) -> usize {
+        0
+    }
     /// State by name, created in `new`: broadcast and checkpoint walk it in this order.
     ///
     /// # Shapes

@@ -58,7 +58,7 @@ impl Lamb {
 }
 
 impl Optimizer for Lamb {
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             let _ = self.steps.g_add_scalar_(1.0);
             // 1 - b^t as -expm1(t ln b), which keeps its digits where b^t is almost 1; u's fraction is multiplied by

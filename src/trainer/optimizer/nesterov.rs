@@ -60,7 +60,7 @@ impl Nesterov {
 }
 
 impl Optimizer for Nesterov {
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             let wd = Tensor::full([1], self.wd, (Kind::Float, params.flat.device()));
             for chunk in chunks(params) {

@@ -39,7 +39,7 @@ impl NovoGrad {
 }
 
 impl Optimizer for NovoGrad {
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             let norms = self.per_tensor.squared_norms(gradients);
             let second = self.second_moment.lerp(&norms, 1.0 - BETA_2);

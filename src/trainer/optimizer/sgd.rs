@@ -25,7 +25,7 @@ impl Sgd {
 }
 
 impl Optimizer for Sgd {
-    fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
+    fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         tch::no_grad(|| {
             for chunk in chunks(params) {
                 let tensors = [&self.buffer, gradients, &params.flat, &self.decay];

@@ -5,11 +5,25 @@ use std::time::Instant;
 
 use crate::domain::pipeline::{PipelineReport, Stage};
 
+/// When the threads prepared a batch, and what was there when the model asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    /// The first of its images was begun.
+    pub began: Instant,
+    /// The last of them was in its place.
+    pub ended: Instant,
+    /// Batches that were ready when the model asked for one, and when that was.
+    pub ready: usize,
+    pub asked: Instant,
+}
+
 /// Running sums of all threads, in nanoseconds.
 #[derive(Default)]
 pub(super) struct Clocks {
     stages: [AtomicU64; 5],
     images: AtomicU64,
+    mirrored: AtomicU64,
+    accurate: AtomicU64,
     threads_waited: AtomicU64,
     model_waited: AtomicU64,
     asked: AtomicU64,
@@ -23,8 +37,11 @@ impl Clocks {
         *since = now;
     }
 
-    pub(super) fn image(&self) {
+    /// One more image is ready, and what was done to it.
+    pub(super) fn image(&self, mirrored: bool, accurate: bool) {
         self.images.fetch_add(1, Ordering::Relaxed);
+        self.mirrored.fetch_add(u64::from(mirrored), Ordering::Relaxed);
+        self.accurate.fetch_add(u64::from(accurate), Ordering::Relaxed);
     }
 
     pub(super) fn thread_waited(&self, since: Instant) {
@@ -43,6 +60,8 @@ impl Clocks {
         Totals {
             stages: std::array::from_fn(|at| read(&self.stages[at])),
             images: read(&self.images),
+            mirrored: read(&self.mirrored),
+            accurate: read(&self.accurate),
             threads_waited: read(&self.threads_waited),
             model_waited: read(&self.model_waited),
             asked: read(&self.asked),
@@ -56,6 +75,8 @@ impl Clocks {
 pub(super) struct Totals {
     stages: [u64; 5],
     images: u64,
+    mirrored: u64,
+    accurate: u64,
     threads_waited: u64,
     model_waited: u64,
     asked: u64,
@@ -77,6 +98,8 @@ impl Totals {
             queue_size,
             model_waited: part(self.model_waited - before.model_waited, seconds),
             threads_waited: part(self.threads_waited - before.threads_waited, seconds * threads as f64),
+            mirrored: self.mirrored - before.mirrored,
+            accurate: self.accurate - before.accurate,
         }
     }
 }

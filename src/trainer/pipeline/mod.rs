@@ -21,25 +21,28 @@ mod queue;
 mod resize;
 #[cfg(test)]
 mod tests;
+mod transforms;
 mod wide;
 mod worker;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-pub use crate::domain::pipeline::{Bottleneck, PipelineReport, Stage};
+pub use crate::domain::pipeline::{Bottleneck, PipelineReport, Stage, TransformsReport};
+pub use clocks::Prepared;
 pub use crop::Cropping;
 pub use decode::{Dct, Decoder, Decoding, Pixels, VARIABLE as LIBRARY_VARIABLE, Window};
 pub use error::PipelineError;
 pub use order::{Order, Planned, SHUFFLE_BUFFER};
 pub use resize::Corners;
+pub use transforms::compare_transforms;
 pub use worker::{Operations, VALIDATION_PART, View};
 
 use crate::dataset::images::{BadImage, BadRecords, ImageSource};
 use clocks::Totals;
 use error::MOST_BAD;
-use queue::{Queue, Task};
+use queue::{Next, Queue, Task};
 use worker::{Draw, Worker};
 
 /// How images are prepared, and by how many.
@@ -64,6 +67,7 @@ pub struct Batch {
     pub labels: Vec<i64>,
     pub side: usize,
     pub epoch: usize,
+    pub prepared: Prepared,
     queue: Arc<Queue>,
 }
 
@@ -106,8 +110,9 @@ pub struct Pipeline {
     threads: Vec<JoinHandle<()>>,
     side: usize,
     prefetch: usize,
-    /// Where the report begins.
+    /// Where the report begins, and where the part of it begins that was not told yet.
     since: (Instant, Totals),
+    told: (Instant, Totals),
 }
 
 /// Threads for the images of one rank: the ranks of a host share its cores. A rank that is bound to cores has them to itself.
@@ -150,6 +155,7 @@ impl Pipeline {
             side,
             prefetch: settings.prefetch.max(1),
             since: (Instant::now(), Totals::default()),
+            told: (Instant::now(), Totals::default()),
         };
         for number in 0..settings.threads.max(1) {
             let worker = Worker::open(settings.operations).map_err(PipelineError::Decoder)?;
@@ -171,9 +177,9 @@ impl Pipeline {
     /// # Errors
     /// A bad image where those end the run, or nothing but bad images.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, PipelineError> {
-        while let Some((epoch, places)) = self.queue.next()? {
+        while let Some(Next { epoch, places, prepared }) = self.queue.next()? {
             let (images, labels) = places.into_parts();
-            let mut batch = Batch { images, labels, side: self.side, epoch, queue: self.queue.clone() };
+            let mut batch = Batch { images, labels, side: self.side, epoch, prepared, queue: self.queue.clone() };
             batch.close_gaps();
             if !batch.is_empty() {
                 return Ok(Some(batch));
@@ -189,11 +195,24 @@ impl Pipeline {
 
     /// What the time since the last report went to.
     pub fn report(&mut self) -> PipelineReport {
-        let (now, totals) = (Instant::now(), self.queue.clocks.totals());
-        let (before, totals_before) = std::mem::replace(&mut self.since, (now, totals));
-        let seconds = (now - before).as_secs_f64();
+        let now = (Instant::now(), self.queue.clocks.totals());
+        let before = std::mem::replace(&mut self.since, now);
+        self.between(before, now)
+    }
+
+    /// What the time since this was last asked went to, once it is at least so long: for whoever watches. A report takes no notice.
+    pub fn lately(&mut self, at_least: Duration) -> Option<PipelineReport> {
+        if self.told.0.elapsed() < at_least {
+            return None;
+        }
+        let now = (Instant::now(), self.queue.clocks.totals());
+        let before = std::mem::replace(&mut self.told, now);
+        Some(self.between(before, now))
+    }
+
+    fn between(&self, before: (Instant, Totals), now: (Instant, Totals)) -> PipelineReport {
         // The batch that is filled beside those that wait may be ready too.
-        totals.since(&totals_before, seconds, self.threads.len(), self.prefetch + 1)
+        now.1.since(&before.1, (now.0 - before.0).as_secs_f64(), self.threads.len(), self.prefetch + 1)
     }
 }
 

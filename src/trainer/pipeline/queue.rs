@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::batch::Places;
-use super::clocks::Clocks;
+use super::clocks::{Clocks, Prepared};
 use super::error::PipelineError;
 use super::order::Planned;
 use crate::dataset::images::BadImage;
@@ -21,6 +21,7 @@ pub(super) struct Task {
 pub(super) struct Numbered {
     number: u64,
     epoch: usize,
+    began: Instant,
     places: Places,
 }
 
@@ -30,6 +31,13 @@ impl std::ops::Deref for Numbered {
     fn deref(&self) -> &Places {
         &self.places
     }
+}
+
+/// The batch whose turn it is.
+pub(super) struct Next {
+    pub(super) epoch: usize,
+    pub(super) places: Places,
+    pub(super) prepared: Prepared,
 }
 
 struct Begun {
@@ -45,7 +53,8 @@ struct State {
     begun_count: u64,
     /// The turn of the batch that the model gets next.
     turn: u64,
-    ready: BTreeMap<u64, Arc<Numbered>>,
+    /// With the moment at which each became ready.
+    ready: BTreeMap<u64, (Arc<Numbered>, Instant)>,
     /// Memory of batches that the model is done with.
     memory: Vec<Vec<f32>>,
     at_end: bool,
@@ -117,7 +126,8 @@ impl Queue {
                 Some(planned) if !planned.images.is_empty() => {
                     let memory = state.memory.pop().unwrap_or_default();
                     let places = Places::new(memory, planned.images.len(), self.image);
-                    let batch = Arc::new(Numbered { number: state.begun_count, epoch: planned.epoch, places });
+                    let batch =
+                        Arc::new(Numbered { number: state.begun_count, epoch: planned.epoch, began: Instant::now(), places });
                     state.begun_count += 1;
                     state.begun = Some(Begun { batch, planned: Arc::new(planned), next: 0 });
                 }
@@ -133,15 +143,15 @@ impl Queue {
 
     /// Its last image is in its place.
     pub(super) fn finished(&self, batch: Arc<Numbered>) {
-        self.lock().ready.insert(batch.number, batch);
+        self.lock().ready.insert(batch.number, (batch, Instant::now()));
         self.ready.notify_all();
     }
 
-    /// The batch whose turn it is, with its epoch; none at the end.
-    pub(super) fn next(&self) -> Result<Option<(usize, Places)>, PipelineError> {
+    /// The batch whose turn it is; none at the end.
+    pub(super) fn next(&self) -> Result<Option<Next>, PipelineError> {
         let mut state = self.lock();
         let (since, ready) = (Instant::now(), state.ready.len());
-        let batch = loop {
+        let (batch, ended) = loop {
             if let Some(error) = &state.failed {
                 return Err(error.clone());
             }
@@ -165,7 +175,10 @@ impl Queue {
         loop {
             // The thread that filled the place before the last may be about to let go of it.
             match Arc::try_unwrap(batch) {
-                Ok(whole) => return Ok(Some((whole.epoch, whole.places))),
+                Ok(Numbered { epoch, began, places, .. }) => {
+                    let prepared = Prepared { began, ended, ready, asked: since };
+                    return Ok(Some(Next { epoch, places, prepared }));
+                }
                 Err(held) => batch = held,
             }
             std::thread::yield_now();

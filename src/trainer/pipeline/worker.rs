@@ -10,7 +10,7 @@ use rand_core::Rng;
 use super::clocks::Clocks;
 use super::colour::{self, Distortion, Order};
 use super::crop::{self, Cropping};
-use super::decode::{Decoder, Decoding, Window};
+use super::decode::{Dct, Decoder, Decoding, Window};
 use super::resize::{Corners, Resizer};
 use crate::dataset::images::{BadImage, ImageSource};
 use crate::dataset::jpeg;
@@ -38,7 +38,8 @@ pub struct Operations {
 #[derive(Clone, Copy, Debug)]
 pub enum View {
     /// A random part, mirrored by chance, with other colours if asked.
-    Train { cropping: Cropping, flip: bool, colour: bool },
+    /// `flip` is the chance to be mirrored: nvcnn's is a half, and 0 is never.
+    Train { cropping: Cropping, flip: f64, colour: bool },
     /// The middle, with this part of each side.
     Validation { part: f64 },
 }
@@ -52,7 +53,7 @@ impl Default for Operations {
             partial: true,
             scaled: false,
             corners: Corners::default(),
-            view: View::Train { cropping: Cropping::default(), flip: true, colour: false },
+            view: View::Train { cropping: Cropping::default(), flip: 0.5, colour: false },
         }
     }
 }
@@ -118,7 +119,7 @@ impl Worker {
             View::Validation { part } => (crop::central(head.width, head.height, part), false, None),
             View::Train { cropping, flip, colour } => {
                 let window = crop::sample(&cropping, head.width, head.height, &photo.boxes, &mut numbers);
-                let mirrored = flip && numbers.next_u32() & 1 == 1;
+                let mirrored = flip > 0.0 && chance(&mut numbers) < flip;
                 // nvcnn's threads take turns at the images, and the odd ones have the other order.
                 let order = if draw.place.is_multiple_of(2) { Order::ContrastLast } else { Order::ContrastFirst };
                 (window, mirrored, colour.then(|| Distortion::draw(&mut numbers, order)))
@@ -141,9 +142,14 @@ impl Worker {
             colour::distort(planes, distortion);
         }
         clocks.spent(Stage::Colour, &mut since);
-        clocks.image();
+        clocks.image(mirrored, self.operations.decoding.dct == Dct::Accurate);
         Ok(photo.label)
     }
+}
+
+/// A number from 0 to 1. Below a half it is by the last bit of what is drawn.
+fn chance(numbers: &mut ChaCha8Rng) -> f64 {
+    1.0 - f64::from(numbers.next_u32().rotate_right(1)) / f64::from(u32::MAX)
 }
 
 /// How many times smaller an image can be decoded so that the part is still as large as is wanted.
@@ -155,6 +161,15 @@ fn smaller(window: Window, side: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_of_the_chances_are_below_a_half() {
+        let mut numbers = stream(1, 0, 0, Purpose::Augmentation);
+        let below = |limit: f64, numbers: &mut ChaCha8Rng| (0..10_000).filter(|_| chance(numbers) < limit).count();
+        assert!((4_800..5_200).contains(&below(0.5, &mut numbers)));
+        assert!((900..1_100).contains(&below(0.1, &mut numbers)));
+        assert_eq!((below(0.0, &mut numbers), below(1.0, &mut numbers)), (0, 10_000));
+    }
 
     #[test]
     fn each_place_of_an_epoch_has_numbers_of_its_own() {

@@ -46,6 +46,12 @@ impl Lines {
         ));
     }
 
+    /// A number from this moment on, which viewers draw as a curve of its own.
+    pub(super) fn count(&mut self, name: &str, at_ns: i64, value: usize) {
+        let (pid, ts) = (self.process, Micros(at_ns));
+        self.line(format_args!(r#"{{"name":"{name}","ph":"C","pid":{pid},"ts":{ts},"args":{{"{name}":{value}}}}}"#));
+    }
+
     fn thread(&self, lane: usize) -> usize {
         1000 * self.process + lane
     }

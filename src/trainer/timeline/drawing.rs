@@ -8,6 +8,7 @@ use super::chrome::Lines;
 use crate::comm::clock_sync::{self, Correction};
 use crate::comm::{Activity, CommError, Communicator};
 use crate::domain::phase::{Phase, PhaseSeconds};
+use crate::trainer::pipeline::Prepared;
 use crate::trainer::recorder::Span;
 
 /// Bytes that one rank sends at once, a line more or less: MPI gathers up to 2 GiB from all ranks together.
@@ -16,6 +17,8 @@ pub(super) const PIECE: usize = 1 << 18;
 pub(super) const TRAINING: usize = 0;
 pub(super) const COMMUNICATION: usize = 1;
 pub(super) const FIRST_BUCKET: usize = 2;
+/// Below all buckets, of which there are fewer.
+const IMAGES: usize = 999;
 
 /// From this rank's moments to nanoseconds in the trace.
 pub(super) struct Placement {
@@ -78,6 +81,8 @@ pub(super) struct Drawing {
     pub epoch: Option<(usize, PhaseSeconds)>,
     /// Lanes that have a name already.
     pub lanes: usize,
+    /// When the last batch of images that is drawn was ready; `None` before there is one.
+    pub images: Option<i64>,
 }
 
 impl Drawing {
@@ -91,6 +96,7 @@ impl Drawing {
                 Span::Phase { phase, began, ended } => self.phase(&mut lines, *phase, *began, *ended),
                 Span::Section { name, began, ended } => self.span(&mut lines, name, *began, *ended, ""),
                 Span::Call(activity) => self.call(&mut lines, activity),
+                Span::Images(batch) => self.images(&mut lines, batch),
             }
         }
         (!lines.text.is_empty()).then_some(lines.text)
@@ -114,6 +120,19 @@ impl Drawing {
 
     fn span(&self, lines: &mut Lines, name: &str, began: Instant, ended: Instant, args: &str) {
         lines.span(TRAINING, name, "phase", self.place.of(began), self.place.of(ended), args);
+    }
+
+    /// The threads work on one batch after another, and only the last images of one overlap with the first of the next: there
+    /// the lane shows the later batch from the end of the one before, as spans of a lane must not overlap.
+    fn images(&mut self, lines: &mut Lines, batch: &Prepared) {
+        let before = *self.images.get_or_insert_with(|| {
+            lines.name_lane(IMAGES, "image pipeline");
+            i64::MIN
+        });
+        let ended = self.place.of(batch.ended);
+        lines.span(IMAGES, "batch of images", "images", self.place.of(batch.began).max(before).min(ended), ended, "");
+        self.images = Some(before.max(ended));
+        lines.count("batches ready", self.place.of(batch.asked), batch.ready);
     }
 
     fn call(&mut self, lines: &mut Lines, activity: &Activity) {

@@ -14,6 +14,9 @@
 //! part of their span. There is no `MEMCPY_IN_FUSION_BUFFER` or `MEMCPY_OUT_FUSION_BUFFER`, as gradients are views of one
 //! flat buffer, of which a bucket is a stretch.
 //!
+//! The lane `image pipeline` has a span for each batch of photos, from its first image until its last was in its place. The curve
+//! `batches ready` is how many there were when the model asked for one: 0 means that the model waits for the pipeline.
+//!
 //! # What it costs
 //!
 //! Two readings of the clock and a push to a list for each span. At the end of each epoch, outside of all phases but the
@@ -33,6 +36,7 @@ use std::time::Instant;
 use self::chrome::Lines;
 use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING, nanoseconds};
 use super::device;
+use super::pipeline::Prepared;
 use super::recorder::Recorder;
 use super::report::Reporter;
 use super::stopwatch::Clock;
@@ -69,6 +73,8 @@ struct Written {
     zero: i64,
     /// Lanes that have a name already.
     lanes: usize,
+    /// When the last batch of images that is drawn was ready.
+    images: Option<i64>,
     /// On the root, until a write fails.
     out: Option<(PathBuf, File)>,
 }
@@ -91,6 +97,13 @@ impl Timeline {
     /// When this process began.
     pub fn launched(&self) -> Instant {
         self.launched
+    }
+
+    /// The image pipeline has prepared this batch, which the model trains on next.
+    pub fn images(&self, batch: Prepared) {
+        if let Some(recorder) = &self.recorder {
+            recorder.images(batch);
+        }
     }
 
     /// A clock that runs since the launch, of a rank that computes there.
@@ -124,7 +137,7 @@ impl Timeline {
         lines.name_process(&format!("rank {rank} ({}, {device}){alone}", host::name()));
         lines.name_lane(TRAINING, "training");
         lines.name_lane(COMMUNICATION, "communication");
-        let written = self.written.insert(Written { topology, clock, zero, lanes: FIRST_BUCKET, out });
+        let written = self.written.insert(Written { topology, clock, zero, lanes: FIRST_BUCKET, images: None, out });
         let mut texts = Some(lines.text).into_iter();
         written.gather(comm, report, || texts.next())?;
         recorder.restart(Vec::new());
@@ -167,10 +180,11 @@ impl Timeline {
         let correction = Correction { before: written.clock, after };
         let place = Placement { launched: self.launched, correction, zero: written.zero };
         let calls = Calls::gather(comm, &spans, &place)?;
-        let mut drawn = Drawing { rank: written.topology.rank.0, place, calls, epoch, lanes: written.lanes };
+        let mut drawn =
+            Drawing { rank: written.topology.rank.0, place, calls, epoch, lanes: written.lanes, images: written.images };
         let mut rest = spans.iter();
         written.gather(comm, report, || drawn.piece(&mut rest))?;
-        (written.clock, written.lanes) = (after, drawn.lanes);
+        (written.clock, written.lanes, written.images) = (after, drawn.lanes, drawn.images);
         // Its own collectives are no part of the training: one span stands for all of them.
         recorder.restart(spans);
         recorder.section("timeline", began, Instant::now());

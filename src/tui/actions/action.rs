@@ -1,6 +1,7 @@
 //! What a feature asks for that it cannot do itself: of the world, of the application, or of another feature.
 
 use super::effect::Effect;
+use crate::domain::job::RunSpec;
 use crate::domain::step::Step;
 use crate::runs::RunId;
 
@@ -12,6 +13,8 @@ pub enum Action {
     Watch(RunId),
     /// Other runs are shown beside each other than before.
     RefreshChart,
+    /// Show the form of a benchmark, or of a training on photos, with these settings.
+    SetUp(Box<RunSpec>),
     /// Start what the settings say.
     Run,
     /// Show the keys that the help lists under a title.
@@ -20,6 +23,8 @@ pub enum Action {
     Stop,
     /// Open the lesson of the step under the cursor.
     Lesson,
+    /// Open the lesson with a number.
+    LessonOf(usize),
     /// Show what a step changes in the program.
     Diff(Step),
     /// Run what the lesson of the step under the cursor compares.

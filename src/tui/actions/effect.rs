@@ -5,7 +5,7 @@
 use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::job::{RunSpec, TrainingJob};
-use crate::domain::step::Step;
+use crate::exercise::Track;
 use crate::runs::recording::PlayerOrder;
 use crate::runs::{LogQuery, LogRequest, RunId};
 use crate::tui::actions::change::Change;
@@ -18,6 +18,8 @@ pub enum Effect {
     },
     /// Start a run of collectives.
     StartCollectives(Box<RunSpec>),
+    /// Start a benchmark, or a training on photos.
+    StartOther(Box<RunSpec>),
     /// Train until `epochs` in total.
     Continue {
         run: RunId,
@@ -69,8 +71,12 @@ pub enum Effect {
     /// Open the learner's program in the editor, which gets the terminal until it ends.
     Edit,
     ReadExercise,
-    /// Put a step of it back to its TODO, or the whole; what there was is kept.
-    ResetExercise(Option<Step>),
+    /// In which language the learner writes.
+    ReadLanguage,
+    /// From now on effects are about the learner's program of this track.
+    ChooseExercise(Track),
+    /// Put a place of it back to its TODO, or the whole; what there was is kept.
+    ResetExercise(Option<usize>),
     /// Build the learner's program and run it.
     TryExercise,
     /// Tell of every save.

@@ -1,6 +1,6 @@
 //! What happened to the learner's own trainer.
 
-use crate::domain::step::Step;
+use crate::exercise::Language;
 use crate::runs::RunId;
 
 /// What happened to the program.
@@ -11,15 +11,27 @@ pub enum News {
         path: String,
         program: String,
     },
+    /// The language that the learner writes in, or would by default; whether they said so.
+    Language {
+        language: Language,
+        is_chosen: bool,
+    },
     Saved,
-    /// A step, or the whole, is as it was.
+    /// A place, or the whole, is as it was.
     Reset {
-        step: Option<Step>,
+        number: Option<usize>,
         program: String,
         /// What there was before.
         backup: String,
     },
     Broken(String),
-    Started(RunId),
+    /// A run of it has begun; a further one of a program that passed says what is different.
+    Started(RunId, Option<&'static str>),
+    /// What all its runs show, of which this was the first where it makes any, and what there is to say beside it.
+    Judged {
+        run: Option<RunId>,
+        words: String,
+        notes: Vec<String>,
+    },
     Failed(String),
 }

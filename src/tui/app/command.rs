@@ -33,6 +33,10 @@ pub enum AppCommand {
     Mouse,
     /// Allreduces: their messages, and what they took.
     Collectives,
+    /// The form of the next benchmark.
+    Benchmark,
+    /// The form of the next training on photos.
+    Photos,
     /// Large step and speed-up.
     Projector,
     Tour,

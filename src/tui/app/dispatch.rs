@@ -16,7 +16,7 @@ use crate::tui::actions::pane::Pane;
 use crate::tui::log::state::LogTab;
 use crate::tui::next_run::fields::{Direction, Field};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{collectives, exercise, lesson, log, next_run, runs, series};
+use crate::tui::{collectives, exercise, forms, lesson, log, next_run, runs, series};
 
 /// Follows a command, from a key, a click or the palette.
 pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
@@ -69,6 +69,8 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Help => state.help.show_keys(),
         AppCommand::Palette => state.help.show_palette(),
         AppCommand::Collectives => return collectives::update::open(&mut state.collectives, shared),
+        AppCommand::Benchmark => forms::update::benchmark(&mut state.forms, shared),
+        AppCommand::Photos => forms::update::photos(&mut state.forms, shared),
         AppCommand::Projector => {
             let shows = !state.projector;
             project(state, shows);
@@ -76,7 +78,7 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Tour => state.help.start_tour(),
         AppCommand::ResetBorders => {
             state.preferences.shares.clear();
-            shared.inform("the borders are where they were at first");
+            shared.inform("the pane sizes are reset");
         }
         AppCommand::Mouse => return switch_mouse(state),
         AppCommand::Theme => {
@@ -159,9 +161,9 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
 fn switch_mouse(state: &mut State) -> Vec<Action> {
     state.preferences.mouse = !state.preferences.mouse;
     state.shared.inform(if state.preferences.mouse {
-        "the mouse is the lab's again: click, wheel, drag borders"
+        "the lab uses the mouse again: click, wheel, drag borders"
     } else {
-        "the mouse is the terminal's: it selects text; m takes it again"
+        "the terminal uses the mouse, so you can select text; press m to give it back"
     });
     vec![Effect::CaptureMouse(state.preferences.mouse).into()]
 }
@@ -202,6 +204,9 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             return Vec::new();
         }
         Action::Lesson => windows::replace(state, |state| lesson::update::open(&mut state.lesson, &mut state.shared)),
+        Action::LessonOf(number) => {
+            windows::replace(state, |state| lesson::update::open_number(&mut state.lesson, &mut state.shared, number))
+        }
         Action::Diff(step) => windows::replace(state, |state| {
             exercise::update::show_diff(&mut state.exercise, &mut state.shared, step);
             Vec::new()
@@ -215,6 +220,10 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             Vec::new()
         }),
         Action::Collectives => windows::replace(state, |state| collectives::update::open(&mut state.collectives, &state.shared)),
+        Action::SetUp(spec) => windows::replace(state, |state| {
+            forms::update::again(&mut state.forms, *spec);
+            Vec::new()
+        }),
         Action::AdvanceSeries => series::update::advance(&state.series, &mut state.shared),
         Action::ShowSeries => windows::replace(state, |state| {
             series::update::show(&mut state.series, &mut state.shared);

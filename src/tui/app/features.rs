@@ -16,6 +16,7 @@ use crate::tui::chart::state::Chart;
 use crate::tui::collectives::state::Collectives;
 use crate::tui::devices::state::Devices;
 use crate::tui::exercise::state::Exercise;
+use crate::tui::forms::state::Forms;
 use crate::tui::help::state::Help;
 use crate::tui::lesson::state::Lesson;
 use crate::tui::log::state::Log;
@@ -26,7 +27,7 @@ use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::widgets::theme::Theme;
-use crate::tui::{chart, collectives, devices, exercise, help, lesson, log, next_run, replay, runs, series};
+use crate::tui::{chart, collectives, devices, exercise, forms, help, lesson, log, next_run, replay, runs, series};
 
 /// Everything the screen knows: one owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]
@@ -41,6 +42,7 @@ pub struct State {
     pub series: SeriesView,
     pub exercise: Exercise,
     pub collectives: Collectives,
+    pub forms: Forms,
     pub help: Help,
     pub preferences: Preferences,
     /// What the learner has done so far, for the hint at what to do next.
@@ -69,6 +71,7 @@ impl State {
             series: SeriesView::default(),
             exercise: Exercise::default(),
             collectives: Collectives::default(),
+            forms: Forms::default(),
             help: Help::default(),
             preferences: Preferences::default(),
             hints: Done::default(),
@@ -139,6 +142,7 @@ commands! {
     Series(series::keys::Command),
     Exercise(exercise::keys::Command),
     Collectives(collectives::keys::Command),
+    Forms(forms::keys::Command),
     Help(help::keys::Command),
     Replay(replay::keys::Command),
 }
@@ -153,7 +157,9 @@ impl Command {
                 | Command::Runs(runs::keys::Command::Continue)
                 | Command::Lesson(lesson::keys::Command::Guided)
                 | Command::Series(series::keys::Command::Stop)
-                | Command::App(AppCommand::Edit | AppCommand::Exercise)
+                | Command::App(AppCommand::Edit | AppCommand::Exercise | AppCommand::Benchmark | AppCommand::Photos)
+                | Command::Runs(runs::keys::Command::Again)
+                | Command::Forms(forms::keys::Command::StartRun)
                 | Command::Exercise(
                     exercise::keys::Command::Run
                         | exercise::keys::Command::Edit
@@ -179,6 +185,7 @@ macro_rules! window_openers {
             $($borrow)+ $state.series,
             $($borrow)+ $state.exercise,
             $($borrow)+ $state.collectives,
+            $($borrow)+ $state.forms,
             $($borrow)+ $state.help,
         ]
     };
@@ -236,7 +243,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         // Of the application, or of windows only.
         Command::App(_) | Command::Scroll(_) => Vec::new(),
         Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) => Vec::new(),
-        Command::Collectives(_) | Command::Help(_) => Vec::new(),
+        Command::Collectives(_) | Command::Forms(_) | Command::Help(_) => Vec::new(),
     }
 }
 

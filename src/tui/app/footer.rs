@@ -11,7 +11,7 @@ use super::features::Command;
 use super::features::State;
 use super::keymap::{Key, Scope};
 use super::windows;
-use crate::course::Next;
+use crate::course::{Next, has_folds};
 use crate::tui::chart::graph::Tab;
 use crate::tui::widgets::footer::{self, Entry, LESSER};
 use crate::tui::{chart, collectives, exercise, lesson, next_run, runs, series};
@@ -74,6 +74,9 @@ fn is_idle(state: &State, command: Command) -> bool {
             watched.as_ref().is_none_or(|watched| watched.is_going())
         }
         // A lesson that is about no step.
+        Command::Lesson(Lesson::Fold) => {
+            state.lesson.read(shared).is_some_and(|lesson| !has_folds(&lesson.body, shared.course.writes_rust))
+        }
         Command::Lesson(Lesson::Guided | Lesson::Diff) => state.lesson.read(shared).is_some_and(|lesson| lesson.step.is_none()),
         Command::Lesson(Lesson::RunBefore | Lesson::RunAfter) => {
             state.lesson.read(shared).is_some_and(|lesson| lesson.run.is_none())

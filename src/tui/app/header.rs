@@ -159,7 +159,7 @@ fn run_facts(state: &State, width: usize) -> Option<(Vec<Span<'static>>, Vec<Vec
         }
     };
     if let Some(other) = state.shared.going().filter(|other| *other != watched.id) {
-        facts.insert(0, vec![Span::styled(format!("  (run {other} is going)"), theme.warn())]);
+        facts.insert(0, vec![Span::styled(format!("  (run {other} is running)"), theme.warn())]);
     }
     Some((run, facts))
 }

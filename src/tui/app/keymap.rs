@@ -44,7 +44,7 @@ static EVERYWHERE: &[Binding<A>] =
 static PAGES: &[Binding<Command>] = &[
     row(UP, Command::Scroll(Move::Up), "↑↓", "scroll", "a line"),
     row(DOWN, Command::Scroll(Move::Down), "", "", ""),
-    row(&[Code(K::PageUp)], Command::Scroll(Move::PageUp), "PgUp", "", "what fits; PgDn or Space forwards"),
+    row(&[Code(K::PageUp)], Command::Scroll(Move::PageUp), "PgUp", "", "a page back; PgDn or Space: a page forward"),
     row(&[Code(K::PageDown), Char(' ')], Command::Scroll(Move::PageDown), "", "", ""),
     row(&[Code(K::Home)], Command::Scroll(Move::First), "Home", "", "to the top; End to the bottom"),
     row(&[Code(K::End)], Command::Scroll(Move::Last), "", "", ""),
@@ -59,7 +59,7 @@ static PANES: &[Binding<A>] = &[
     row(&[Char('b')], A::Baseline, "b", "baseline", "compare all runs with the chosen one").ranked(5),
     row(&[Char('v')], A::Compare, "v", "", "compare the chosen run with the baseline: speed-up, accuracy, what differs"),
     row(&[Char('i')], A::Details, "i", "details", "details of the chosen run, with its mpirun line"),
-    row(&[Char('w')], A::Lesson, "w", "lesson", "why: the lesson of the chosen step"),
+    row(&[Char('w')], A::Lesson, "w", "lesson", "the lesson of the chosen step: why you need it"),
     row(&[Char('e')], A::Edit, "e", "", "your own trainer: edit it; saving builds and runs it"),
     row(&[Char('E')], A::Exercise, "E", "", "your own trainer: result of your last build"),
     row(&[Char('d')], A::Diff, "d", "", "what the chosen step changes in the program"),
@@ -72,12 +72,14 @@ static PANES: &[Binding<A>] = &[
     row(&[Char('T')], A::Theme, "T", "", "the next theme: dark, light, high contrast, colour-blind, mono"),
     row(&[Char(':'), Ctrl('p')], A::Palette, ":", "", "all commands, found by their words"),
     row(&[Char('C')], A::Collectives, "C", "", "collectives: play an allreduce message by message; time and bandwidth by size"),
+    row(&[Char('B')], A::Benchmark, "B", "", "benchmark: set up how fast a model is trained (`hvd-lab bench`)"),
+    row(&[Char('I')], A::Photos, "I", "", "images: set up a training on photos (`hvd-lab nvcnn`)"),
     row(&[Char('P')], A::Projector, "P", "", "for a projector: large step and speed-up, or the panes again"),
     row(&[Code(K::F(2))], A::Tour, "F2", "", "the tour of the screen"),
     row(&[Code(K::F(5))], A::ResetBorders, "F5", "", "reset pane sizes"),
     row(&[Char('?'), Code(K::F(1))], A::Help, "?", "help", "this help").ranked(0),
     row(ESCAPE, A::Back, "Esc", "", "dismiss a notice, leave the zoom").ranked(0),
-    row(&[Char('q'), Ctrl('c')], A::Quit, "q", "quit", "quit; a run can go on without the screen").ranked(0),
+    row(&[Char('q'), Ctrl('c')], A::Quit, "q", "quit", "quit; a run can continue in the background").ranked(0),
 ];
 
 /// A place with its rows, as the application's commands.

@@ -31,7 +31,7 @@ pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, Cata
     state.shared.course.lessons = match Catalog::open(lessons) {
         // A folder that only the environment names must not keep the screen from coming up.
         Err(error) if lessons.is_none() => {
-            state.shared.error(format!("{error}; these are the program's own lessons"));
+            state.shared.error(format!("{error}; the lab shows its own lessons instead"));
             Catalog::embedded()?
         }
         opened => opened?,
@@ -41,5 +41,11 @@ pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, Cata
 
 /// What there is to find out at the start.
 pub fn first_effects(state: &State) -> Vec<Effect> {
-    vec![Effect::ListRuns, Effect::ReadProgress, Effect::ReadSeries, Effect::LocateData(Box::new(state.shared.spec.clone()))]
+    vec![
+        Effect::ListRuns,
+        Effect::ReadProgress,
+        Effect::ReadLanguage,
+        Effect::ReadSeries,
+        Effect::LocateData(Box::new(state.shared.spec.clone())),
+    ]
 }

@@ -65,7 +65,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Judged(judged) => {
-            let actions = exercise::update::judged(&mut state.exercise, shared, &judged);
+            let actions = exercise::update::again(&mut state.exercise, shared);
             if let Some(said) = shared.course.judged(*judged) {
                 shared.inform(said);
             }
@@ -158,7 +158,7 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     state.shared.forget_news();
     if takes_text(state).is_none() {
-        state.shared.inform("what was pasted is left out: nothing is being typed here");
+        state.shared.inform("the pasted text is ignored: you are not typing anything here");
     }
     for c in text.chars() {
         let Some(binding) = takes_text(state) else { break };

@@ -44,6 +44,6 @@ pub static KEYS: &[Binding<Command>] = &[
     row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
     row(&[Code(K::Home)], C::Move(Move::First), "Home", "", "cursor to the start; End to the newest value"),
     row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
-    row(&[Char('f')], C::Fit, "f", "whole", "all of it again, without the cursor"),
-    row(&[Char('p')], C::Pin, "p", "pin", "keep the chosen run in the chart beside others, or let it go"),
+    row(&[Char('f')], C::Fit, "f", "whole", "show everything again, without the cursor"),
+    row(&[Char('p')], C::Pin, "p", "pin", "pin the chosen run in the chart, or unpin it"),
 ];

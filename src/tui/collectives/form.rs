@@ -1,22 +1,21 @@
 //! The form of the next run of collectives: what to measure, and how long that should take.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::keys::{Command, FORM};
 use super::settings::{Field, Settings};
 use super::show::Show;
 use super::state::Collectives;
 use super::windows::{Form, Stage};
-use crate::columns::{left, wrap};
+use crate::columns::left;
 use crate::domain::units;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::{Binding, Move};
 use crate::tui::shared::state::Shared;
+use crate::tui::widgets::form as settings;
 use crate::tui::window::{Page, View, Window};
 
-/// Rows of the screen's header and footer, and of the frame.
-const AROUND: usize = 3 + 2;
 /// Columns of the names of the settings.
 const NAME: usize = 26;
 
@@ -33,7 +32,7 @@ impl Window for Form {
     }
 
     fn view(&self, own: &Collectives, shared: &Shared, columns: u16) -> Option<View> {
-        let rows = usize::from(shared.size.1).saturating_sub(AROUND);
+        let rows = settings::room(shared.size.1);
         Some(Page::view("Measure collectives", columns, 84, |width| lines(self, own, shared, width, rows)))
     }
 
@@ -66,9 +65,9 @@ fn start(form: Form, own: &mut Collectives, shared: &mut Shared) -> Vec<Action> 
     let going = shared.going();
     let refused = match (spec.problem(), going) {
         (Some(problem), _) => Some(format!("cannot start: {problem}")),
-        _ if shared.is_starting() => Some("a run is starting already: wait until it shows".to_owned()),
+        _ if shared.is_starting() => Some("a run is starting already: wait until it appears".to_owned()),
         (None, Some(run)) => {
-            Some(format!("run {run} is still going: what is measured beside it means nothing. Wait, or stop it"))
+            Some(format!("run {run} is still running, and what you measure at the same time means nothing. Wait, or stop it"))
         }
         (None, None) => None,
     };
@@ -104,30 +103,12 @@ fn name(field: Field) -> String {
 fn lines(form: &Form, own: &Collectives, shared: &Shared, width: usize, rows: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let fields = Settings::fields(gpus(shared));
-    let said: Vec<Line> = said(form, own, shared)
-        .into_iter()
-        .flat_map(|(text, style)| wrap(&text, width).into_iter().map(move |line| Line::styled(line, style)))
-        .collect();
-    let room = rows.saturating_sub(said.len() + 1).clamp(1, fields.len());
-    let first = (form.chosen + 1).saturating_sub(room).min(fields.len() - room);
-    let row = |(place, field): (usize, &Field)| {
-        let text = match field {
-            Field::Method(_) => format!(" {} {} ", form.settings.value(*field), name(*field).trim_start()),
-            _ => format!(" {}{} ", left(&name(*field), NAME), form.settings.value(*field)),
-        };
-        match place == form.chosen {
-            true => Line::styled(left(&text, width), theme.cursor(true)),
-            false => Line::from(Span::raw(text)),
-        }
+    let row = |field: &Field| match field {
+        Field::Method(_) => format!(" {} {} ", form.settings.value(*field), name(*field).trim_start()),
+        _ => format!(" {}{} ", left(&name(*field), NAME), form.settings.value(*field)),
     };
-    let mut lines: Vec<Line> = fields.iter().enumerate().skip(first).take(room).map(row).collect();
-    lines.push(Line::styled(more(first, room, fields.len()), theme.dim()));
-    lines.extend(said);
-    lines
-}
-
-fn more(first: usize, room: usize, all: usize) -> String {
-    if room < all { format!(" {} to {} of {all}, ↑↓ shows the others", first + 1, first + room) } else { String::new() }
+    let texts: Vec<String> = fields.iter().map(row).collect();
+    settings::lines(theme, &texts, form.chosen, &said(form, own, shared), (width, rows))
 }
 
 /// What is wrong with it, else how long it takes and what to know of it.
@@ -140,7 +121,7 @@ fn said(form: &Form, own: &Collectives, shared: &Shared) -> Vec<(String, ratatui
     let (seconds, is_measured) = settings.takes_s(&own.measured);
     let source = match own.run.filter(|_| is_measured) {
         Some(run) => format!("at the times of run {run}"),
-        None => "a guess before anything was measured on so many ranks".to_owned(),
+        None => "an estimate, because nothing was measured on so many ranks yet".to_owned(),
     };
     let takes = if seconds < 60.0 { format!("{} s", seconds.ceil()) } else { units::clock(seconds) };
     let mut said = vec![(format!("It takes about {takes} ({source})."), theme.text())];
@@ -158,7 +139,7 @@ fn said(form: &Form, own: &Collectives, shared: &Shared) -> Vec<(String, ratatui
         said.push((text, theme.warn()));
     }
     if let Some(going) = shared.going() {
-        said.push((format!("Run {going} is still going: what is measured beside it means nothing."), theme.warn()));
+        said.push((format!("Run {going} is still running, and what you measure at the same time means nothing."), theme.warn()));
     }
     said
 }

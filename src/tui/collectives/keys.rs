@@ -62,7 +62,7 @@ pub static PLAYER: &[Binding<Command>] = &[
     row(UP, C::Move(Move::Up), "↑↓", "", "other ranks or algorithms, where not all have room"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(ENTER, C::Measure, "Enter", "measure", "set up a new run, and measure").ranked(2),
-    row(&[Char('x')], C::Stop, "x", "stop", "stop the run that is going (asks first)").ranked(0),
+    row(&[Char('x')], C::Stop, "x", "stop", "stop the current run (asks first)").ranked(0),
     row(&[Char('?')], C::Help, "?", "keys", "these keys").ranked(1),
     row(&[Code(K::Esc), Char('C'), Char('q'), Ctrl('c')], C::Back, "Esc", "close", "close the window").ranked(0),
 ];

@@ -30,7 +30,7 @@ pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
         Command::Filter => devices.window = Some(Ask { text: devices.filter.clone() }.into()),
         Command::Accept => match devices.chosen() {
             Some(_) => devices.window = Some(Details { scroll: 0 }.into()),
-            None => shared.inform("no device to tell about"),
+            None => shared.inform("no device to show"),
         },
         Command::Type(_) | Command::Back => {}
     }

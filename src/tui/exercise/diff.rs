@@ -1,4 +1,4 @@
-//! What a step changes in the program, or how the learner's differs from the solution, in one column or in two.
+//! What a place changes in the program, or how the learner's differs from the solution, in one column or in two.
 //!
 //! Never says anything by colour alone: every changed line has its mark.
 
@@ -6,24 +6,26 @@ use super::state::Exercise;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::domain::step::Step;
-use crate::exercise::{Diff, Role, TEN_STEPS, rows};
+use crate::exercise::{Diff, RING_SOLUTION, Role, Track, rows};
 use crate::tui::widgets::theme::Theme;
 
-pub fn title(step: Step, mine: bool) -> String {
-    if mine {
-        return format!("Yours and the solution after step {}/10", step.number());
+pub fn title(of: Track, number: usize, mine: bool) -> String {
+    let Track::Program(program) = of else { return "Yours and the solution".to_owned() };
+    let place = format!("{} {number}/{}", program.noun, program.count);
+    match mine {
+        true => format!("Yours and the solution after {place}"),
+        false => format!("What {place} changes: {}", (program.title)(number)),
     }
-    format!("What step {}/10 changes: {}", step.number(), step.title())
 }
 
-pub fn lines(exercise: &Exercise, theme: Theme, step: Step, mine: bool, width: usize) -> Vec<Line<'static>> {
+pub fn lines(exercise: &Exercise, theme: Theme, (of, number, mine): (Track, usize, bool), width: usize) -> Vec<Line<'static>> {
     if mine && exercise.program.is_empty() {
-        return vec![Line::raw("You have no trainer of your own yet: close this, and e makes it.")];
+        return vec![Line::raw("You do not have your own trainer yet. Close this window and press e to create it.")];
     }
-    let diff = match mine {
-        true => Diff::to_solution(&TEN_STEPS, &exercise.program, step.number()),
-        false => Diff::of_place(&TEN_STEPS, step.number()),
+    let diff = match of {
+        Track::Program(program) if mine => Diff::to_solution(program, &exercise.program, number),
+        Track::Program(program) => Diff::of_place(program, number),
+        Track::Collectives => Diff::new(("yours", exercise.program.as_str()), ("solution", RING_SOLUTION)),
     };
     let rows = rows(&diff, width, !exercise.one_column);
     let span = |piece: crate::exercise::Piece| Span::styled(piece.text, look(theme, piece.role));

@@ -1,51 +1,121 @@
-//! The learner's own trainer: what is next, what the compiler says, how its run goes and what it shows.
+//! The learner's own program: what is next, what the compiler says, how its run goes and what it shows.
 //!
 //! Never the program itself: the editor shows that.
 
-use super::state::Exercise;
+use super::state::{Exercise, tracks_in_order};
 use crate::tui::widgets::theme::Theme;
 use ratatui::text::{Line, Span};
 
-use crate::columns::wrap;
-use crate::domain::step::Step;
-use crate::exercise::{Diff, TEN_STEPS};
+use crate::columns::{left, wrap};
+use crate::exercise::{Diff, Language, Track};
 use crate::tui::exercise::state::Stage;
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::sheet::Sheet;
 
-pub const TITLE: &str = "Your own trainer";
+/// Columns of what an exercise is called.
+const TITLE: usize = 54;
+
+pub fn title(track: Track) -> String {
+    match track {
+        Track::Program(program) if program.has_steps() => "Your own trainer".to_owned(),
+        track => format!("Your exercise: {}", track.title()),
+    }
+}
+
+/// One line an exercise, and how to begin it.
+pub fn list(exercise: &Exercise, theme: Theme, chosen: usize, width: usize) -> Vec<Line<'static>> {
+    let row = |(place, track): (usize, Track)| {
+        let sign = if track == exercise.track { "▶" } else { " " };
+        let text = format!(" {sign} {}{}", left(&track.title(), TITLE), track.name());
+        match place == chosen {
+            true => Line::styled(left(&text, width), theme.cursor(true)),
+            false => Line::raw(text),
+        }
+    };
+    let mut lines: Vec<Line> = tracks_in_order().into_iter().enumerate().map(row).collect();
+    lines.push(Line::raw(""));
+    let what =
+        "Enter takes one up and makes your copy of it, unless you have one. What you wrote in the others stays where it is.";
+    lines.extend(wrap(what, width).into_iter().map(|line| Line::styled(line, theme.dim())));
+    lines
+}
 
 /// What is lost by a reset, and where it is kept.
-pub fn reset_question(exercise: &Exercise, step: Step) -> Vec<String> {
+pub fn reset_question(exercise: &Exercise, number: usize) -> Vec<String> {
     let own = &exercise.program;
     let lost = |fresh: &str| match Diff::new(("", own), ("", fresh)).count().0 {
         1 => "1 line goes".to_owned(),
         lines => format!("{lines} lines go"),
     };
-    let of_step = match TEN_STEPS.without(own, step.number()) {
-        Ok(fresh) => lost(&fresh),
-        Err(_) => "its comments are gone, so only the whole can be reset".to_owned(),
-    };
-    vec![
-        "Put your program back to what it was?".to_owned(),
-        format!("Step {}, {}: {of_step}.", step.number(), step.title().to_lowercase()),
-        format!("The whole program: {}.", lost(TEN_STEPS.exercise)),
-        "What you have now is kept beside it, as fashion_mnist.NUMBER.bak.".to_owned(),
-    ]
+    let mut question = vec!["Put your program back to what it was?".to_owned()];
+    if let Track::Program(program) = exercise.track {
+        let of_place = match program.without(own, number) {
+            Ok(fresh) => lost(&fresh),
+            Err(_) => "its comments are missing, so you can only reset the whole program".to_owned(),
+        };
+        let noun = capital(program.noun);
+        question.push(format!("{noun} {number}, {}: {of_place}.", (program.title)(number).to_lowercase()));
+    }
+    question.push(format!("The whole program: {}.", lost(exercise.track.text())));
+    let name = exercise.track.file().split('.').next().unwrap_or_default();
+    question.push(format!("What you have now is kept beside it, as {name}.NUMBER.bak."));
+    question
 }
 
-pub fn lines(exercise: &Exercise, theme: Theme, width: usize) -> Vec<Line<'static>> {
+/// With a large letter, as a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The hints for the place that the learner is at, as far as they were asked for.
+fn hints(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -> Vec<Line<'static>> {
+    let (theme, number) = (shared.theme, exercise.track.lesson(exercise.place()));
+    let Some(lesson) = shared.course.lessons.lesson(number).filter(|lesson| asked > 0 && !lesson.hints.is_empty()) else {
+        return Vec::new();
+    };
+    let mut page = Sheet::new(theme, width, 0);
+    page.lines.push(Line::raw(""));
+    let all = lesson.hints.len();
+    page.title(&format!("Hints ({} of {all}), from lesson {number}: {}", asked.min(all), lesson.title));
+    lesson.hints.iter().take(asked).for_each(|hint| page.text(hint, theme.text()));
+    page.lines.drain(..1);
+    page.lines
+}
+
+pub fn lines(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
     let mut lines = vec![Line::styled(exercise.path.clone(), theme.dim()), Line::raw("")];
+    // A program in Python is not built: only its spelling is looked at before it runs.
+    let is_built = exercise.track.language() == Language::Rust;
     let (heading, style, text) = match &exercise.stage {
         Stage::Idle => (
-            "not built yet".to_owned(),
+            "not checked yet".to_owned(),
             theme.text(),
-            "Save it in the editor (e), or press r: it is built, run on two ranks and checked.",
+            match exercise.track {
+                Track::Program(_) if is_built => {
+                    "Save it in the editor (e), or press r: it is built, run on two ranks and checked."
+                }
+                Track::Program(_) => "Save it in the editor (e), or press r: it is run on two ranks and checked.",
+                Track::Collectives => {
+                    "Save it in the editor (e), or press r: its messages are checked, and it runs on four ranks."
+                }
+            },
         ),
+        Stage::Building if !is_built => ("… reading your program".to_owned(), theme.accent(), ""),
         Stage::Building => ("… building (the first time takes longer)".to_owned(), theme.accent(), ""),
+        Stage::Broken(errors) if !is_built => ("✗ it cannot be run".to_owned(), theme.warn(), errors.as_str()),
         Stage::Broken(errors) => ("✗ it does not build".to_owned(), theme.warn(), errors.as_str()),
-        Stage::Running(run) => {
-            (format!("▶ run {run} is going"), theme.accent(), "Close this window to watch its log and devices.")
+        Stage::Running(run, None) => {
+            (format!("▶ run {run} is running"), theme.accent(), "Close this window to watch its log and devices.")
         }
-        Stage::Judged(run, words) => (format!("what run {run} shows"), theme.strong(), words.as_str()),
+        Stage::Running(run, Some(once_more)) => (
+            format!("▶ run {run}: once more, {once_more}"),
+            theme.accent(),
+            "It passed on two ranks. It counts as written if it passes here too. Close this window to watch its log and devices.",
+        ),
+        Stage::Judged(Some(run), words) => (format!("what run {run} shows"), theme.strong(), words.as_str()),
+        Stage::Judged(None, words) => ("what it does".to_owned(), theme.strong(), words.as_str()),
         Stage::Failed(error) => ("✗ not possible".to_owned(), theme.warn(), error.as_str()),
     };
     lines.push(Line::styled(heading, style));
@@ -57,15 +127,19 @@ pub fn lines(exercise: &Exercise, theme: Theme, width: usize) -> Vec<Line<'stati
         lines.extend(rows.into_iter().map(|row| Line::styled(format!("{}{row}", " ".repeat(indent)), style)));
     }
     if exercise.again {
-        lines.push(Line::styled("saved again: it is built when this is over", theme.dim()));
+        lines.push(Line::styled("saved again: the lab builds it when this is over", theme.dim()));
     }
     lines.push(Line::raw(""));
     lines.push(match exercise.next {
-        Some((step, line)) => {
-            let what = format!(" opens your editor at line {line}: step {step}, {}", (TEN_STEPS.title)(step));
-            Line::from(vec![Span::styled("e", theme.key()), Span::raw(what)])
+        Some((number, line)) => {
+            let place = match (number, exercise.track) {
+                (Some(number), Track::Program(program)) => format!(": {} {number}, {}", program.noun, (program.title)(number)),
+                _ => String::new(),
+            };
+            Line::from(vec![Span::styled("e", theme.key()), Span::raw(format!(" opens your editor at line {line}{place}"))])
         }
         None => Line::raw("No TODO is left."),
     });
+    lines.extend(hints(exercise, shared, asked, width));
     lines
 }

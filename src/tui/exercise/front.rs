@@ -1,16 +1,16 @@
 //! The windows of the learner's own trainer: how it stands, a diff, and whether to reset it.
 
-use super::windows::{ConfirmReset, Diff, Own};
+use super::windows::{ConfirmReset, Diff, Own, Tracks};
 use crossterm::event::KeyCode as K;
 
 use super::diff;
-use super::draw::{TITLE, lines, reset_question};
+use super::draw::{lines, list, reset_question, title};
 use super::keys::Command;
 use super::state::Exercise;
 use super::update;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, LEFT, RIGHT, row};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, Move, RIGHT, UP, row};
 use crate::tui::shared::state::Shared;
 use crate::tui::window::{FRAME, Page, Question, View, Window};
 
@@ -18,7 +18,10 @@ static OWN: &[Binding<Command>] = &[
     row(&[Char('e')], Command::Edit, "e", "edit", ""),
     row(&[Char('r')], Command::Run, "r", "build and run", "").ranked(0),
     row(&[Char('d')], Command::Diff, "d", "diff to the solution", ""),
-    row(&[Char('u')], Command::Reset, "u", "undo", "a step of your program, or all of it, as it was (asks first)"),
+    row(&[Char('u')], Command::Reset, "u", "undo", "put back a step of your program, or all of it (asks first)"),
+    row(&[Char('H')], Command::Hint, "H", "hint", ""),
+    row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
+    row(&[Char('o')], Command::Tracks, "o", "other exercises", "").ranked(1),
     row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -35,7 +38,7 @@ impl Window for Own {
     }
 
     fn view(&self, exercise: &Exercise, shared: &Shared, columns: u16) -> Option<View> {
-        Some(Page::view(TITLE, columns, 110, |width| lines(exercise, shared.theme, width)))
+        Some(Page::view(title(exercise.track), columns, 110, |width| lines(exercise, shared, self.hints, width)))
     }
 
     fn update(self, exercise: &mut Exercise, shared: &mut Shared, command: Command) -> Vec<Action> {
@@ -55,7 +58,7 @@ static DIFF: &[Binding<Command>] = &[
     row(LEFT, Command::Previous, "←→", "steps", ""),
     row(RIGHT, Command::Next, "", "", ""),
     row(&[Char('m')], Command::Mine, "m", "mine/step", ""),
-    row(&[Char('u')], Command::Reset, "u", "undo", "this step of your program, or all of it, as it was (asks first)"),
+    row(&[Char('u')], Command::Reset, "u", "undo", "put back this step of your program, or all of it (asks first)"),
     row(&[Char('s')], Command::Columns, "s", "side by side", ""),
     row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
     row(&[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
@@ -76,8 +79,8 @@ impl Window for Diff {
     fn view(&self, exercise: &Exercise, shared: &Shared, columns: u16) -> Option<View> {
         // Programs need all the room there is.
         let width = usize::from(columns.saturating_sub(FRAME));
-        let lines = diff::lines(exercise, shared.theme, self.step, self.mine, width);
-        Some(View::Page(Page { title: diff::title(self.step, self.mine), columns, lines }))
+        let lines = diff::lines(exercise, shared.theme, (self.of, self.number, self.mine), width);
+        Some(View::Page(Page { title: diff::title(self.of, self.number, self.mine), columns, lines }))
     }
 
     fn update(self, exercise: &mut Exercise, shared: &mut Shared, command: Command) -> Vec<Action> {
@@ -90,6 +93,36 @@ impl Window for Diff {
 
     fn scroll_to(&mut self, line: usize) {
         self.scroll = line;
+    }
+}
+
+static TRACKS: &[Binding<Command>] = &[
+    row(ENTER, Command::Choose, "Enter", "take it up", "").ranked(0),
+    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
+    row(DOWN, Command::Move(Move::Down), "", "", ""),
+    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
+    row(&[Code(K::Esc), Char('q'), Ctrl('c')], Command::Back, "Esc", "back", "").ranked(0),
+];
+
+impl Window for Tracks {
+    type Feature = Exercise;
+    type Command = Command;
+
+    fn tables() -> Vec<&'static [Binding<Command>]> {
+        vec![TRACKS]
+    }
+
+    fn keys(&self) -> &'static [Binding<Command>] {
+        TRACKS
+    }
+
+    fn view(&self, exercise: &Exercise, shared: &Shared, columns: u16) -> Option<View> {
+        Some(Page::view("Exercises", columns, 84, |width| list(exercise, shared.theme, self.chosen, width)))
+    }
+
+    fn update(self, exercise: &mut Exercise, shared: &mut Shared, command: Command) -> Vec<Action> {
+        update::tracks(self, exercise, shared, command)
     }
 }
 
@@ -112,7 +145,7 @@ impl Window for ConfirmReset {
     }
 
     fn view(&self, exercise: &Exercise, _: &Shared, _: u16) -> Option<View> {
-        Some(Question::view("Reset", reset_question(exercise, self.step)))
+        Some(Question::view("Reset", reset_question(exercise, self.number)))
     }
 
     fn update(self, exercise: &mut Exercise, _: &mut Shared, command: Command) -> Vec<Action> {

@@ -1,6 +1,6 @@
 //! What the keys of the learner's own trainer and of its diffs ask for.
 
-use crate::tui::actions::keys;
+use crate::tui::actions::keys::{self, Move};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -12,6 +12,14 @@ pub enum Command {
     Diff,
     /// A step back to its TODO, or all of it.
     Reset,
+    /// All exercises.
+    Tracks,
+    /// The next hint.
+    Hint,
+    /// Tracks: up and down.
+    Move(Move),
+    /// Tracks: this one.
+    Choose,
     /// Diff: of another step.
     Previous,
     Next,
@@ -26,4 +34,8 @@ pub enum Command {
     Back,
 }
 
-impl keys::Command for Command {}
+impl keys::Command for Command {
+    fn movement(self) -> Option<Move> {
+        if let Command::Move(by) = self { Some(by) } else { None }
+    }
+}

@@ -56,7 +56,7 @@ pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool, width: usi
         }
     }
     if searched && lines.len() == 1 {
-        lines.push(Line::styled("no key has these words: Esc shows all", theme.warn()));
+        lines.push(Line::styled("no matching key: Esc shows all", theme.warn()));
     }
     lines
 }

@@ -29,7 +29,7 @@ pub static SYNONYMS: &[(&str, &str)] = &[
     ("run without and with", "guided pair experiment"),
     ("run with all steps but one", "ablation experiment"),
     ("logarithmic", "scale"),
-    ("keep the chosen run in the chart", "overlay"),
+    ("pin the chosen run", "overlay"),
     ("choose a figure", "column"),
     ("copy the marked", "clipboard yank"),
     ("mark lines", "select visual"),

@@ -110,7 +110,7 @@ pub static TOUR: [Page; 6] = [
                leave the lab.",
         small: None,
         replay: Some(
-            "This is a recording, and nothing starts here. In a lab of your own r trains with these steps and settings, in the \
+            "This is a recording, and nothing starts here. In your own lab r trains with these steps and settings, in the \
              background.",
         ),
         pane: Some(Pane::Settings),
@@ -118,7 +118,7 @@ pub static TOUR: [Page; 6] = [
     },
     Page {
         title: "Watch",
-        text: "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z shows one alone.",
+        text: "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z zooms one.",
         small: None,
         replay: None,
         pane: Some(Pane::Chart),

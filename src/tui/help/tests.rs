@@ -99,7 +99,7 @@ fn the_help_is_searched() {
         matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { words, typing: false, .. }) if words == "zoom")
     );
     type_text(&mut state, "/x!x");
-    assert!(text(&state, 80, 24).contains("no key has these words"));
+    assert!(text(&state, 80, 24).contains("no matching key"));
     press(&mut state, KeyCode::Esc);
     assert!(text(&state, 80, 24).contains("Train one model"));
     press(&mut state, KeyCode::Esc);

@@ -49,7 +49,7 @@ pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
 }
 
 fn takes_back(undo: &Option<Undo>) -> &'static str {
-    if undo.is_some() { "; u takes that back" } else { "" }
+    if undo.is_some() { "; u undoes it" } else { "" }
 }
 
 fn called(name: Option<&str>) -> String {

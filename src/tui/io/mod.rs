@@ -2,6 +2,7 @@
 
 pub mod change;
 pub mod editor;
+pub mod exercise;
 pub mod log_thread;
 pub mod replay_runner;
 pub mod reply;

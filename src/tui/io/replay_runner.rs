@@ -123,7 +123,7 @@ impl ReplayRunner {
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
             // What a learner predicts is judged here as ever, and kept nowhere.
             Effect::WatchRanks(_) | Effect::LocateData(_) | Effect::Predict { .. } => None,
-            Effect::ReadProgress | Effect::ReadSeries | Effect::ReadResults(_) => None,
+            Effect::ReadProgress | Effect::ReadLanguage | Effect::ReadSeries | Effect::ReadResults(_) => None,
             _ => Some(Message::Failed("this is a recording: it can be watched, not changed. q leaves it".into())),
         };
         if let Some(message) = message {

@@ -11,8 +11,7 @@ use tokio::task::JoinSet;
 use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::job::TrainingJob;
-use crate::domain::step::Step;
-use crate::exercise::{self, Built, Folder, TEN_STEPS, Watch};
+use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate, measured};
 use crate::telemetry::{self, Sampler};
@@ -36,6 +35,12 @@ pub struct Runner {
     messages: Sender<Message>,
     store: Arc<RunStore>,
     tasks: JoinSet<()>,
+    /// The exercise that was chosen on the screen; else the ten steps.
+    chosen: Option<Track>,
+    /// Exercises whose saves are told.
+    saves_of: Vec<Track>,
+    /// Set when the screen is leaving: nobody waits for a run of the learner's program any more.
+    leaving: Arc<AtomicBool>,
     /// Set to end the thread that follows a run.
     follower: Arc<AtomicBool>,
     /// Reads the log of the followed run.
@@ -54,22 +59,38 @@ impl Runner {
         let (listener, folder) = (messages.clone(), Arc::clone(&store));
         // Without this thread runs started elsewhere show up later; nothing else is lost.
         let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
-        Runner { messages, store, tasks: JoinSet::new(), follower: Arc::default(), logs: None, sampler }
+        Runner {
+            messages,
+            store,
+            tasks: JoinSet::new(),
+            chosen: None,
+            saves_of: Vec::new(),
+            leaving: Arc::default(),
+            follower: Arc::default(),
+            logs: None,
+            sampler,
+        }
     }
 
     pub fn perform(&mut self, effect: Effect) {
         while self.tasks.try_join_next().is_some() {}
         let (messages, store) = (self.messages.clone(), Arc::clone(&self.store));
         let effect = match effect {
+            Effect::ChooseExercise(track) => {
+                self.chosen = Some(track);
+                Effect::ChooseExercise(track)
+            }
             Effect::Watch(run) => return self.follow(run),
             Effect::WatchExercise => return self.watch_exercise(),
+            Effect::TryExercise => return self.try_exercise(),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
             Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
             Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
             effect => effect,
         };
+        let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
-            let message = done(&store, effect).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
+            let message = done(&store, effect, chosen).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
             if let Some(message) = message {
                 // Nobody listens any more only when the screen is leaving.
                 let _ = messages.blocking_send(message);
@@ -77,14 +98,17 @@ impl Runner {
         });
     }
 
-    fn watch_exercise(&self) {
+    fn watch_exercise(&mut self) {
+        let Ok(folder) = super::exercise::folder(self.chosen) else { return };
+        if self.saves_of.contains(&folder.track()) {
+            return;
+        }
+        self.saves_of.push(folder.track());
         let messages = self.messages.clone();
         // Without this thread r builds and runs the program; nothing else is lost.
         let _ = std::thread::Builder::new().name("saves".into()).spawn(move || {
-            let Ok(watch) =
-                RunStore::default_home().map_err(drop).and_then(|home| Watch::start(&Folder::of(&home)).map_err(drop))
-            else {
-                let text = "saves of the exercise cannot be seen here: press r in its window after each".to_owned();
+            let Ok(watch) = Watch::start(&folder) else {
+                let text = "the lab cannot see when you save the exercise: press r in its window after each save".to_owned();
                 return drop(messages.blocking_send(Message::Failed(text)));
             };
             while !messages.is_closed() {
@@ -92,6 +116,18 @@ impl Runner {
                     return;
                 }
             }
+        });
+    }
+
+    /// Tells how the attempt goes, until it is over.
+    fn try_exercise(&mut self) {
+        let (messages, store, leaving) = (self.messages.clone(), Arc::clone(&self.store), Arc::clone(&self.leaving));
+        let chosen = self.chosen;
+        self.tasks.spawn_blocking(move || {
+            // Nobody listens any more only when the screen is leaving.
+            let tell = |news: News| drop(messages.blocking_send(Message::Exercise(news)));
+            let news = super::exercise::attempt(&store, chosen, &leaving, tell);
+            tell(news.unwrap_or_else(|error| News::Failed(format!("{error:#}"))));
         });
     }
 
@@ -122,16 +158,17 @@ impl Runner {
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
     pub fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
-        let folder = Folder::of(&RunStore::default_home()?);
-        folder.start()?;
+        let folder = super::exercise::folder(self.chosen)?;
+        super::exercise::start(&folder)?;
         let program = folder.read()?;
-        let line = TEN_STEPS.next(&program).map_or(1, |(_, line)| line);
+        let line = folder.track().next(&program).map_or(1, |(_, line)| line);
         let words = exercise::editor::command(&folder.program(), line);
         Ok((words, News::Read { path: folder.program().display().to_string(), program }))
     }
 
     /// Waits a little for what was asked last: a stop before quitting must reach the run.
     pub async fn finish(mut self) {
+        self.leaving.store(true, Ordering::Relaxed);
         self.follower.store(true, Ordering::Relaxed);
         let all_done = async { while self.tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_ORDERS, all_done).await;
@@ -139,11 +176,15 @@ impl Runner {
 }
 
 /// What came of an effect, for the screen to know.
-fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
+fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Result<Option<Message>> {
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
         Effect::StartCollectives(spec) => Message::Started(launch::start(store, StartRequest::new(*spec, "collectives"))?),
+        Effect::StartOther(spec) => {
+            let kind = if spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
+            Message::Started(launch::start(store, StartRequest::new(launch::located(*spec)?, kind))?)
+        }
         Effect::Continue { run, epochs } => {
             launch::continue_run(store, run, MoreWork::epochs(epochs))?;
             Message::Continued(run)
@@ -175,9 +216,10 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::Predict { asked, prediction, is_right } => {
             Message::Progress(progress_file()?.update(|progress| progress.predict(asked, prediction, is_right))?.1)
         }
-        Effect::ReadExercise => Message::Exercise(read_exercise()?),
-        Effect::ResetExercise(step) => Message::Exercise(reset_exercise(step)?),
-        Effect::TryExercise => Message::Exercise(try_exercise(store).unwrap_or_else(|error| News::Failed(format!("{error:#}")))),
+        Effect::ReadExercise => Message::Exercise(super::exercise::read(chosen)?),
+        Effect::ResetExercise(number) => Message::Exercise(super::exercise::reset(chosen, number)?),
+        Effect::ReadLanguage => Message::Exercise(super::exercise::language()?),
+        Effect::ChooseExercise(track) => Message::Exercise(super::exercise::choose(track)?),
         Effect::LocateData(spec) => locate(&spec)?,
         // Done before: here, or by whoever owns the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
@@ -185,6 +227,7 @@ fn done(store: &RunStore, effect: Effect) -> anyhow::Result<Option<Message>> {
         Effect::Player(_) => return Ok(None),
         Effect::Edit
         | Effect::WatchExercise
+        | Effect::TryExercise
         | Effect::Copy(_)
         | Effect::Suspend
         | Effect::CaptureMouse(_)
@@ -209,27 +252,6 @@ fn start_next(store: &RunStore) -> anyhow::Result<Message> {
 
 fn progress_file() -> anyhow::Result<ProgressFile> {
     Ok(ProgressFile::of(&RunStore::default_home()?))
-}
-
-fn read_exercise() -> anyhow::Result<News> {
-    let folder = Folder::of(&RunStore::default_home()?);
-    folder.start()?;
-    Ok(News::Read { path: folder.program().display().to_string(), program: folder.read()? })
-}
-
-fn reset_exercise(step: Option<Step>) -> anyhow::Result<News> {
-    let folder = Folder::of(&RunStore::default_home()?);
-    let backup = folder.reset(step.map(Step::number))?.display().to_string();
-    Ok(News::Reset { step, program: folder.read()?, backup })
-}
-
-fn try_exercise(store: &RunStore) -> anyhow::Result<News> {
-    let folder = Folder::of(&RunStore::default_home()?);
-    let text = folder.read()?;
-    Ok(match exercise::build(&folder, &TEN_STEPS)? {
-        Built::Program(program) => News::Started(launch::start(store, TEN_STEPS.request(program, &text))?),
-        Built::Errors { errors, said } => News::Broken(TEN_STEPS.errors_in_words(&errors, &said)),
-    })
 }
 
 /// Lists the runs again when one came or went. Costs one look at a folder's date a second.

@@ -9,7 +9,7 @@ use crate::tui::widgets::sheet::Sheet;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
-use crate::course::{self, Answer, Level, Outcome, Question, QuestionId};
+use crate::course::{self, Answer, Level, Outcome, Question, QuestionId, fold};
 use crate::tui::shared::course::Mark;
 
 pub fn lines(
@@ -24,23 +24,16 @@ pub fn lines(
     let mut page = Sheet::new(theme, width, 0);
     page.text(&lesson.summary, theme.strong());
     let is_answered = |id: QuestionId| shared.course.answers.contains_key(&id);
-    // Where the text gives answers away, they are asked first.
-    if lesson.answers_at.is_some() {
-        questions(&mut page, shared, lesson, typed);
-    }
-    for (index, row) in own.page.rows(lesson.text(is_answered), width).iter().enumerate() {
-        // The first block of the text stands apart from the summary.
-        if index == 0 && (page.lines.len() == 1 || lesson.answers_at.is_some()) {
-            page.lines.push(Line::raw(""));
-        }
-        page.lines.push(styled(theme, row));
-    }
+    // The questions stand first: whoever has read the text predicts nothing.
+    questions(&mut page, shared, lesson, typed);
+    let body = lesson.text(is_answered);
+    let body = if own.is_unfolded { body.into() } else { fold(body, shared.course.writes_rust, "Press f to see them.") };
+    // The text stands apart from what is above it.
+    page.lines.push(Line::raw(""));
+    page.lines.extend(own.page.rows(&body, width).iter().map(|row| styled(theme, row)));
     if lesson.keeps_back(is_answered) {
         page.title("The rest of this lesson");
         page.text("The rest gives away the answers. Answer the questions above, and it shows here.", theme.dim());
-    }
-    if lesson.answers_at.is_none() {
-        questions(&mut page, shared, lesson, typed);
     }
     if let Some(run) = lesson.run {
         page.title("Try it");

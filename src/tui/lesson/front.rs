@@ -23,6 +23,7 @@ static KEYS: &[Binding<Command>] = &[
     row(&[Char('b')], Command::RunBefore, "b", "run before", ""),
     row(&[Char('a')], Command::RunAfter, "a", "run after", ""),
     row(&[Char('d')], Command::Diff, "d", "diff", ""),
+    row(&[Char('f')], Command::Fold, "f", "fold", ""),
     row(ENTER, Command::Accept, "", "", ""),
     row(BACKSPACE, Command::Erase, "", "", ""),
     row(&[Code(K::Esc), Char('w'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),

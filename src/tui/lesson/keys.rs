@@ -16,6 +16,8 @@ pub enum Command {
     RunAfter,
     /// What the step changes in the program.
     Diff,
+    /// Show or hide the same lines in PyTorch and in Rust.
+    Fold,
     /// A number predicted, or the number of an answer.
     Insert(char),
     Erase,

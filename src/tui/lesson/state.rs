@@ -10,6 +10,8 @@ use crate::tui::window::opens;
 pub struct Lesson {
     /// The text that is read, laid out.
     pub page: LessonPage,
+    /// The same lines in other libraries and languages are shown too. It stays so from lesson to lesson.
+    pub is_unfolded: bool,
     pub window: Option<Window>,
 }
 

@@ -96,6 +96,24 @@ fn a_number_is_typed_mended_and_judged() {
     );
 }
 
+/// What is unfolded stays so in the next lesson: a learner of Rust asks once.
+#[test]
+fn the_lines_in_rust_unfold() {
+    let mut state = open();
+    assert_eq!(type_text(&mut state, "f"), []);
+    assert!(state.shared.notice.take().unwrap().text.contains("no parts to fold"), "the sample has no code");
+    state.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
+    press(&mut state, KeyCode::Right);
+    let shows = |state: &State, words: &str| text(state, 120, 200).contains(words);
+    assert!(shows(&state, "Folded: Horovod with PyTorch, Here in Rust.") && !shows(&state, "let shards"));
+    type_text(&mut state, "f");
+    assert!(!shows(&state, "Folded:") && shows(&state, "let shards") && shows(&state, "DistributedSampler"));
+    press(&mut state, KeyCode::Left);
+    assert!(shows(&state, "broadcast_state(comm"));
+    type_text(&mut state, "f");
+    assert!(shows(&state, "Folded:") && !shows(&state, "broadcast_state(comm"));
+}
+
 #[test]
 fn hints_come_one_by_one() {
     let mut state = open();

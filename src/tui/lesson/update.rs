@@ -3,7 +3,7 @@
 use super::keys::Command;
 use super::state::Lesson;
 use super::windows::Reading;
-use crate::course::{Answer, Prediction};
+use crate::course::{Answer, Prediction, has_folds};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
 use crate::tui::shared::state::Shared;
@@ -27,6 +27,15 @@ fn show(lesson: &mut Lesson, shared: &mut Shared, number: usize) {
     lesson.window = Some(Reading { number, scroll: 0, hints: 0, typed: String::new() }.into());
 }
 
+/// Opens the lesson with a number.
+pub fn open_number(lesson: &mut Lesson, shared: &mut Shared, number: usize) -> Vec<Action> {
+    match shared.course.lessons.lesson(number) {
+        Some(_) => show(lesson, shared, number),
+        None => shared.error(format!("there is no lesson {number}: `hvd-lab lessons` lists those there are")),
+    }
+    Vec::new()
+}
+
 /// The lesson was open, and stays open where it is put back.
 pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, command: Command) -> Vec<Action> {
     let number = reading.number;
@@ -38,6 +47,8 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
             Some(step) => return vec![Action::Diff(step)],
             None => shared.inform("this lesson has no step, so it changes nothing in the program"),
         },
+        Command::Fold if has_folds(&read.body, shared.course.writes_rust) => lesson.is_unfolded = !lesson.is_unfolded,
+        Command::Fold => shared.inform("this lesson has no parts to fold or unfold"),
         Command::Guided if read.step.is_none() => shared.inform("this lesson has no step to run without and with"),
         Command::Guided => actions.push(Action::Guided),
         Command::Results => actions.push(Action::ShowSeries),
@@ -46,7 +57,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
             let (shown, all) = (reading.hints, read.hints.len());
             shared.inform(match all {
                 0 => "this lesson has no hints".to_owned(),
-                _ => format!("hint {shown} of {all} stands below the lesson: End shows it"),
+                _ => format!("hint {shown} of {all} is below the lesson: press End to see it"),
             });
         }
         Command::Previous | Command::Next => {
@@ -59,7 +70,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
             }
         }
         Command::RunBefore | Command::RunAfter if shared.replay.is_some() => {
-            shared.inform("this is a recording: nothing starts here, and the settings stay as they are");
+            shared.inform("this is a recording: nothing starts here, and the settings stay the same");
         }
         Command::RunBefore | Command::RunAfter => match read.run {
             Some(run) => {
@@ -68,7 +79,7 @@ pub fn reading(mut reading: Reading, lesson: &mut Lesson, shared: &mut Shared, c
                 (shared.spec.resources.np, shared.spec.workload.epochs) = (run.np, run.epochs);
                 return vec![Action::Run];
             }
-            None => shared.inform("this lesson has no run of its own: close it, and r runs what is set"),
+            None => shared.inform("this lesson has no run of its own. Close it and press r to run with the current settings"),
         },
         Command::Insert(c) => match shared.course.asked(read).map(|(_, question)| &question.answer) {
             Some(Answer::Choice { options, .. }) => {

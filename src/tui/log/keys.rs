@@ -47,7 +47,7 @@ pub static KEYS: &[Binding<Command>] = &[
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(LEFT, C::Move(Move::Left), "←→", "process", "root, each process, all").ranked(2),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "PgUp", "", "a screen at a time; PgDn forwards"),
+    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "PgUp", "", "a page back; PgDn: a page forward"),
     row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
     row(&[Code(K::Home)], C::Move(Move::First), "Home", "", "the first line"),
     row(&[Code(K::End), Code(K::Enter)], C::Move(Move::Last), "End", "follow", "follow new lines again").ranked(2),

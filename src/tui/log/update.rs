@@ -94,9 +94,7 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
             let text = pattern.map(|pattern| pattern.text().to_owned()).unwrap_or_default();
             log.window = Some(Ask { prompt, regex, text, error: None, before: log.search.clone(), from: log.place }.into());
         }
-        Command::NextMatch | Command::PreviousMatch if log.search.is_none() => {
-            shared.inform("nothing searched for yet: / searches")
-        }
+        Command::NextMatch | Command::PreviousMatch if log.search.is_none() => shared.inform("no search yet: / starts one"),
         Command::NextMatch => {
             let from = log.found.map_or(visible.start, |found| found.line + 1);
             return read(log, shared, Some(Jump::Forward(from)));

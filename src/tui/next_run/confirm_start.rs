@@ -30,8 +30,10 @@ impl Window for ConfirmStart {
     }
 
     fn view(&self, _: &NextRun, _: &Shared, _: u16) -> Option<View> {
-        let text =
-            [format!("Run {} is still going.", self.going), "Two runs share the devices, so neither measures its speed.".into()];
+        let text = [
+            format!("Run {} is still running.", self.going),
+            "Two runs share the devices, so you cannot measure the speed of either.".into(),
+        ];
         Some(Question::view("Start another run?", text))
     }
 

@@ -91,7 +91,9 @@ fn explanation(shared: &Shared, width: usize) -> Vec<Line<'static>> {
     if let Some(needed) = step.needs().filter(|_| steps.contains(step) && !steps.is_effective(step)) {
         let number = needed.number();
         paragraph(
-            &format!("! No effect while step {number} is off: a process that knows of no other has nobody to share with."),
+            &format!(
+                "! No effect while step {number} is off: a process that does not know about the others cannot share with them."
+            ),
             theme.warn(),
         );
     }

@@ -96,7 +96,7 @@ pub fn run(next_run: &mut NextRun, shared: &mut Shared) -> Vec<Action> {
     if let Some(problem) = shared.spec.problem() {
         shared.error(format!("cannot start: {problem}"));
     } else if shared.is_starting() {
-        shared.inform("a run is starting already: wait until it shows");
+        shared.inform("a run is starting already: wait until it appears");
     } else if let Some(going) = shared.going() {
         next_run.window = Some(ConfirmStart { going }.into());
     } else {

@@ -13,7 +13,7 @@ impl keys::Command for Command {}
 use PlayerOrder as P;
 
 pub static KEYS: &[Binding<Command>] = &[
-    row(&[Char(' ')], Command(P::Pause), "Space", "pause", "pause, or go on"),
+    row(&[Char(' ')], Command(P::Pause), "Space", "pause", "pause, or continue"),
     row(&[Char('<')], Command(P::Seek(-5)), "< >", "seek", "five seconds back or forwards"),
     row(&[Char('>')], Command(P::Seek(5)), "", "", ""),
     row(&[Char('{')], Command(P::ToStart), "{ }", "", "to the start or the end of the recording"),

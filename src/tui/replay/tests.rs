@@ -92,7 +92,7 @@ fn nothing_starts_or_stops_and_quitting_asks_nothing() {
     assert!(!text(&state, 80, 24).contains("press r to run"), "{}", text(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
     type_text(&mut state, "q");
-    assert!(state.done, "the run that is played is not going");
+    assert!(state.done, "the run that is played is not running");
 }
 
 #[test]

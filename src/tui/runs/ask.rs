@@ -45,10 +45,10 @@ impl Window for Ask {
         let (label, hint) = match &self.what {
             Asked::Filter { .. } => {
                 let shown = runs.shown(&shared.runs).len();
-                ("Filter".to_owned(), format!("{shown} of {} fit  (np:2  failed  !name:old)", shared.runs.len()))
+                ("Filter".to_owned(), format!("{shown} of {} match  (np:2  failed  !name:old)", shared.runs.len()))
             }
-            Asked::Name(run) => (format!("Name of run {run}"), "empty takes it away".to_owned()),
-            Asked::Note(run) => (format!("Note on run {run}"), "empty takes it away".to_owned()),
+            Asked::Name(run) => (format!("Name of run {run}"), "empty removes it".to_owned()),
+            Asked::Note(run) => (format!("Note on run {run}"), "empty removes it".to_owned()),
             Asked::Export => ("Export to".to_owned(), ".md .csv .json .svg".to_owned()),
         };
         Some(View::Line(Prompt {

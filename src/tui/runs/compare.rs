@@ -102,7 +102,7 @@ fn lines(runs: &Runs, shared: &Shared, id: RunId, width: usize) -> Vec<Line<'sta
     let report = Report::new(shown, baseline, published);
     drawing(&mut page, &Scaling::new(&report));
     match published {
-        [] => page.text("o shows what others published.", shared.theme.dim()),
+        [] => page.text("o shows published results.", shared.theme.dim()),
         sources => sources.iter().for_each(|source| publication(&mut page, source)),
     }
     page.lines
@@ -148,7 +148,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     figure(page, cost_name(run), pair(&|run| run.device_seconds().map(units::rate)), "devices times seconds");
     let accuracy = |run: &RunSummary| run.test.map(|test| format!("{:.2} %", test.accuracy * 100.0));
     figure(page, "test accuracy", pair(&accuracy), "");
-    for note in disturbed::notes([baseline, run]) {
+    if let Some(note) = disturbed::notes([baseline, run]) {
         page.text(&note, page.theme.warn());
     }
 }
@@ -156,7 +156,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
 fn differences(page: &mut Sheet, row: &Row, baseline: &RunSummary) {
     page.title(&format!("What differs from run {}", baseline.id));
     if row.differences.is_empty() {
-        page.text("Nothing that was asked for: the same steps, settings, images and versions.", Style::new());
+        page.text("Nothing: the steps, settings, images and versions are the same.", Style::new());
     }
     for one in &row.differences {
         page.fact(&one.label(), &format!("{}, not {}", one.run, one.baseline));
@@ -190,14 +190,14 @@ fn publication(page: &mut Sheet, source: &Source) {
     page.text(&format!("{}. {}.", source.title, source.setting), theme.dim());
     let cell = |text: Option<String>, width: usize| format!("{:>width$} ", text.unwrap_or_else(|| "–".into()));
     page.lines.push(Line::styled(
-        format!("{:<24} {:>5} {:>14} {:>7} {:>6} {:>11} {:>11}", "", "np", "images/s", "speed", "eff.", "total", "accuracy"),
+        format!("{:<24} {:>5} {:>14} {:>8} {:>6} {:>11} {:>11}", "", "np", "images/s", "speed-up", "eff.", "total", "accuracy"),
         theme.dim(),
     ));
     for row in &source.rows {
         let figures = [
             cell(Some(row.np.to_string()), 5),
             cell(row.rate(), 14),
-            cell(row.speedup.map(|ratio| format!("{ratio:.2}×")), 7),
+            cell(row.speedup.map(|ratio| format!("{ratio:.2}×")), 8),
             cell(row.scaling_efficiency().map(units::percent), 6),
             cell(row.duration(), 11),
             cell(row.test_accuracy(), 11),

@@ -34,7 +34,7 @@ impl Window for ConfirmStop {
     }
 
     fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
-        let text = [format!("Stop run {}?", self.run), "What it has measured stays, and what its checkpoints hold.".into()];
+        let text = [format!("Stop run {}?", self.run), "The lab keeps its measurements and its checkpoints.".into()];
         Some(Question::view("Stop", text))
     }
 
@@ -106,7 +106,7 @@ impl Window for Continue {
     fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
         let epochs = units::counted(self.more, "more epoch");
         let text = match self.more {
-            0 => [format!("Let run {} do its test?", self.run), format!("It has trained all its {} epochs.", self.done)],
+            0 => [format!("Do the test of run {}?", self.run), format!("It has trained all its {} epochs.", self.done)],
             _ => [
                 format!("Train run {} for {epochs}?", self.run),
                 format!("From its last checkpoint, to {} epochs in total.", self.done + self.more),
@@ -157,8 +157,8 @@ impl Window for Quit {
 
     fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
         let text = [
-            format!("Run {} is still going.", self.going),
-            "It can go on without the screen: the next start shows it again.".into(),
+            format!("Run {} is still running.", self.going),
+            "It can continue in the background: the next start shows it again.".into(),
         ];
         Some(Question::view("Quit", text))
     }

@@ -82,12 +82,12 @@ static COLUMNS: [Column; 17] = [
         |shared, run, _| dash(shared.shown_rate(run)),
         |row| dash(row.images_per_sec_of_all().map(units::rate)),
     ),
-    column("speed", 5, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
+    column("speed-up", 8, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
     column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
     column(
         "eff.",
         5,
-        2,
+        3,
         true,
         |_, _, gained| dash(gained.scaling_efficiency.map(units::percent)),
         |row| dash(row.scaling_efficiency().map(units::percent)),
@@ -110,8 +110,8 @@ static COLUMNS: [Column; 17] = [
         |row| dash(row.speedup_to_target.map(times)),
     ),
     column(
-        "test",
-        6,
+        "test acc",
+        8,
         2,
         true,
         |_, run, _| dash(run.test.map(|test| format!("{:.1} %", test.accuracy * 100.0))),
@@ -175,7 +175,7 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
     let speedups = shown.iter().filter_map(|run| run_data::gained(run, baseline?).ok()?.speedup);
     let fastest = speedups.fold(1.0, f64::max);
     if shown.is_empty() {
-        lines.push(Line::styled(" No run fits the filter: Esc takes it away.", theme.warn()));
+        lines.push(Line::styled(" No run matches the filter: Esc removes it.", theme.warn()));
     }
     let (visible, others) = visible(runs, shared, inner);
     lines.extend(visible.into_iter().map(|run| row(shared, focus, run, &columns, fastest, Some(run.id) == chosen, width)));

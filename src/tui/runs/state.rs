@@ -56,10 +56,10 @@ pub fn order_of(title: &str) -> Option<SortKey> {
         "state" => SortKey::State,
         "np" => SortKey::Np,
         // Against one baseline the fastest gained most.
-        "img/s" | "speed" => SortKey::Rate,
+        "img/s" | "speed-up" => SortKey::Rate,
         "time" => SortKey::Time,
         "target" | "sooner" => SortKey::ToTarget,
-        "test" => SortKey::Accuracy,
+        "test acc" => SortKey::Accuracy,
         "dev-s" => SortKey::Cost,
         "name" => SortKey::Name,
         _ => return None,

@@ -28,6 +28,7 @@ pub fn update(runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Act
         Command::Undo => return vec![Effect::Change(Change::Undo(runs.undo())).into()],
         Command::Compare => compare(runs, shared),
         Command::Export => export(runs, shared),
+        Command::Again => return again(shared),
         Command::Details if watches_collectives(shared) => return vec![Action::Collectives],
         Command::Details => details(runs, shared),
         // Of windows only.
@@ -76,6 +77,18 @@ fn chosen(shared: &mut Shared) -> Option<RunSummary> {
     run
 }
 
+/// The form with the settings of the chosen run, to change some and start it again.
+fn again(shared: &mut Shared) -> Vec<Action> {
+    let Some(run) = chosen(shared) else { return Vec::new() };
+    match run.record.map(|record| record.spec) {
+        Some(spec) if spec.benchmark().is_some() || spec.nvcnn().is_some() => vec![Action::SetUp(Box::new(spec))],
+        _ => {
+            shared.inform(format!("run {} is no benchmark and no training on photos: r and C start the other kinds", run.id));
+            Vec::new()
+        }
+    }
+}
+
 /// The run on the screen has messages and times to show, rather than a page.
 fn watches_collectives(shared: &Shared) -> bool {
     shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).is_some_and(is_of_collectives)
@@ -95,7 +108,7 @@ pub fn details(runs: &mut Runs, shared: &mut Shared) {
 fn annotate(runs: &mut Runs, shared: &mut Shared, command: Command) {
     let Some(run) = chosen(shared) else { return };
     let Some(record) = run.record else {
-        return shared.error(format!("the record of run {} cannot be read, so it takes no name and no note", run.id));
+        return shared.error(format!("the record of run {} cannot be read, so you cannot name it or add a note", run.id));
     };
     let (what, text) = match command {
         Command::Name => (Asked::Name(run.id), record.name),
@@ -109,7 +122,7 @@ fn delete(runs: &mut Runs, shared: &mut Shared) {
     match (shared.run_state(&run).is_over(), shared.out_of_reach(run.id)) {
         (true, _) => runs.window = Some(ConfirmDelete { run: run.id }.into()),
         (false, Some(why)) => shared.inform(why),
-        (false, None) => shared.inform(format!("run {} is still going: x stops it, then it can be deleted", run.id)),
+        (false, None) => shared.inform(format!("run {} is still running: x stops it, then it can be deleted", run.id)),
     }
 }
 
@@ -176,8 +189,8 @@ pub fn stop(runs: &mut Runs, shared: &mut Shared) {
     }
     match shared.going() {
         Some(run) => runs.window = Some(ConfirmStop { run }.into()),
-        None if shared.is_starting() => shared.inform("the run is only just starting: x stops it as soon as it shows"),
-        None => shared.inform("no run is going: nothing to stop"),
+        None if shared.is_starting() => shared.inform("the run is only just starting: x stops it as soon as it appears"),
+        None => shared.inform("no run is running: nothing to stop"),
     }
 }
 
@@ -226,7 +239,7 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Window, Refused>
         return Err(Refused::NotYet(why));
     }
     if !shared.run_state(run).is_over() {
-        return Err(Refused::NotYet(format!("run {id} is still going: it can be continued when it has ended")));
+        return Err(Refused::NotYet(format!("run {id} is still running: it can be continued when it has ended")));
     }
     if !training.checkpointing {
         return never(format!("run {id} wrote no checkpoints, so it cannot go on: switch checkpoints on for the next run"));

@@ -35,7 +35,7 @@ fn progress(own: &SeriesView, shared: &Shared, series: &Series, width: usize) ->
     let (text, style) = match own.next(shared) {
         Next::Wait(run) => {
             let place = series.turns.iter().position(|turn| turn.run == Some(run)).unwrap_or(0);
-            (format!("run {} of {all} is going: {}", place + 1, series.turns[place].name), theme.accent())
+            (format!("run {} of {all} is running: {}", place + 1, series.turns[place].name), theme.accent())
         }
         Next::Start(index) => match shared.going() {
             Some(run) => (format!("run {} of {all} waits for run {run} to end", index + 1), theme.text()),

@@ -16,7 +16,7 @@ use crate::tui::shared::state::Shared;
 use crate::tui::window::{Page, Question, View, Window};
 
 static TURNS: &[Binding<Command>] = &[
-    row(&[Char('x')], Command::Stop, "x", "cancel what waits, stop what runs", "").ranked(0),
+    row(&[Char('x')], Command::Stop, "x", "cancel the waiting runs, stop the current one", "").ranked(0),
     row(&[Code(K::Esc), Char('G'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -90,7 +90,7 @@ impl Window for ConfirmSeries {
         let epochs = units::counted(first.workload.epochs, "epoch");
         let time = match self.takes_s {
             Some(seconds) => format!("Together about {}, at the speed of your last such run.", units::clock(seconds)),
-            None => "How long they take is not known before a first run.".to_owned(),
+            None => "The lab cannot say how long they take before a first run.".to_owned(),
         };
         let text = [
             which,

@@ -96,7 +96,7 @@ fn several_runs_are_asked_about_first_with_the_time_they_take() {
     state.shared.step = Step::Broadcast;
     assert_eq!(type_text(&mut state, "g"), []);
     assert!(matches!(front(&state), Front::ConfirmSeries(..)));
-    assert!(text(&state, 80, 24).contains("not known before a first run"), "{}", text(&state, 80, 24));
+    assert!(text(&state, 80, 24).contains("cannot say how long they take"), "{}", text(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
     // 36,000 images at 900 a second: 40 s for three epochs that the two ranks share. In both runs each trains all of them.
     state.shared.runs.push(samples::finished(1, 2, 900.0));
@@ -157,7 +157,7 @@ fn a_screen_goes_on_with_what_waits() {
     let mut second = series.clone();
     started(&mut state, &mut second, 1, 2);
     let said = state.shared.notice.map(|notice| notice.text).unwrap_or_default();
-    assert!(said.contains("turn 2 of 2 begins"), "nobody asked for it just now: {said:?}");
+    assert!(said.contains("run 2 of 2 starts"), "nobody asked for it just now: {said:?}");
     // In the other order as well.
     let mut state = samples::fresh();
     assert!(!update(&mut state, Message::Series(Some(series), None)).contains(&Effect::StartNext), "nobody knows yet what runs");

@@ -15,7 +15,10 @@ pub fn guided(own: &mut SeriesView, shared: &mut Shared) {
     let lesson = shared.course.lessons.of_step(shared.step);
     match lesson.and_then(|lesson| Series::guided(lesson, &shared.spec, &shared.preset)) {
         Some(series) => ask(own, shared, series),
-        None => shared.inform(format!("step {} has no two runs of its own: r runs what is set", shared.step.number())),
+        None => {
+            let step = shared.step.number();
+            shared.inform(format!("the lesson of step {step} has no two runs: r runs with the current settings"));
+        }
     }
 }
 
@@ -52,7 +55,9 @@ pub fn begin(own: &mut SeriesView, shared: &mut Shared, series: Series) -> Vec<A
 pub fn show(own: &mut SeriesView, shared: &mut Shared) {
     match own.series {
         Some(_) => own.window = Some(Turns { scroll: 0 }.into()),
-        None => shared.inform("no two runs to put side by side yet: g makes those of this step, A all steps but one"),
+        None => {
+            shared.inform("there are no two runs to compare yet: g starts those of this step, A those with all steps but one")
+        }
     }
 }
 
@@ -106,7 +111,7 @@ pub fn changed(
 fn tell_turn(own: &SeriesView, shared: &mut Shared) {
     if let Some(series) = &own.series {
         let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
-        shared.inform(format!("{name}: turn {turn} of {turns} begins. G in the pane Steps shows them"));
+        shared.inform(format!("{name}: run {turn} of {turns} starts. G in the pane Steps shows them"));
     }
 }
 

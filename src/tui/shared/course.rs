@@ -15,6 +15,8 @@ pub struct Course {
     /// The last answer to each question, of this session or of one before.
     pub answers: BTreeMap<QuestionId, Prediction>,
     pub shown: Option<Shown>,
+    /// The learner's language: lessons fold the lines in the others away.
+    pub writes_rust: bool,
 }
 
 /// What a run shows of each step, as far as it was asked for.

@@ -92,7 +92,7 @@ impl Shared {
         let Some(speedup) = gained.speedup else {
             return Err(match (is_going, baseline.figures.images_per_sec) {
                 (_, None) => "the baseline has measured no images/s yet",
-                (true, _) => "images/s come with the first seconds",
+                (true, _) => "images/s appear after the first seconds",
                 (false, _) => "it measured no images/s",
             });
         };

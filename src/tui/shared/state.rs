@@ -160,7 +160,8 @@ impl Shared {
         let summary = self.summary(run).filter(|run| !self.run_state(run).is_over())?;
         let place = summary.elsewhere.as_ref()?;
         Some(format!(
-            "run {run} may still be going {place}: stop it there. Is that machine gone for good? `hvd-lab help stop` says how to give the run up"
+            "run {run} may still be running {place}: stop it there. Is that machine gone for good? `hvd-lab help stop` says \
+             how to mark the run as failed"
         ))
     }
 
@@ -197,7 +198,7 @@ impl Shared {
         }
         let np = self.spec.resources.np;
         if np == 1 {
-            return Ok("one rank alone: steps 2 to 9 have nothing to do".into());
+            return Ok("with one rank, steps 2 to 9 have no effect".into());
         }
         let (gpus, cores) = self.hardware.as_ref().map_or((0, 0), |hardware| (hardware.gpus, hardware.cores));
         match (gpus, cores) {
@@ -238,7 +239,7 @@ impl Shared {
             self.inform(format!("run {run} is no longer pinned"));
         } else if pins.len() == MOST_PINS {
             let names: Vec<String> = pins.iter().map(RunId::to_string).collect();
-            self.error(format!("{MOST_PINS} runs are pinned ({}): choose one of them and let it go with p", names.join(", ")));
+            self.error(format!("{MOST_PINS} runs are pinned ({}): choose one of them and unpin it with p", names.join(", ")));
             return false;
         } else {
             pins.push(run);

@@ -23,6 +23,7 @@ pub enum Front {
     Series(series::windows::Turns),
     ConfirmSeries(series::windows::ConfirmSeries),
     Exercise(exercise::windows::Own),
+    Tracks(exercise::windows::Tracks),
     Diff(exercise::windows::Diff),
     ConfirmReset(exercise::windows::ConfirmReset),
     Stage(collectives::windows::Stage),
@@ -74,6 +75,7 @@ pub fn front(state: &State) -> Front {
     if let Some(window) = &state.exercise.window {
         return match window.clone() {
             exercise::windows::Window::Own(window) => Front::Exercise(window),
+            exercise::windows::Window::Tracks(window) => Front::Tracks(window),
             exercise::windows::Window::Diff(window) => Front::Diff(window),
             exercise::windows::Window::ConfirmReset(window) => Front::ConfirmReset(window),
         };
@@ -114,6 +116,7 @@ pub fn open(state: &mut State, front: Front) {
         Front::Series(window) => state.series.window = Some(window.into()),
         Front::ConfirmSeries(window) => state.series.window = Some(window.into()),
         Front::Exercise(window) => state.exercise.window = Some(window.into()),
+        Front::Tracks(window) => state.exercise.window = Some(window.into()),
         Front::Diff(window) => state.exercise.window = Some(window.into()),
         Front::ConfirmReset(window) => state.exercise.window = Some(window.into()),
         Front::Stage(window) => state.collectives.window = Some(window.into()),

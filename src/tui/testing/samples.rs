@@ -169,6 +169,7 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
             data_dir: None,
             program: None,
             exercise: None,
+            trial: None,
             offline: false,
             force: false,
             created_s: START,
@@ -250,6 +251,7 @@ pub fn topology(process: usize, np: usize) -> Event {
         devices_found: Some(np),
         threads: 1,
         versions: Vec::new(),
+        is_watched: false,
     })
 }
 

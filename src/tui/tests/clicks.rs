@@ -121,7 +121,7 @@ fn a_device_is_chosen_by_its_row_and_opened_by_a_second_click() {
 #[test]
 fn a_title_of_the_runs_sorts_by_it_and_the_second_click_the_other_way_round() {
     for (size, titles) in
-        [((80, 24), &["np", "img/s", "run"][..]), ((200, 60), &["np", "img/s", "time", "test", "dev-s", "state", "run"])]
+        [((80, 24), &["np", "img/s", "run"][..]), ((200, 60), &["np", "img/s", "time", "test acc", "dev-s", "state", "run"])]
     {
         let mut state = on(samples::compared(), Pane::Runs, size);
         state.zoom = size.0 == 200;
@@ -129,7 +129,7 @@ fn a_title_of_the_runs_sorts_by_it_and_the_second_click_the_other_way_round() {
             ("np", SortKey::Np),
             ("img/s", SortKey::Rate),
             ("time", SortKey::Time),
-            ("test", SortKey::Accuracy),
+            ("test acc", SortKey::Accuracy),
             ("dev-s", SortKey::Cost),
             ("state", SortKey::State),
             ("run", SortKey::Number),
@@ -157,7 +157,7 @@ fn a_title_of_the_runs_sorts_by_it_and_the_second_click_the_other_way_round() {
 fn head_place(state: &State, title: &str) -> (u16, u16) {
     let screen = text(state, state.shared.size.0, state.shared.size.1);
     let mut rows = screen.lines().map(|line| line.trim_matches('"')).enumerate();
-    let (row, line) = rows.find(|(_, line)| line.contains(" np ") && line.contains(" speed ")).unwrap();
+    let (row, line) = rows.find(|(_, line)| line.contains(" steps ") && line.contains(" speed-up ")).unwrap();
     let from = line[..line.find(" steps ").unwrap()].rfind("run").unwrap();
     let at = line[from..].find(title).unwrap() + from;
     (line[..at].chars().count() as u16, row as u16)
@@ -182,7 +182,7 @@ fn an_arrow_beside_a_value_changes_it() {
 #[test]
 fn a_click_beside_a_window_closes_it_and_one_inside_does_not() {
     for size in SIZES {
-        for (keys, inside) in [("?", "Help"), ("i", " Run 2 "), (":", "Commands"), ("x", "Stop run 2?"), ("q", "still going")] {
+        for (keys, inside) in [("?", "Help"), ("i", " Run 2 "), (":", "Commands"), ("x", "Stop run 2?"), ("q", "still running")] {
             let mut state = on(samples::running(), Pane::Steps, size);
             type_text(&mut state, keys);
             let window = find(&state, inside);
@@ -203,7 +203,7 @@ fn the_answers_of_a_question_are_clicked() {
     for size in SIZES {
         let mut state = on(samples::running(), Pane::Steps, size);
         type_text(&mut state, "x");
-        let question = find(&state, "What it has measured");
+        let question = find(&state, "The lab keeps");
         let stay = find_below(&state, "let it run", question.1);
         mouse(&mut state, LEFT, stay);
         assert_eq!(front(&state), Front::None);

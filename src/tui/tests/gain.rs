@@ -67,7 +67,7 @@ fn a_run_that_trains_says_what_it_gained_so_far() {
 #[test]
 fn the_first_moments_of_a_run_say_nothing_of_its_speed() {
     let [_, second] = header(&training(1820.0, 5), 120);
-    assert!(second.starts_with(" run 2: speed-up – (images/s come with the first seconds)"), "{second}");
+    assert!(second.starts_with(" run 2: speed-up – (images/s appear after the first seconds)"), "{second}");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn a_finished_run_continues_for_more_epochs() {
     let mut going = samples::running();
     type_text(&mut going, "c");
     assert_eq!(front(&going), Front::None);
-    assert!(going.shared.notice.unwrap().text.contains("still going"));
+    assert!(going.shared.notice.unwrap().text.contains("still running"));
 }
 
 #[test]

@@ -147,6 +147,6 @@ fn m_gives_the_mouse_to_the_terminal_and_takes_it_again() {
     let mut state = samples::never_used();
     state.preferences.mouse = true;
     assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::CaptureMouse(false)]);
-    assert!(state.shared.notice.clone().unwrap().text.contains("m takes it again"));
+    assert!(state.shared.notice.clone().unwrap().text.contains("press m to give it back"));
     assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::CaptureMouse(true)]);
 }

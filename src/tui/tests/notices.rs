@@ -72,9 +72,9 @@ fn a_run_that_is_starting_is_not_started_twice() {
     assert_eq!(asked(&type_text(&mut state, "r")), 1);
     assert!(text(&state, 80, 24).contains("a run is starting"), "{}", text(&state, 80, 24));
     assert_eq!(asked(&type_text(&mut state, "r")), 0, "a second press would have made a second run");
-    assert_eq!(notice(&state), Some("a run is starting already: wait until it shows"));
+    assert_eq!(notice(&state), Some("a run is starting already: wait until it appears"));
     type_text(&mut state, "x");
-    assert_eq!(notice(&state), Some("the run is only just starting: x stops it as soon as it shows"));
+    assert_eq!(notice(&state), Some("the run is only just starting: x stops it as soon as it appears"));
     update(&mut state, Message::Started(RunId(6)));
     assert!(!text(&state, 80, 24).contains("a run is starting"));
     // What failed to start can be tried again.
@@ -145,7 +145,7 @@ fn a_paste_is_typed_into_a_line_and_does_nothing_anywhere_else() {
     state.shared.size = (120, 40);
     let before = state.shared.spec.clone();
     assert_eq!(paste(&mut state, "r1xeq"), []);
-    assert!(notice(&state).is_some_and(|said| said.contains("left out")), "{:?}", notice(&state));
+    assert!(notice(&state).is_some_and(|said| said.contains("pasted text is ignored")), "{:?}", notice(&state));
     assert!(!state.done && state.shared.spec == before && front(&state) == Front::None);
     // A question takes no answer from it.
     type_text(&mut state, "c");

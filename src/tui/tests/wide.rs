@@ -10,7 +10,6 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::columns;
 use crate::domain::run::RunState;
-use crate::domain::step::Step;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::features::State;
@@ -104,8 +103,13 @@ fn views(name: &str) -> Vec<(String, State)> {
         }),
         Front::Palette(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 }),
         Front::Help(crate::tui::help::windows::Keys { scroll: 0, words: typed(), typing: true }),
-        Front::Diff(crate::tui::exercise::windows::Diff { step: Step::Broadcast, mine: true, scroll: 3 }),
-        Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0 }),
+        Front::Diff(crate::tui::exercise::windows::Diff {
+            number: 4,
+            of: crate::exercise::Track::default(),
+            mine: true,
+            scroll: 3,
+        }),
+        Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0, hints: 0 }),
     ];
     for mode in modes {
         for slot in [Pane::Log, Pane::Devices] {

@@ -2,6 +2,7 @@
 
 pub mod big_text;
 pub mod footer;
+pub mod form;
 pub mod frame;
 pub mod list;
 pub mod looks;

@@ -74,9 +74,11 @@ pub fn tested_step(step: usize, top_1: f64, top_5: f64) -> String {
 pub fn tested(top_1: (f64, &[f64]), top_5: (f64, &[f64])) -> Vec<String> {
     let line = |name: &str, (all, batches): (f64, &[f64])| {
         let spread = Spread::of(batches, 1);
-        let uncertainty = spread.and_then(|spread| spread.uncertainty).filter(|_| batches.len() > 2).unwrap_or(f64::NAN);
-        let jitter = spread.map_or(f64::NAN, |spread| spread.jitter);
-        let (all, uncertainty, jitter) = (fixed(100.0 * all, 3), fixed(100.0 * uncertainty, 2), tenths(100.0 * jitter));
+        let uncertainty = spread.and_then(|spread| spread.uncertainty).filter(|_| batches.len() > 2);
+        // Of fewer than three batches nvcnn prints nan.
+        let uncertainty = uncertainty.map_or("unknown".to_owned(), |uncertainty| fixed(100.0 * uncertainty, 2));
+        let jitter = spread.map_or(0.0, |spread| spread.jitter);
+        let (all, jitter) = (fixed(100.0 * all, 3), tenths(100.0 * jitter));
         format!("Validation {name}: {all} % +/- {uncertainty} (jitter = {jitter})")
     };
     vec![RULE.to_owned(), line("Top-1", top_1), line("Top-5", top_5), RULE.to_owned()]

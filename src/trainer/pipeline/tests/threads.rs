@@ -9,7 +9,7 @@ use super::super::{Operations, Order, Pipeline, PipelineError, Settings, Stage, 
 use super::{decoder, jpegs};
 use crate::dataset::images::{self, BadRecords, ImageSource, Part};
 use crate::dataset::jpeg;
-use crate::trainer::pipeline::{Cropping, Decoding};
+use crate::trainer::pipeline::{Cropping, Dct, Decoding, compare_transforms};
 
 /// Two classes of images, the first name's image damaged if asked: 24 in all.
 fn photos(bad: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -33,7 +33,7 @@ fn source(folder: &Path) -> Arc<dyn ImageSource> {
 const ORDER: Order = Order { images: 24, rank: 0, ranks: 1, seed: 3, batch_size: 5, shuffle_buffer: 24 };
 
 fn settings(threads: usize, bad: BadRecords) -> Settings {
-    let view = View::Train { cropping: Cropping::default(), flip: true, colour: true };
+    let view = View::Train { cropping: Cropping::default(), flip: 0.5, colour: true };
     let operations = Operations { side: 32, view, ..Operations::default() };
     Settings { operations, threads, prefetch: 2, seed: 3, process: 0, bad, once: false }
 }
@@ -51,6 +51,40 @@ fn run(folder: &Path, threads: usize, epochs: usize, bad: BadRecords) -> Result<
     }
     let left_out = pipeline.left_out().iter().map(ToString::to_string).collect();
     Ok((seen, left_out))
+}
+
+#[test]
+fn a_report_counts_what_was_mirrored_and_what_was_decoded_accurately() {
+    if !can_decode() {
+        return;
+    }
+    let folder = photos(&[]);
+    let prepared = |flip, dct| {
+        let view = View::Train { cropping: Cropping::default(), flip, colour: false };
+        let decoding = Decoding { dct, ..Decoding::default() };
+        let operations = Operations { side: 32, view, decoding, ..Operations::default() };
+        let settings = Settings { operations, ..settings(2, BadRecords::Stop) };
+        let mut pipeline = Pipeline::start(source(folder.path()), ORDER.train(0, 10), settings).unwrap();
+        while pipeline.next_batch().unwrap().is_some() {}
+        let report = pipeline.report();
+        (report.images, report.mirrored, report.accurate)
+    };
+    assert_eq!(prepared(0.0, Dct::Fast), (200, 0, 0));
+    assert_eq!(prepared(1.0, Dct::Accurate), (200, 200, 200));
+    let (_, mirrored, _) = prepared(0.5, Dct::Fast);
+    assert!((70..130).contains(&mirrored), "{mirrored}");
+}
+
+#[test]
+fn the_two_transforms_give_nearly_the_same_pixels() {
+    if !can_decode() {
+        return;
+    }
+    let folder = photos(&[]);
+    let report = compare_transforms(&*source(folder.path()), 5).unwrap();
+    assert!(report.images == 5 && report.fast_us > 0.0 && report.accurate_us > 0.0, "{report:?}");
+    assert!(report.differing > 0.0 && report.differing < 0.9 && (1..20).contains(&report.largest), "{report:?}");
+    assert_eq!(compare_transforms(&*source(folder.path()), 1000).unwrap().images, 24, "as many as there are");
 }
 
 fn can_decode() -> bool {

@@ -55,7 +55,7 @@ fn heading(theme: Theme, what: String) -> Line<'static> {
 /// One sentence: who is slow, in what and by how much, or that nobody is.
 fn verdict(theme: Theme, steps: &[MeanStep], found: &Result<Straggler, f64>) -> (String, Style) {
     match found {
-        _ if steps.len() == 1 => ("one rank: there is none to wait for".into(), theme.dim()),
+        _ if steps.len() == 1 => ("one rank: it does not wait for others".into(), theme.dim()),
         Err(spread) => (format!("ranks are balanced ({} apart)", units::percent(*spread)), theme.accent()),
         Ok(found) => {
             let phase = found.phase.name();

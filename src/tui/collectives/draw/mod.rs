@@ -90,13 +90,13 @@ fn no_messages(own: &Collectives) -> String {
 fn nothing_yet(own: &Collectives, shared: &Shared) -> String {
     let ended = own.run.and_then(|run| Some((run, shared.status(run).filter(|status| status.state.is_over())?)));
     match (own.run, ended) {
-        _ if own.is_starting => "The run is starting. Its rows come here as they are measured.".to_owned(),
+        _ if own.is_starting => "The run is starting. Its rows appear here as they are measured.".to_owned(),
         _ if own.is_reading => "Its rows are being read.".to_owned(),
         (_, Some((run, status))) if status.state == RunState::Finished => {
             format!("Run {run} finished, and its events hold no row: they were changed or damaged since. Enter measures again.")
         }
         (_, Some((run, status))) => format!("Run {run} measured nothing: it {} ({}).", status.state.name(), status.message),
-        (Some(_), None) => "The rows of the table come here as they are measured.".to_owned(),
+        (Some(_), None) => "The rows of the table appear here as they are measured.".to_owned(),
         (None, _) => {
             "No run has measured collectives yet, so there is no chart: Enter starts one. ← shows the schedules.".to_owned()
         }

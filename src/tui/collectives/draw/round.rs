@@ -91,7 +91,7 @@ fn heading(log: &Log, round: usize, messages: &[(usize, &MessageReport)]) -> Str
         Some((rank, waited)) => {
             format!("{number}: {}, rank {rank} waited longest for its message to be sent ({})", time(to - from), time(waited))
         }
-        None => format!("{number}: {}, nobody waited for a message to be sent", time(to - from)),
+        None => format!("{number}: {}, no rank waited for a message to be sent", time(to - from)),
     }
 }
 

@@ -119,7 +119,7 @@ fn nothing_starts_beside_a_run_or_in_a_recording() {
     type_text(&mut state, "C");
     press(&mut state, KeyCode::Enter);
     assert_eq!(press(&mut state, KeyCode::Enter), []);
-    assert!(state.shared.notice.as_ref().unwrap().text.contains("run 2 is still going"));
+    assert!(state.shared.notice.as_ref().unwrap().text.contains("run 2 is still running"));
     let mut state = opened(4, (80, 24));
     let position = crate::runs::recording::Position { played_s: 1.0, duration_s: 2.0, time_s: 1.7e9, speed: 1.0, paused: false };
     state.shared.replay = Some(Playing { run: RunId(3), hardware: "4 CPU cores".into(), position });
@@ -150,7 +150,7 @@ fn the_time_it_takes_is_what_was_measured_or_a_guess() {
 #[test]
 fn x_stops_a_run_from_the_window_as_from_anywhere() {
     let mut state = opened(4, (80, 24));
-    assert!(!text(&state, 80, 24).contains("x stop"), "nothing is going");
+    assert!(!text(&state, 80, 24).contains("x stop"), "nothing is running");
     assert_eq!(type_text(&mut state, "x"), []);
     assert!(matches!(front(&state), Front::Stage(_)) && state.shared.notice.clone().unwrap().text.contains("nothing to stop"));
     let mut going = summary(4, 2);

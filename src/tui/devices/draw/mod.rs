@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
     if rows.is_empty() {
         let text = match view.devices.filter.as_str() {
             "" => "this host lists no devices",
-            _ => "no device, rank or process has the text of the filter: / changes it",
+            _ => "no device, rank or process matches the filter: / changes it",
         };
         return say(frame, inner, theme, text);
     }

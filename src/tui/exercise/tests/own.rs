@@ -29,7 +29,7 @@ fn diff(width: u16, height: u16) -> State {
     update(&mut state, Message::Resize(width, height));
     state.shared.step = Step::AverageMetrics;
     type_text(&mut state, "d");
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { step: Step::AverageMetrics, .. })));
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 6, .. })));
     state
 }
 
@@ -73,7 +73,7 @@ fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
     for _ in 0..20 {
         press(&mut state, KeyCode::Left);
     }
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { step: Step::InitAndPin, scroll: 0, .. })));
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 1, scroll: 0, .. })));
     for _ in 0..3 {
         press(&mut state, KeyCode::Right);
     }
@@ -84,7 +84,7 @@ fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
         front(&state)
     );
     press(&mut state, KeyCode::Char('d'));
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { step: Step::Broadcast, .. })));
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 4, .. })));
     press(&mut state, KeyCode::Esc);
     assert_eq!(front(&state), Front::None);
 }
@@ -127,10 +127,58 @@ fn the_window_shows_errors_and_verdicts() {
     insta::assert_snapshot!("exercise_broken_80x24", window(&state, 80, 24));
     let verdicts =
         "step  4 failed: rank 1 started from other weights than rank 0: broadcast the root's before training\nnext: step 5";
-    state.exercise.stage = Stage::Judged(RunId(7), verdicts.into());
+    state.exercise.stage = Stage::Judged(Some(RunId(7)), verdicts.into());
     insta::assert_snapshot!("exercise_judged_120x40", window(&state, 120, 40));
     assert_eq!(type_text(&mut state, "d"), [Effect::ReadExercise]);
     assert!(text(&state, 80, 24).contains("Yours and the solution after step 1/10"));
     press(&mut state, KeyCode::Esc);
     assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "the diff was opened from here");
+}
+
+#[test]
+fn a_program_that_passes_is_tried_further_before_it_is_judged() {
+    let mut state = edited();
+    update(&mut state, Message::Exercise(News::Started(RunId(3), None)));
+    assert!(text(&state, 80, 24).contains("run 3 is running"), "{}", text(&state, 80, 24));
+    let effects = update(&mut state, Message::Exercise(News::Started(RunId(4), Some("on 3 ranks of two simulated hosts"))));
+    assert!(effects.contains(&Effect::Watch(RunId(4))), "it is followed as every run: {effects:?}");
+    let screen = text(&state, 80, 24);
+    assert!(screen.contains("run 4: once more, on 3 ranks of two simulated hosts"), "{screen}");
+    assert!(state.exercise.is_busy(), "a save waits for the end of all of it");
+    let (words, notes) = ("step 10 passed: it is\n".to_owned(), vec!["run 3 was the first".to_owned()]);
+    let effects = update(&mut state, Message::Exercise(News::Judged { run: Some(RunId(3)), words, notes }));
+    assert_eq!(effects, [Effect::ReadProgress], "what is written now shows at once");
+    assert!(text(&state, 80, 24).contains("what run 3 shows") && !state.exercise.is_busy());
+}
+
+#[test]
+fn all_exercises_are_offered_and_one_that_is_taken_up_is_shown_with_its_places() {
+    use crate::exercise::{FOUR_CHANGES, Track};
+    let mut state = edited();
+    assert!(type_text(&mut state, "o").is_empty());
+    let listed = text(&state, 80, 24);
+    for track in Track::all() {
+        assert!(listed.contains(&track.title()), "{}\n{listed}", track.title());
+    }
+    insta::assert_snapshot!("exercises_80x24", window(&state, 80, 24));
+    press(&mut state, KeyCode::Down);
+    let track = Track::Program(&FOUR_CHANGES);
+    assert_eq!(press(&mut state, KeyCode::Enter), [Effect::ChooseExercise(track), Effect::ReadExercise]);
+    // What was asked of the exercise before comes too late.
+    assert!(update(&mut state, read(EXERCISE)).is_empty() && state.exercise.path.is_empty());
+    let news = News::Read { path: "/home/you/exercise/mnist.rs".into(), program: FOUR_CHANGES.solution(1) };
+    assert_eq!(update(&mut state, Message::Exercise(news)), [Effect::WatchExercise]);
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("change 2, Scale the rate up"), "{shown}");
+}
+
+#[test]
+fn another_exercise_waits_for_the_end_of_an_attempt() {
+    let mut state = edited();
+    update(&mut state, Message::Exercise(News::Started(RunId(3), None)));
+    type_text(&mut state, "o");
+    press(&mut state, KeyCode::Down);
+    assert!(press(&mut state, KeyCode::Enter).is_empty());
+    assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("wait until that is over")));
+    assert!(state.exercise.has_steps() && matches!(front(&state), Front::Tracks(_)));
 }

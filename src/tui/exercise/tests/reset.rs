@@ -37,10 +37,7 @@ fn the_window_says_what_is_lost_and_where_it_is_kept() {
     let mut state = window();
     assert!(text(&state, 80, 24).contains(" u undo"), "{}", text(&state, 80, 24));
     assert!(type_text(&mut state, "u").is_empty(), "it asks first");
-    assert_eq!(
-        front(&state),
-        Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { step: Step::Broadcast, diff: false })
-    );
+    assert_eq!(front(&state), Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { number: 4, diff: false }));
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let screen = text(&state, width, height);
         for words in [
@@ -59,7 +56,7 @@ fn the_window_says_what_is_lost_and_where_it_is_kept() {
 #[test]
 fn only_y_and_a_reset_and_each_its_part() {
     for (key, part) in [
-        (KeyCode::Char('y'), Some(Some(Step::Broadcast))),
+        (KeyCode::Char('y'), Some(Some(4))),
         (KeyCode::Char('a'), Some(None)),
         (KeyCode::Enter, None),
         (KeyCode::Esc, None),
@@ -79,24 +76,15 @@ fn the_diff_of_ones_own_program_resets_the_step_that_it_shows() {
     type_text(&mut state, "d");
     press(&mut state, KeyCode::Left);
     assert!(
-        matches!(
-            front(&state),
-            Front::Diff(crate::tui::exercise::windows::Diff { step: Step::DistributedOptimizer, mine: true, .. })
-        ),
+        matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 3, mine: true, .. })),
         "{:?}",
         front(&state)
     );
     assert!(text(&state, 80, 24).contains(" u undo"), "{}", text(&state, 80, 24));
     type_text(&mut state, "u");
-    assert_eq!(
-        front(&state),
-        Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { step: Step::DistributedOptimizer, diff: true })
-    );
-    assert_eq!(type_text(&mut state, "y"), [Effect::ResetExercise(Some(Step::DistributedOptimizer))]);
-    assert!(matches!(
-        front(&state),
-        Front::Diff(crate::tui::exercise::windows::Diff { step: Step::DistributedOptimizer, mine: true, .. })
-    ));
+    assert_eq!(front(&state), Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { number: 3, diff: true }));
+    assert_eq!(type_text(&mut state, "y"), [Effect::ResetExercise(Some(3))]);
+    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 3, mine: true, .. })));
     // The diff of a step is nobody's program.
     type_text(&mut state, "m");
     assert!(!text(&state, 80, 24).contains(" u undo"));
@@ -111,9 +99,9 @@ fn the_diff_of_ones_own_program_resets_the_step_that_it_shows() {
 fn after_it_the_backup_is_named_the_step_is_next_and_nothing_is_built() {
     let mut state = window();
     state.exercise.stage = Stage::Failed("of before".into());
-    let news = News::Reset { step: None, program: EXERCISE.into(), backup: "/home/fashion_mnist.1.bak".into() };
+    let news = News::Reset { number: None, program: EXERCISE.into(), backup: "/home/fashion_mnist.1.bak".into() };
     assert!(update(&mut state, Message::Exercise(news)).is_empty());
-    assert_eq!((state.exercise.next.map(|(step, _)| step), &state.exercise.stage), (Some(1), &Stage::Idle));
+    assert_eq!((state.exercise.next.and_then(|(number, _)| number), &state.exercise.stage), (Some(1), &Stage::Idle));
     let said = &state.shared.notice.as_ref().unwrap().text;
     assert!(said.contains("the whole program is as it was") && said.contains("/home/fashion_mnist.1.bak"), "{said}");
     // The watcher tells of the same change.
@@ -125,7 +113,7 @@ fn after_it_the_backup_is_named_the_step_is_next_and_nothing_is_built() {
 #[test]
 fn without_a_program_of_ones_own_there_is_nothing_to_reset() {
     let mut state = samples::never_used();
-    open(&mut state, Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0 }));
+    open(&mut state, Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0, hints: 0 }));
     type_text(&mut state, "u");
     assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })) && state.shared.notice.is_some());
 }

@@ -221,7 +221,7 @@ fn a_pinned_run_shows_its_letter_in_its_colour() {
 fn a_filter_shows_while_it_is_typed_and_escape_takes_it_back() {
     let mut state = with(many());
     type_text(&mut state, "/np:4");
-    assert!(text(&state, 120, 40).contains("10 of 40 fit"));
+    assert!(text(&state, 120, 40).contains("10 of 40 match"));
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert!(state.runs.filter.is_empty());
     type_text(&mut state, "/try:");

@@ -65,12 +65,12 @@ fn names_and_notes_are_taken_back_one_by_one() {
     let mut desk = Desk::new();
     let first = desk.name(3);
     assert_eq!(first, None, "the sample has no name");
-    assert_eq!(desk.type_text("Rone\n"), "run 3 is named “one”; u takes that back");
+    assert_eq!(desk.type_text("Rone\n"), "run 3 is named “one”; u undoes it");
     desk.type_text("R");
     press(&mut desk.state, KeyCode::Backspace);
     desk.type_text("!\n");
     assert_eq!(desk.name(3).as_deref(), Some("on!"));
-    assert!(desk.type_text("Nwhy not\n").contains("u takes that back"));
+    assert!(desk.type_text("Nwhy not\n").contains("u undoes it"));
     assert_eq!(desk.type_text("u"), "undone: run 3 has no note again");
     assert_eq!(desk.type_text("u"), "undone: run 3 is named “one” again");
     assert!(text(&desk.state, 120, 40).contains("undone: run 3 is named “one” again"));

@@ -1,0 +1,54 @@
+"""Finds and loads the native half of this package, which does the work."""
+import importlib.util
+import os
+import sys
+from importlib.machinery import ExtensionFileLoader
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VARIABLE = "HVD_LAB_PYTHON_MODULE"
+
+
+def _places():
+    """Where the native module may be: the lab says it; otherwise beside these files, or in the checkout that they are of."""
+    if os.environ.get(VARIABLE):
+        return [os.environ[VARIABLE]]
+    target = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target")
+    built = [os.path.join(target, profile, "libhvd_lab_python.so") for profile in ("release", "debug")]
+    return [os.path.join(HERE, "_native.abi3.so")] + built
+
+
+def _load():
+    if sys.version_info < (3, 8):
+        raise ImportError("hvd_lab needs Python 3.8 or newer, and this is Python {}.{}".format(*sys.version_info[:2]))
+    found = [path for path in _places() if os.path.isfile(path)]
+    if not found:
+        raise ImportError(
+            "the native module of hvd_lab is not in {}: run `make build`, or point {} at libhvd_lab_python.so".format(
+                " or ".join(_places()), VARIABLE
+            )
+        )
+    name = "hvd_lab._native"
+    spec = importlib.util.spec_from_file_location(name, found[0], loader=ExtensionFileLoader(name, found[0]))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    return module
+
+
+native = _load()
+LabError = native.LabError
+_started = False
+
+
+def started(start=native.start):
+    """The native module, which has read the program's flags. With --help, or a bad flag, the program ends here."""
+    global _started
+    if not _started:
+        stop = start(sys.argv)
+        if stop is not None:
+            text, code = stop
+            if text:
+                print(text.rstrip(), file=sys.stderr if code else sys.stdout)
+            sys.exit(code)
+        _started = True
+    return native

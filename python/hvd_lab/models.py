@@ -1,0 +1,236 @@
+"""The model, and `fit`: the loop over epochs and batches, in the order of Keras."""
+import json
+import numbers
+
+from ._library import started
+from .callbacks import Callback, ModelCheckpoint, StopAtAccuracy, TensorBoard
+from .fashion_mnist import Batches
+from .keras.callbacks import BroadcastGlobalVariablesCallback, LearningRateWarmupCallback, MetricAverageCallback
+from .keras.optimizer import DistributedOptimizer
+from .layers import Conv2D, Dense, Layer
+from .mnist import Digits, Labels
+from .optimizers import Optimizer
+
+# In these the ranks talk to each other, each with the step that it belongs to.
+TALKING = {BroadcastGlobalVariablesCallback: 4, MetricAverageCallback: 6, StopAtAccuracy: None}
+# These leave the rate of an epoch as it is after the warmup. A learner's own callback may do anything.
+STEADY = tuple(TALKING) + (LearningRateWarmupCallback, ModelCheckpoint, TensorBoard)
+
+
+class Model:
+    """A network with weights of its own, drawn when it is made."""
+
+    # Whether it is trained in the exercise of the ten steps, whose numbers errors name.
+    steps = True
+
+    def __init__(self, name, weight_decay=0.0):
+        if name is not None:
+            started().build_model(name)
+        self.name = name
+        self.weight_decay = weight_decay
+        self.optimizer = None
+        self.stop_training = False
+        # What callbacks ask of the end of an epoch: the folder for a checkpoint, and the rate that a warmup has reached.
+        self.checkpoint = None
+        self.warmed_up_to = None
+
+    def compile(self, optimizer, loss="categorical_crossentropy", metrics=("accuracy",)):
+        """Choose the optimizer. The loss is the cross entropy, and the metric is the accuracy."""
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError("compile takes an optimizer such as SGD(learning_rate=0.01), not {!r}".format(optimizer))
+        if loss != "categorical_crossentropy" or list(metrics) != ["accuracy"]:
+            raise ValueError('this model is trained with loss="categorical_crossentropy" and metrics=["accuracy"] only')
+        _rate(optimizer)
+        is_distributed = isinstance(optimizer, DistributedOptimizer)
+        started().build_optimizer(optimizer.name, float(optimizer.momentum), float(self.weight_decay), is_distributed)
+        self.optimizer = optimizer
+
+    def load_latest(self, log_dir, epochs):
+        """Load the newest checkpoint in `log_dir` of at most `epochs` epochs, if there is one. Returns its epoch, or 0."""
+        return started().load_latest(log_dir, epochs)
+
+    def fit(self, x, validation_data, steps_per_epoch=None, validation_steps=None, epochs=1, initial_epoch=0, callbacks=(),
+            verbose=1):
+        """Train from `initial_epoch` to `epochs`; after each epoch validate on `validation_data`.
+
+        If the ranks divide an epoch (`steps_per_epoch` times the ranks is at most `len(x)`), they take turns at the images.
+        """
+        if not isinstance(x, Batches) or x.purpose != "training" or not isinstance(validation_data, Batches):
+            raise TypeError("fit takes the two iterators of fashion_mnist.load_data(): train_iter, validation_data=test_iter")
+        steps = _count("steps_per_epoch", len(x) if steps_per_epoch is None else steps_per_epoch)
+        validation_steps = _count("validation_steps", len(validation_data) if validation_steps is None else validation_steps)
+        self._train(x.batch_size, steps, validation_steps, epochs, initial_epoch, callbacks, verbose)
+
+    def _train(self, batch_size, steps, validation_steps, epochs, initial_epoch, callbacks, verbose):
+        """The loop over the epochs."""
+        native = started()
+        callbacks = _callbacks(callbacks)
+        _check_that_all_have(native, callbacks, self.steps)
+        epochs, initial_epoch = _count("epochs", epochs), _count("initial_epoch", initial_epoch)
+        warmups = [callback for callback in callbacks if isinstance(callback, LearningRateWarmupCallback)]
+        native.begin_training({
+            "epochs": epochs,
+            "initial_epoch": initial_epoch,
+            "steps": steps,
+            "validation_steps": validation_steps,
+            "batch_size": batch_size,
+            "is_verbose": bool(verbose),
+            "warmup_epochs": float(warmups[-1].warmup_epochs) if warmups else 0.0,
+            "averages": any(isinstance(callback, MetricAverageCallback) for callback in callbacks),
+            "writes": any(isinstance(callback, ModelCheckpoint) for callback in callbacks),
+            "schedules": any(type(callback) not in STEADY for callback in callbacks),
+        })
+        # No epoch is without a batch.
+        steps = max(steps, 1)
+        for callback in callbacks:
+            callback.set_model(self)
+            callback.set_params({"epochs": epochs, "steps": steps, "verbose": verbose})
+        self.stop_training = False
+        for callback in callbacks:
+            callback.on_train_begin({})
+        native.start_training()
+        logs = {}
+        for epoch in range(initial_epoch, epochs):
+            logs = self._epoch(native, epoch, steps, callbacks)
+            if self.stop_training:
+                break
+        for callback in callbacks:
+            callback.on_train_end(logs)
+        native.end_training()
+
+    def _epoch(self, native, epoch, steps, callbacks):
+        """Train and validate for one epoch; what it came to."""
+        for callback in callbacks:
+            callback.on_epoch_begin(epoch, {})
+        native.begin_epoch(epoch)
+        for batch in range(steps):
+            for callback in callbacks:
+                callback.on_train_batch_begin(batch, {})
+            loss = native.train_batch(batch, _rate(self.optimizer))
+            for callback in callbacks:
+                callback.on_train_batch_end(batch, {"loss": loss})
+        logs = dict(zip(("loss", "accuracy", "val_loss", "val_accuracy"), native.validate()))
+        own = (logs["val_loss"], logs["val_accuracy"])
+        self.checkpoint = self.warmed_up_to = None
+        for callback in callbacks:
+            callback.on_epoch_end(epoch, logs)
+        judged = (float(logs["val_loss"]), float(logs["val_accuracy"]))
+        is_averaged = judged != own or any(isinstance(callback, MetricAverageCallback) for callback in callbacks)
+        native.end_epoch(judged if is_averaged else None, self.checkpoint, self.warmed_up_to, bool(self.stop_training))
+        return logs
+
+    def evaluate(self, x, verbose=1):
+        """Loss and accuracy on all test images. If fit averaged its metrics, the ranks share the work."""
+        if not isinstance(x, Batches) or x.purpose != "test":
+            raise TypeError("evaluate takes the second iterator of fashion_mnist.load_data(): test_iter")
+        return list(started().evaluate(bool(verbose)))
+
+
+class Sequential(Model):
+    """A network of layers, one after the other. Its weights are drawn when it is compiled."""
+
+    steps = False
+
+    def __init__(self, layers=()):
+        super().__init__(None)
+        self.layers = []
+        for layer in layers:
+            self.add(layer)
+
+    def add(self, layer):
+        """One more layer, at the end."""
+        if not isinstance(layer, Layer):
+            raise TypeError("add takes a layer such as Dense(128, activation='relu'), not {!r}".format(layer))
+        if not self.layers and (layer.input_shape is None or len(layer.input_shape) != 3):
+            raise ValueError("the first layer has to say what it takes: input_shape=(28, 28, 1)")
+        if isinstance(layer, (Conv2D, Dense)) and layer.activation not in ("relu", "softmax"):
+            raise ValueError('activation is {!r}: use "relu", and "softmax" in the last layer'.format(layer.activation))
+        if self.layers and self.layers[-1].activation == "softmax":
+            raise ValueError('no layer can follow one with activation="softmax"')
+        self.layers.append(layer)
+
+    def compile(self, optimizer, loss="categorical_crossentropy", metrics=("accuracy",)):
+        """Draw the weights, and choose the optimizer. The loss is the cross entropy, and the metric is the accuracy."""
+        if not self.layers or self.layers[-1].activation != "softmax":
+            raise ValueError('the last layer has to be Dense(10, activation="softmax"): a score for each class')
+        shape = tuple(self.layers[0].input_shape)
+        started().build_network(shape, [(layer.kind, [float(number) for number in layer.numbers()]) for layer in self.layers])
+        super().compile(optimizer, loss, metrics)
+
+    def fit(self, x, y, batch_size=32, epochs=1, verbose=1, callbacks=(), validation_data=None, initial_epoch=0):
+        """Train on all images in every epoch, in an order of this rank's own; after each epoch validate on `validation_data`."""
+        _check_pair("fit takes x_train, y_train", "training", (x, y))
+        _check_pair("fit takes validation_data=(x_test, y_test)", "test", validation_data)
+        if _count("batch_size", batch_size) == 0:
+            raise ValueError("batch_size is 0: give 1 or more")
+        batches = [-(-len(images) // batch_size) for images in (x, validation_data[0])]
+        self._train(batch_size, *batches, epochs, initial_epoch, callbacks, verbose)
+
+    def evaluate(self, x, y, verbose=1):
+        """Loss and accuracy on the test images."""
+        _check_pair("evaluate takes x_test, y_test", "test", (x, y))
+        return list(started().evaluate(bool(verbose)))
+
+
+def WideResidualNetwork(name, weight_decay=0.0):
+    """A model of this name, such as wrn-16-10: a Wide ResNet of depth 16 and width 10."""
+    return Model(name, weight_decay)
+
+
+def _callbacks(callbacks):
+    """The callbacks as a list, each of which is one."""
+    if isinstance(callbacks, Callback):
+        raise TypeError("callbacks is a single callback: give a list of them, callbacks=[...]")
+    try:
+        callbacks = list(() if callbacks is None else callbacks)
+    except TypeError:
+        raise TypeError("callbacks is {!r}: give a list of callbacks".format(callbacks)) from None
+    for callback in callbacks:
+        if isinstance(callback, type) and issubclass(callback, Callback):
+            raise TypeError("callbacks holds the class {0} itself: call it, as in {0}(...)".format(callback.__name__))
+        if not isinstance(callback, Callback):
+            raise TypeError("callbacks holds {!r}, which is not a callback".format(callback))
+    return callbacks
+
+
+def _check_that_all_have(native, callbacks, numbers):
+    """Refuses callbacks in which the ranks talk to each other if not all ranks have them: some would wait for ever."""
+    if native.topology() is None:
+        return
+    own = [kind.__name__ for callback in callbacks for kind in TALKING if isinstance(callback, kind)]
+    steps = {kind.__name__: step if numbers else None for kind, step in TALKING.items()}
+    ranks = [json.loads(names) for names in native.allgather(json.dumps(own))]
+    for rank, names in enumerate(ranks):
+        for has, lacks, there, missing in ((0, rank, ranks[0], names), (rank, 0, names, ranks[0])):
+            extra = [name for name in there if there.count(name) > missing.count(name)]
+            if extra:
+                step = " (step {})".format(steps[extra[0]]) if steps[extra[0]] else ""
+                raise ValueError(
+                    "rank {} has {}{} more often than rank {}. The ranks talk to each other in it: append it on every rank, outside of "
+                    "`if hvd.rank() == 0`".format(has, extra[0], step, lacks)
+                )
+        if names != ranks[0]:
+            raise ValueError("rank {} has its callbacks in another order than rank 0: {}, not {}".format(
+                rank, ", ".join(names), ", ".join(ranks[0])
+            ))
+
+
+def _check_pair(what, part, pair):
+    kinds = [(type(one), getattr(one, "part", None)) for one in pair or ()]
+    if kinds != [(Digits, part), (Labels, part)]:
+        raise TypeError("{}, as mnist.load_data() gives them".format(what))
+
+
+def _count(name, value):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("{} is {!r}: give a whole number, and divide with // instead of /".format(name, value))
+    if value < 0:
+        raise ValueError("{} is {}: give 0 or more".format(name, value))
+    return value
+
+
+def _rate(optimizer):
+    rate = optimizer.learning_rate
+    if isinstance(rate, bool) or not isinstance(rate, numbers.Real):
+        raise TypeError("the learning rate is {!r}: give a number".format(rate))
+    return float(rate)

@@ -1,0 +1,387 @@
+//! `hvd_lab._native`: the trainer's parts as functions for Python, a few for each batch.
+//!
+//! Never decides what a step does: the learner's program says it, `python/hvd_lab/` puts it into words that Keras and
+//! Horovod use, and the work is that of the library which hvd-train is made of. All evidence is told here, from what was done.
+
+mod images;
+mod layers;
+mod photos;
+mod ranks;
+mod session;
+mod training;
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use hvd_lab::domain::event::Metrics;
+use hvd_lab::domain::images::InputShape;
+use hvd_lab::trainer::startup;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use self::images::Taken;
+use self::layers::Written;
+use self::photos::{Known, Photos, Preparing};
+use self::session::Session;
+use self::training::{EpochEnd, Plan};
+
+create_exception!(hvd_lab, LabError, PyRuntimeError, "What the trainer or the communication between ranks could not do.");
+
+thread_local! {
+    /// Of the main thread: MPI lets no other call it.
+    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
+}
+
+thread_local! {
+    /// Of a program that trains on photos, in the place of the other one.
+    static PHOTOS: RefCell<Option<Photos>> = const { RefCell::new(None) };
+}
+
+/// The same for a training on photos.
+fn with_photos<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Photos) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    let done = py.detach(|| {
+        PHOTOS.with_borrow_mut(|photos| {
+            let Some(photos) = photos else {
+                return Err("call nvcnn.parse_args() first, and call this on the main thread".to_owned());
+            };
+            work(photos).map_err(|error| {
+                photos.exit_code = startup::exit_code(&error);
+                format!("{error:#}")
+            })
+        })
+    });
+    done.map_err(LabError::new_err)
+}
+
+/// Read the flags of a training on photos, and find the other ranks. As [`start`].
+#[pyfunction]
+fn photos_start(arguments: Vec<OsString>) -> Option<(String, u8)> {
+    match Photos::start(arguments) {
+        Ok(started) => {
+            PHOTOS.set(Some(started));
+            None
+        }
+        Err(stop) => Some((stop.text, stop.code)),
+    }
+}
+
+/// The flags by their names in Python: what they ask for.
+#[pyfunction]
+fn photos_flags(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let spec = with_photos(py, |photos| Ok(photos.spec.clone()))?;
+    let flags = PyDict::new(py);
+    flags.set_item("model", spec.model.to_string())?;
+    flags.set_item("batch_size", spec.batch_size)?;
+    flags.set_item("data_dir", spec.data_dir)?;
+    flags.set_item("learning_rate", spec.learning_rate)?;
+    flags.set_item("image_size", spec.image_size)?;
+    Ok(flags)
+}
+
+/// Layers as Python writes them: the kind of each, and its numbers.
+type Layers = Vec<(String, Vec<f64>)>;
+
+/// `model` is its name, height, width, classes, rate and layers; `preparing` is whether the transform is the accurate one, whether
+/// colours are smoothed, and the chance of a mirror. The number of steps.
+#[pyfunction]
+fn photos_begin(
+    py: Python<'_>,
+    model: (String, usize, usize, usize, f64, Layers),
+    preparing: (bool, bool, f64),
+) -> PyResult<usize> {
+    let (name, height, width, classes, rate, layers) = model;
+    let (accurate, fancy, flip) = preparing;
+    with_photos(py, |photos| {
+        let layers = layers.iter().map(|(kind, numbers)| Written::read(kind, numbers)).collect::<anyhow::Result<Vec<_>>>()?;
+        photos.begin(&Known { name, height, width, classes, rate, layers }, &Preparing { accurate, fancy, flip })
+    })
+}
+
+#[pyfunction]
+fn photos_sync(py: Python<'_>) -> PyResult<()> {
+    with_photos(py, Photos::sync)
+}
+
+/// Before the first round of the loop.
+#[pyfunction]
+fn photos_enter(py: Python<'_>) -> PyResult<()> {
+    with_photos(py, Photos::enter)
+}
+
+#[pyfunction]
+fn photos_step(py: Python<'_>) -> PyResult<Option<f64>> {
+    with_photos(py, Photos::train_step)
+}
+
+/// After the last round of the loop.
+#[pyfunction]
+fn photos_leave(py: Python<'_>) -> PyResult<()> {
+    with_photos(py, Photos::leave)
+}
+
+/// Let the session work while other threads of Python go on.
+fn with<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Session) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    let done = py.detach(|| {
+        SESSION.with_borrow_mut(|session| {
+            let Some(session) = session else {
+                return Err("call this on the main thread, and not after the end of the program".to_owned());
+            };
+            work(session).map_err(|error| {
+                session.exit_code = startup::exit_code(&error);
+                format!("{error:#}")
+            })
+        })
+    });
+    done.map_err(LabError::new_err)
+}
+
+/// Read the program's flags. What is to be printed instead of training, and the exit code: of --help, and of a bad flag.
+#[pyfunction]
+fn start(arguments: Vec<OsString>) -> Option<(String, u8)> {
+    SESSION.with_borrow_mut(|session| match Session::start(arguments) {
+        Ok(started) => {
+            *session = Some(started);
+            None
+        }
+        Err(stop) => Some((stop.text, stop.code)),
+    })
+}
+
+/// What the flags are where nobody gives them: pairs of a flag and its value.
+#[pyfunction]
+fn set_defaults(py: Python<'_>, defaults: Vec<(String, String)>) -> PyResult<()> {
+    with(py, |session| session.set_defaults(&defaults))
+}
+
+/// The flags by their names in Python.
+#[pyfunction]
+fn flags(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let config = with(py, |session| Ok(session.config.clone()))?;
+    let flags = PyDict::new(py);
+    flags.set_item("epochs", config.epochs)?;
+    flags.set_item("batch_size", config.batch_size)?;
+    flags.set_item("base_lr", config.base_lr)?;
+    flags.set_item("momentum", config.momentum)?;
+    flags.set_item("wd", config.wd)?;
+    flags.set_item("target_accuracy", config.target_accuracy)?;
+    flags.set_item("patience", config.patience)?;
+    flags.set_item("use_checkpointing", config.use_checkpointing)?;
+    flags.set_item("warmup_epochs", config.warmup_epochs)?;
+    flags.set_item("log_dir", config.log_dir)?;
+    flags.set_item("model", config.model.to_string())?;
+    flags.set_item("seed", config.seed)?;
+    Ok(flags)
+}
+
+#[pyfunction]
+fn init(py: Python<'_>) -> PyResult<()> {
+    with(py, Session::init)
+}
+
+/// Rank, size, local rank and local size; `None` before `init`.
+#[pyfunction]
+fn topology(py: Python<'_>) -> PyResult<Option<(usize, usize, usize, usize)>> {
+    let of_photos = PHOTOS.with_borrow(|photos| photos.as_ref().map(Photos::topology));
+    let place = match of_photos {
+        Some(place) => Some(place),
+        None => with(py, |session| Ok(session.is_connected().then(|| session.comm.topology())))?,
+    };
+    Ok(place.map(|place| (place.rank.0, place.size.0, place.local_rank.0, place.local_size.0)))
+}
+
+#[pyfunction]
+fn devices(py: Python<'_>) -> PyResult<Vec<String>> {
+    with(py, |session| Ok(session.devices()))
+}
+
+#[pyfunction]
+fn pin(py: Python<'_>, device: usize) -> PyResult<()> {
+    with(py, |session| session.pin(device))
+}
+
+/// Numbers of images: to train on, to validate on after an epoch, to test on. `is_plain` leaves them as they are: digits.
+#[pyfunction]
+fn load_data(py: Python<'_>, is_plain: bool) -> PyResult<(usize, usize, usize)> {
+    with(py, |session| session.load_data(if is_plain { Taken::Plain } else { Taken::Shifted }))
+}
+
+#[pyfunction]
+fn build_model(py: Python<'_>, name: String) -> PyResult<()> {
+    with(py, |session| session.build_model(&name))
+}
+
+/// A network of layers, one after the other: the kind of each and its numbers, as `layers` reads them. `input` is height, width and
+/// channels.
+#[pyfunction]
+fn build_network(py: Python<'_>, input: (usize, usize, usize), layers: Layers) -> PyResult<()> {
+    let (height, width, channels) = input;
+    with(py, |session| {
+        let layers = layers.iter().map(|(kind, numbers)| Written::read(kind, numbers)).collect::<anyhow::Result<Vec<_>>>()?;
+        session.build_network(InputShape { channels, height, width }, &layers)
+    })
+}
+
+#[pyfunction]
+fn build_optimizer(py: Python<'_>, name: String, momentum: f64, wd: f64, is_distributed: bool) -> PyResult<()> {
+    with(py, |session| session.build_optimizer(&name, momentum, wd, is_distributed))
+}
+
+#[pyfunction]
+fn load_latest(py: Python<'_>, folder: PathBuf, up_to: usize) -> PyResult<usize> {
+    with(py, |session| session.load_latest(&folder, up_to))
+}
+
+/// Give this rank's JSON to all, if it is the root; every rank gets the root's.
+#[pyfunction]
+fn broadcast(py: Python<'_>, json: String, root: usize) -> PyResult<String> {
+    with(py, |session| session.broadcast(json, root))
+}
+
+#[pyfunction]
+fn allgather(py: Python<'_>, json: String) -> PyResult<Vec<String>> {
+    with(py, |session| session.allgather(&json))
+}
+
+#[pyfunction]
+fn allreduce(py: Python<'_>, numbers: Vec<f64>, average: bool) -> PyResult<Vec<f64>> {
+    with(py, |session| session.allreduce(numbers, average))
+}
+
+#[pyfunction]
+fn barrier(py: Python<'_>) -> PyResult<()> {
+    with(py, |session| Ok(session.comm.barrier()?))
+}
+
+/// `plan` is a dictionary: its keys are the fields of [`Plan`].
+#[pyfunction]
+fn begin_training(py: Python<'_>, plan: Bound<'_, PyDict>) -> PyResult<()> {
+    fn field<'py, T: FromPyObject<'py>>(plan: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+        let value = plan.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the plan has no {name}")))?;
+        value.extract()
+    }
+    let plan = Plan {
+        epochs: field(&plan, "epochs")?,
+        initial_epoch: field(&plan, "initial_epoch")?,
+        steps: field(&plan, "steps")?,
+        validation_steps: field(&plan, "validation_steps")?,
+        batch_size: field(&plan, "batch_size")?,
+        is_verbose: field(&plan, "is_verbose")?,
+        warmup_epochs: field(&plan, "warmup_epochs")?,
+        averages: field(&plan, "averages")?,
+        writes: field(&plan, "writes")?,
+        schedules: field(&plan, "schedules")?,
+    };
+    with(py, |session| session.begin_training(plan))
+}
+
+#[pyfunction]
+fn broadcast_state(py: Python<'_>, root: usize) -> PyResult<()> {
+    with(py, |session| session.broadcast_state(root))
+}
+
+#[pyfunction]
+fn write_tensorboard(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    with(py, |session| session.write_tensorboard(&folder))
+}
+
+#[pyfunction]
+fn stop_at(py: Python<'_>, target: f64, patience: usize) -> PyResult<()> {
+    with(py, |session| session.stop_at(target, patience))
+}
+
+/// The last thing before the first batch.
+#[pyfunction]
+fn start_training(py: Python<'_>) -> PyResult<()> {
+    with(py, Session::start_training)
+}
+
+#[pyfunction]
+fn begin_epoch(py: Python<'_>, epoch: usize) -> PyResult<()> {
+    with(py, |session| session.begin_epoch(epoch))
+}
+
+/// Train on one batch at this rate; its loss.
+#[pyfunction]
+fn train_batch(py: Python<'_>, batch: usize, lr: f64) -> PyResult<f64> {
+    with(py, |session| session.train_batch(batch, lr))
+}
+
+/// Loss and accuracy of training and of validation.
+#[pyfunction]
+fn validate(py: Python<'_>) -> PyResult<(f64, f64, f64, f64)> {
+    with(py, Session::validate)
+}
+
+#[pyfunction]
+fn average_metrics(py: Python<'_>, loss: f64, accuracy: f64) -> PyResult<(f64, f64)> {
+    with(py, |session| session.average_metrics(Metrics { loss, accuracy }))
+}
+
+#[pyfunction]
+fn agree_to_stop(py: Python<'_>, accuracy: f64) -> PyResult<bool> {
+    with(py, |session| session.agree_to_stop(accuracy))
+}
+
+#[pyfunction]
+fn end_epoch(
+    py: Python<'_>,
+    averaged: Option<(f64, f64)>,
+    checkpoint: Option<PathBuf>,
+    warmed_up_to: Option<f64>,
+    stops: bool,
+) -> PyResult<()> {
+    let averaged = averaged.map(|(loss, accuracy)| Metrics { loss, accuracy });
+    with(py, |session| session.end_epoch(EpochEnd { averaged, checkpoint, warmed_up_to, stops }))
+}
+
+#[pyfunction]
+fn end_training(py: Python<'_>) -> PyResult<()> {
+    with(py, Session::end_training)
+}
+
+#[pyfunction]
+fn evaluate(py: Python<'_>, is_verbose: bool) -> PyResult<(f64, f64)> {
+    with(py, |session| session.evaluate(is_verbose))
+}
+
+/// The program has ended well: tell so, and let go of the other ranks. Nothing happens where it never started.
+#[pyfunction]
+fn finish(py: Python<'_>) -> PyResult<()> {
+    if PHOTOS.with_borrow(Option::is_some) {
+        with_photos(py, Photos::last_words)?;
+        PHOTOS.take().into_iter().for_each(Photos::close);
+    }
+    if SESSION.with_borrow(Option::is_none) {
+        return Ok(());
+    }
+    with(py, Session::last_words)?;
+    if let Some(session) = SESSION.take() {
+        session.close();
+    }
+    Ok(())
+}
+
+/// The program has failed: tell so, and end all ranks. Returns only where nothing was started.
+#[pyfunction]
+fn fail(cause: &str) {
+    if let Some(photos) = PHOTOS.take() {
+        photos.fail(cause);
+    }
+    if let Some(session) = SESSION.take() {
+        session.fail(cause);
+    }
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{
+        LabError, agree_to_stop, allgather, allreduce, average_metrics, barrier, begin_epoch, begin_training, broadcast,
+        broadcast_state, build_model, build_network, build_optimizer, devices, end_epoch, end_training, evaluate, fail, finish,
+        flags, init, load_data, load_latest, photos_begin, photos_enter, photos_flags, photos_leave, photos_start, photos_step,
+        photos_sync, pin, set_defaults, start, start_training, stop_at, topology, train_batch, validate, write_tensorboard,
+    };
+}

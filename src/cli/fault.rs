@@ -1,0 +1,157 @@
+//! `hvd-lab fault`: make a fault in a run on purpose, and see how long it takes to find the rank at fault.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::output::{Usage, say};
+use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord, FaultRequest, MAX_FAULT_SECONDS};
+use crate::domain::safe;
+use crate::domain::units;
+use crate::host::{self, read};
+use crate::launch;
+use crate::runs::{RunId, RunStore};
+
+/// For the supervisor to take the request, which it looks for once a second.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+/// After the end of a fault that lasts, or of the run, for somebody to name the rank.
+const NAMED_WITHIN: Duration = Duration::from_secs(10);
+/// For the supervisor to undo a fault when its time is over, in seconds.
+const UNDONE_WITHIN_S: f64 = 0.3;
+/// Of launcher.log, which is short.
+const MOST_LOG_BYTES: u64 = 4 << 20;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab fault                            the faults, and what happens
+  hvd-lab fault 7 freeze --rank 1          stop rank 1 of run 7 for 10 s
+  hvd-lab fault 7 slow --seconds 30
+  hvd-lab fault 7 kill --dry-run           only say what would happen
+
+Exit code: 0 the rank at fault was named, 1 it was not, 2 bad input.";
+
+/// Make a fault in a run that is going, and see how it is found.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Number of the run, as `hvd-lab runs` shows it.
+    #[arg(requires = "kind")]
+    id: Option<RunId>,
+    /// kill, freeze, slow, shared-core or file-limit.
+    kind: Option<FaultKind>,
+    /// The rank that it is made in [default: the last one; file-limit: 0].
+    #[arg(long, value_name = "R")]
+    rank: Option<usize>,
+    /// How long freeze, slow and shared-core last.
+    #[arg(long, value_name = "S", default_value_t = DEFAULT_SECONDS, allow_negative_numbers = true)]
+    seconds: f64,
+    /// Say what would happen, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let (Some(id), Some(kind)) = (args.id, args.kind) else {
+        let row = |kind: &FaultKind| format!("{kind}\n    {}\n", kind.expected().replace("{rank}", "R"));
+        let rows: String = FaultKind::ALL.iter().map(row).collect();
+        super::output::print(&format!("{rows}\nMake one with: hvd-lab fault RUN KIND --rank R\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let store = RunStore::open_default()?;
+    let np = store.record(id)?.np();
+    let request = request(&args, kind, np)?;
+    super::output::print(&format!("{}\n", kind.expected().replace("{rank}", &request.process.to_string())))?;
+    if args.dry_run {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (before, refusals) = (faults(&store, id)?.len(), refused(&store, id).0);
+    launch::make_fault(&store, id, request)?;
+    let begin = Instant::now();
+    while faults(&store, id)?.len() == before {
+        if let (count, Some(why)) = refused(&store, id)
+            && count > refusals
+        {
+            anyhow::bail!("run {id}: {why}");
+        }
+        if begin.elapsed() > TAKEN_WITHIN {
+            launch::take_fault_back(&store, id);
+            anyhow::bail!("run {id} does not answer: its supervisor is busy, or of a version that makes no faults");
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    follow(&store, id, before)
+}
+
+/// How many faults the run has refused so far, and why it refused the last one.
+fn refused(store: &RunStore, id: RunId) -> (usize, Option<String>) {
+    let text = read::small_file(&store.folder(id).launcher_log(), MOST_LOG_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let reasons = text.lines().filter_map(|line| line.strip_prefix(launch::FAULT_REFUSED));
+    reasons.fold((0, None), |(count, _), why| (count + 1, Some(safe::line(why).into_owned())))
+}
+
+fn request(args: &Args, kind: FaultKind, np: usize) -> Result<FaultRequest, Usage> {
+    if !(args.seconds > 0.0 && args.seconds <= MAX_FAULT_SECONDS) {
+        return Err(Usage(format!("--seconds is {}: give more than 0 and at most {MAX_FAULT_SECONDS}", args.seconds)));
+    }
+    let process = match (kind, args.rank) {
+        (FaultKind::FileLimit, None | Some(0)) => 0,
+        (FaultKind::FileLimit, Some(rank)) => {
+            return Err(Usage(format!("--rank {rank}: only rank 0 writes files, so file-limit is made in rank 0")));
+        }
+        (FaultKind::SharedCore, _) if np < 2 => {
+            return Err(Usage("shared-core needs a run on two ranks or more, which then share a core".into()));
+        }
+        (_, rank) => rank.unwrap_or(np - 1),
+    };
+    match process < np {
+        true => Ok(FaultRequest { kind, process, seconds: args.seconds }),
+        false => Err(Usage(format!("--rank {process}: the run has the ranks 0 to {}", np - 1))),
+    }
+}
+
+fn faults(store: &RunStore, id: RunId) -> anyhow::Result<Vec<FaultRecord>> {
+    let record = store.record(id)?;
+    Ok(record.attempts.into_iter().next_back().map(|attempt| attempt.faults).unwrap_or_default())
+}
+
+/// Until somebody has named the rank, or nobody will.
+fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode> {
+    let mut deadline = None;
+    loop {
+        // The status first: what is noted at the end of a run is there when it is over.
+        let status = store.status(id)?;
+        let fault = faults(store, id)?.into_iter().nth(index);
+        let Some(fault) = fault else { anyhow::bail!("run {id} was started anew meanwhile") };
+        if let (Some(after), Some(words)) = (fault.found_after_s, &fault.found_by) {
+            let found = format!("found after {}: {}\n", units::seconds(after), safe::line(words));
+            super::output::print(&found)?;
+            wait_for_the_end(store, id, &fault)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let lasts = if fault.request.kind.lasts() { fault.request.seconds } else { 0.0 };
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_secs_f64(lasts) + NAMED_WITHIN);
+        if status.state.is_over() || (fault.request.kind != FaultKind::FileLimit && Instant::now() > deadline) {
+            let line = match status.state.is_over() {
+                true => format!("run {id} {}: {}\n", status.state.name(), safe::line(&status.message)),
+                false => String::new(),
+            };
+            super::output::print(&format!("{line}nobody has named rank {} in this time\n", fault.request.process))?;
+            return Ok(ExitCode::FAILURE);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// A fault that lasts goes on after its rank was named.
+fn wait_for_the_end(store: &RunStore, id: RunId, fault: &FaultRecord) -> anyhow::Result<()> {
+    let left = fault.began_s + fault.request.seconds - host::now_s();
+    if !fault.request.kind.lasts() || left <= 0.0 {
+        return Ok(());
+    }
+    say(&format!("the fault lasts {} more; then it is undone, also if you leave with Ctrl-C", units::seconds(left)));
+    while host::now_s() < fault.began_s + fault.request.seconds + UNDONE_WITHIN_S && !store.status(id)?.state.is_over() {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(())
+}

@@ -1,0 +1,343 @@
+//! What the library saw of the training, against what the program reports of it.
+//!
+//! Recordings of older libraries tell nothing of this: there every question here is answered as if all were well.
+
+use std::collections::BTreeMap;
+
+use super::group::Group;
+use super::numbers::{apart, equal_rates, near};
+use super::rule;
+use super::verdict::{Objection, failed};
+use crate::domain::event::{DigestMoment, UpdateReport};
+use crate::domain::history::{Process, TrainingStep, Watched};
+use crate::domain::units;
+
+/// Relative difference of sampled gradients: they may have travelled in 16 bits.
+const SAMPLED: f64 = 0.02;
+
+/// What the library saw of each process, where it tells that. An objection where batches are reported that no optimizer of the
+/// library took part in.
+pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Objection> {
+    let places = group.topologies()?;
+    if !places.iter().all(|place| place.is_watched) {
+        return Ok(None);
+    }
+    let processes = group.all("what it trains", Some)?;
+    let idle = |process: &usize| processes[*process].watched.updates.is_empty() && !processes[*process].steps.is_empty();
+    if let Some(process) = (0..group.np()).find(idle) {
+        return failed(format!(
+            "{} reports {}, and no optimizer of the library updated its weights: train with `optimizer.step`",
+            group.name(process),
+            units::counted(processes[process].steps.len(), "training step"),
+        ));
+    }
+    Ok(Some(processes.iter().map(|process| &process.watched).collect()))
+}
+
+/// The updates with this number, one of each process, if all told it.
+fn updates<'a>(watched: &[&'a Watched], number: usize) -> Option<Vec<&'a UpdateReport>> {
+    let all: Option<Vec<_>> = watched.iter().map(|process| process.update(number)).collect();
+    all.filter(|all| all.iter().all(|update| !update.own.is_empty() && !update.applied.is_empty()))
+}
+
+/// Numbers of the updates of the first process.
+fn numbers(watched: &[&Watched]) -> Vec<usize> {
+    watched.first().into_iter().flat_map(|first| first.updates.iter().map(|update| update.report.update)).collect()
+}
+
+/// Each optimizer is wrapped once, or not at all where a program averages by itself; and the first update is made with the mean.
+pub fn first_update(group: &Group) -> Result<(), Objection> {
+    let Some(watched) = watched(group)? else { return Ok(()) };
+    if let Some(process) = (0..group.np()).find(|process| watched[*process].wrapped > 1) {
+        return failed(format!(
+            "{} wrapped its optimizer {} times, so its gradients are averaged {} times: wrap it once",
+            group.name(process),
+            watched[process].wrapped,
+            watched[process].wrapped,
+        ));
+    }
+    match updates(&watched, 0) {
+        Some(first) => applies_the_mean(group, &first, "the first update"),
+        None => Ok(()),
+    }
+}
+
+/// So are the later ones that were told, by the rule of the optimizer, and nobody else changes the weights between them.
+pub fn later_updates(group: &Group) -> Result<(), Objection> {
+    let Some(watched) = watched(group)? else { return Ok(()) };
+    every_batch(group, &watched)?;
+    for number in numbers(&watched).into_iter().filter(|number| *number > 0) {
+        if let Some(updates) = updates(&watched, number) {
+            applies_the_mean(group, &updates, &format!("update {}", number + 1))?;
+        }
+    }
+    for (process, own) in watched.iter().enumerate() {
+        for pair in own.updates.windows(2).map(|pair| [&pair[0].report, &pair[1].report]) {
+            let [one, next] = pair;
+            if next.update == one.update + 1 && one.after.len() == next.before.len() && one.after != next.before {
+                return failed(format!(
+                    "the weights of {} changed between update {} and update {}, and no optimizer of the library did it: change \
+                     weights by `optimizer.step` only",
+                    group.name(process),
+                    one.update + 1,
+                    next.update + 1
+                ));
+            }
+        }
+    }
+    rule::sgd(group, &watched)
+}
+
+/// What each process applied is the mean of what all had of their own.
+fn applies_the_mean(group: &Group, updates: &[&UpdateReport], which: &str) -> Result<(), Objection> {
+    let own: Vec<&[f32]> = updates.iter().map(|update| update.own.as_slice()).collect();
+    let root = group.root();
+    // The others first have to have the same: then one of them speaks for all.
+    let scale = own.iter().copied().flatten().fold(0.0, |longest, g| f32::max(longest, g.abs()));
+    let same = |update: &UpdateReport| {
+        update.applied.iter().zip(&updates[root].applied).all(|(one, other)| (one - other).abs() <= 1e-3 * scale)
+    };
+    if let Some(process) = group.others().find(|process| !same(updates[*process])) {
+        return failed(format!(
+            "{} applied other gradients in {which} than {}: average them over all ranks before every update",
+            group.name(process),
+            group.name(root)
+        ));
+    }
+    is_mean(group, &own, &updates[root].applied, which)
+}
+
+/// What all ranks applied in an update is the mean of what each had of its own.
+pub fn is_mean(group: &Group, own: &[&[f32]], applied: &[f32], when: &str) -> Result<(), Objection> {
+    let mean = |place: usize| own.iter().filter_map(|own| own.get(place)).map(|g| f64::from(*g)).sum::<f64>() / group.np() as f64;
+    let mean: Vec<f64> = (0..applied.len()).map(mean).collect();
+    let applied: Vec<f64> = applied.iter().copied().map(f64::from).collect();
+    let longest = own.iter().copied().flatten().fold(0.0, |longest, g| f64::max(longest, f64::from(g.abs())));
+    let is = |wanted: &dyn Fn(usize) -> f64, scale: f64| {
+        applied.iter().enumerate().all(|(place, g)| (g - wanted(place)).abs() <= SAMPLED * longest * scale)
+    };
+    if is(&|place| mean[place], 1.0) {
+        return Ok(());
+    }
+    if let Some(whose) =
+        (0..group.np()).find(|process| is(&|place| own[*process].get(place).copied().map_or(0.0, f64::from), 1.0))
+    {
+        return failed(format!(
+            "all ranks applied {}'s own gradients in {when}: average them, so that every rank's images count",
+            group.name(whose)
+        ));
+    }
+    let times =
+        applied.iter().zip(&mean).map(|(g, mean)| g * mean).sum::<f64>() / mean.iter().map(|mean| mean * mean).sum::<f64>();
+    if (times - group.np() as f64).abs() < 0.01 && is(&|place| times * mean[place], times.abs()) {
+        return failed(format!(
+            "all ranks applied the sum of their gradients in {when}, not the mean: divide by {}, the number of ranks",
+            group.np()
+        ));
+    }
+    match times.is_finite() && is(&|place| times * mean[place], times.abs()) {
+        true => failed(format!("all ranks applied {times:.3} times the mean of their gradients in {when}: apply the mean")),
+        false => failed(format!("all ranks applied the same gradients in {when}, but not the mean of their own: average them")),
+    }
+}
+
+/// Each process updated its weights as often as its batches ask for: once for each, or for each group of them whose gradients add up.
+fn every_batch(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
+    let flags = &group.spec.workload.trainer_flags;
+    let passes = flag_value(flags, "--backward-passes-per-step").and_then(|value| value.parse().ok()).unwrap_or(1usize).max(1);
+    for (process, own) in watched.iter().enumerate() {
+        let steps = &group.attempt.processes[&process].steps;
+        for &(updates, steps_before) in &own.counted {
+            let steps = &steps[..steps_before.min(steps.len())];
+            let mut of_epochs: BTreeMap<usize, usize> = BTreeMap::new();
+            steps.iter().for_each(|step| *of_epochs.entry(step.epoch).or_default() += 1);
+            let wanted: usize = of_epochs.values().map(|steps| steps.div_ceil(passes)).sum();
+            if updates != wanted {
+                return failed(format!(
+                    "{} reports {} and updated its weights {updates} times: let the optimizer make one update after every {}",
+                    group.name(process),
+                    units::counted(steps.len(), "training step"),
+                    if passes == 1 { "batch".to_owned() } else { format!("{passes} batches") },
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What stands behind a flag, as the next word or after `=`. The last one counts.
+fn flag_value<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
+    let of = |place: usize| match flags[place].strip_prefix(name)? {
+        "" => flags.get(place + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    };
+    (0..flags.len()).rev().find_map(of)
+}
+
+/// Steps with the rates that the optimizers really used, of each process, where some differ from those that are reported. They
+/// are the steps whose updates were told.
+pub fn used_rates(group: &Group) -> Result<Option<Vec<Vec<TrainingStep>>>, Objection> {
+    let Some(watched) = watched(group)? else { return Ok(None) };
+    let mut differ = false;
+    let mut used = Vec::new();
+    for (process, own) in watched.iter().enumerate() {
+        let told = &group.attempt.processes[&process].steps;
+        let mut steps = Vec::new();
+        for update in &own.updates {
+            let Some(step) = told.get(update.steps_before) else { continue };
+            // Some programs report the step before the update.
+            let before = update.steps_before.checked_sub(1).and_then(|before| told.get(before));
+            let is_told = |step: &TrainingStep| equal_rates(step.lr, update.report.lr);
+            let step = before.filter(|before| is_told(before) && !is_told(step)).unwrap_or(step);
+            differ |= !is_told(step);
+            steps.push(TrainingStep { lr: update.report.lr, ..*step });
+        }
+        used.push(steps);
+    }
+    Ok(Some(used).filter(|used| differ && used.iter().all(|steps| !steps.is_empty())))
+}
+
+/// NovoGrad made all updates that were told, by its rule.
+pub fn novograd(group: &Group) -> Result<(), Objection> {
+    let Some(watched) = watched(group)? else { return Ok(()) };
+    for (process, own) in watched.iter().enumerate() {
+        let mut names = own.updates.iter().map(|update| update.report.optimizer.as_str());
+        if let Some(name) = names.find(|name| *name != "novograd") {
+            return failed(format!("{} reports NovoGrad, and {name} updates its weights", group.name(process)));
+        }
+    }
+    rule::novograd(group, &watched)
+}
+
+/// Two processes that trained on the same images, as far as their batches were told.
+pub fn twins(group: &Group) -> Option<[usize; 2]> {
+    let picks = |process: usize| &group.attempt.processes[&process].watched.picks;
+    let pairs = (0..group.np()).flat_map(|one| (one + 1..group.np()).map(move |other| [one, other]));
+    let mut pairs = pairs.filter(|pair| pair.iter().all(|process| group.attempt.processes.contains_key(process)));
+    pairs.find(|[one, other]| !picks(*one).is_empty() && picks(*one) == picks(*other))
+}
+
+/// Whether all processes held the root's weights right after the library's broadcast.
+pub fn were_shared(group: &Group) -> bool {
+    let shared = |process: usize| {
+        let of = group.attempt.processes.get(&process)?;
+        of.digests_of(DigestMoment::SharedParameters).first().copied()
+    };
+    let root = shared(group.root());
+    root.is_some() && (0..group.np()).all(|process| shared(process) == root)
+}
+
+/// Every decision to stop early or to go on was taken on the mean over the ranks.
+pub fn decisions(group: &Group) -> Result<(), Objection> {
+    for process in 0..group.np() {
+        let Some(of) = group.attempt.processes.get(&process) else { continue };
+        for (report, (accuracy, _)) in of.epochs.iter().zip(&of.watched.decisions) {
+            let Some(mean) = report.averaged else { continue };
+            let own = report.validation.accuracy;
+            if near(*accuracy, own) && !near(own, mean.accuracy) {
+                let [own, mean] = apart(own, mean.accuracy);
+                return failed(format!(
+                    "{} decided after epoch {} by its own validation accuracy of {} whether to stop, not by the mean of {}: \
+                     average first, then decide",
+                    group.name(process),
+                    report.epoch,
+                    own,
+                    mean
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nobody trained on after the mean accuracy had been above the target for long enough.
+pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
+    let asked = &group.spec.workload;
+    for process in 0..group.np() {
+        let Some(of) = group.attempt.processes.get(&process) else { continue };
+        let mut above = 0;
+        for pair in of.epochs.windows(2) {
+            let [report, next] = pair else { continue };
+            let Some(mean) = report.averaged else { break };
+            above = if mean.accuracy > asked.target_accuracy { above + 1 } else { 0 };
+            if above >= asked.patience.max(1) {
+                let [mean, target] = apart(mean.accuracy, asked.target_accuracy);
+                return failed(format!(
+                    "after epoch {} the mean accuracy of {mean} was above the target of {target}{}, and {} trained epoch {} all the \
+                     same: stop at the target (StopAtAccuracy in Python, EarlyStop in Rust), behind the average",
+                    report.epoch,
+                    if above > 1 { format!(" for the {above}th time") } else { String::new() },
+                    group.name(process),
+                    next.epoch
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every process that ended well has tested its model.
+pub fn tested(group: &Group) -> Result<(), Objection> {
+    let untested = |process: &usize| {
+        group.attempt.processes.get(process).is_some_and(|process| process.has_finished && process.test.is_none())
+    };
+    match (0..group.np()).find(untested) {
+        None => Ok(()),
+        Some(process) => failed(format!(
+            "{} ended without a test on the test images: keep the test at the end of the program (model.evaluate in Python, final_test \
+             in Rust)",
+            group.name(process)
+        )),
+    }
+}
+
+/// Something can lower the rate after some epochs.
+pub fn schedule(group: &Group) -> Result<(), Objection> {
+    let has_none = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_no_schedule);
+    match (0..group.np()).find(has_none) {
+        None => Ok(()),
+        Some(process) => failed(format!(
+            "the rate of {} would never fall: keep LearningRateScheduler(lr_schedule) as the first callback, which lowers it after 15, \
+             25 and 35 epochs",
+            group.name(process)
+        )),
+    }
+}
+
+/// All ranks stopped early after the same epoch, or none did.
+pub fn stop_together(group: &Group) -> Result<(), Objection> {
+    let of = |process: usize| group.attempt.processes.get(&process);
+    let stopped = (0..group.np()).find_map(|process| Some((process, of(process)?.early_stop?)));
+    let Some((process, epoch)) = stopped else { return Ok(()) };
+    // While a run is going on, the word of another rank may be on its way.
+    let is_told = |other: &Process| {
+        let has_begun_another = other.steps.last().is_some_and(|step| step.epoch >= epoch);
+        has_begun_another || other.has_finished || !group.attempt.fatal.is_empty()
+    };
+    let goes_on = |other: &usize| {
+        of(*other).is_some_and(|other| other.epoch(epoch).is_some() && other.early_stop != Some(epoch) && is_told(other))
+    };
+    match (0..group.np()).find(goes_on) {
+        None => Ok(()),
+        Some(other) => failed(format!(
+            "{} stopped early after epoch {epoch}, and {} went on, so each decided alone: average the metrics first, then decide \
+             once for all ranks with `EarlyStop::agreed`",
+            group.name(process),
+            group.name(other)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_found_in_both_spellings_and_the_last_one_counts() {
+        let flags = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        let of = |text: &str| flag_value(&flags(text), "--passes").map(str::to_owned);
+        assert_eq!(of("--a 1 --passes 2").as_deref(), Some("2"));
+        assert_eq!(of("--passes 2 --passes=3 --passes-more 4").as_deref(), Some("3"));
+        assert_eq!((of("--a 1"), of("--passes")), (None, None));
+    }
+}

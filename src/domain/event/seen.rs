@@ -1,0 +1,107 @@
+//! What the library itself saw of a training, whatever the program around it reports: what is told and what is done can then be
+//! compared.
+//!
+//! The optimizers, the wrapper around them, the images, the decision to stop and the writer of checkpoints each tell a few of
+//! these by themselves.
+
+use serde::{Deserialize, Serialize};
+
+use super::number::number;
+use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, figure, first};
+
+/// Numbers in one sample.
+const MOST: usize = 4096;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Seen {
+    Update(UpdateReport),
+    /// How many distributed optimizers stand around the one that was just wrapped, itself included.
+    Wrapped {
+        times: usize,
+    },
+    /// The first images of a training batch, by their numbers in the set. Batches count from 0 in each launch.
+    Picks {
+        batch: usize,
+        images: Vec<u32>,
+    },
+    /// An epoch's training is over, and the process has made so many updates since it was launched.
+    Counted {
+        updates: usize,
+    },
+    /// This process writes a file for TensorBoard.
+    Board,
+    /// No callback of the program can change the rate from epoch to epoch.
+    NoSchedule,
+    /// Early stopping was asked at the end of an epoch.
+    Decision {
+        /// The accuracy that it was given.
+        #[serde(deserialize_with = "number")]
+        accuracy: f64,
+        stops: bool,
+    },
+    /// This process wrote the checkpoint of this epoch.
+    Saved {
+        epoch: usize,
+    },
+}
+
+/// One update of the weights, seen from inside of the optimizer: some of the numbers, from places that are the same on every
+/// rank. A sample is empty where one of its numbers is not finite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UpdateReport {
+    /// From 0 in each launch. Only the first and a few later ones are told.
+    pub update: usize,
+    /// The optimizer that made it.
+    pub optimizer: String,
+    /// The rate that it really used.
+    #[serde(deserialize_with = "number")]
+    pub lr: f64,
+    /// Gradients of this rank's own images.
+    pub own: Vec<f32>,
+    /// Gradients that were applied.
+    pub applied: Vec<f32>,
+    /// Weights before and after.
+    pub before: Vec<f32>,
+    pub after: Vec<f32>,
+    /// For each number the length of what was applied to its whole tensor, which some rules divide by. Older libraries tell none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub norms: Vec<f32>,
+}
+
+/// Whether the update, image batch or other thing with this number is told: the first ones and a few later.
+pub fn is_told(number: usize) -> bool {
+    number < 4 || number.is_power_of_two()
+}
+
+impl Bounded for Seen {
+    fn out_of_bounds(&self) -> Option<String> {
+        match self {
+            Seen::Update(report) => first([
+                count("update", report.update, MAX_COUNT),
+                figure("learning rate", report.lr),
+                [&report.own, &report.applied, &report.before, &report.after, &report.norms]
+                    .into_iter()
+                    .find_map(|sample| count("numbers in a sample", sample.len(), MOST)),
+            ]),
+            Seen::Wrapped { times } => count("optimizers around an optimizer", *times, MOST),
+            Seen::Picks { batch, images } => {
+                first([count("batch", *batch, MAX_COUNT), count("images in a sample", images.len(), MOST)])
+            }
+            Seen::Counted { updates } => count("updates", *updates, MAX_COUNT),
+            Seen::Board | Seen::NoSchedule => None,
+            Seen::Decision { accuracy, .. } => figure("accuracy", *accuracy),
+            Seen::Saved { epoch } => count("epoch", *epoch, MAX_EPOCHS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ones_and_a_few_later_are_told() {
+        assert_eq!((0..40).filter(|number| is_told(*number)).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 8, 16, 32]);
+    }
+}

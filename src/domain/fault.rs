@@ -1,0 +1,123 @@
+//! Faults that can be made in a run on purpose, to see what such a fault looks like and how long it takes to find its cause.
+
+use serde::{Deserialize, Serialize};
+
+use super::benchmark::choices::choices;
+use super::bounds::{Bounded, first, moment, process, seconds};
+
+choices! {
+    /// What is done to a rank.
+    FaultKind("a fault") {
+        /// SIGKILL.
+        Kill = "kill",
+        /// SIGSTOP, and SIGCONT when the time is over.
+        Freeze = "freeze",
+        /// SIGSTOP and SIGCONT in turns.
+        Slow = "slow",
+        /// It and another rank may only use one core.
+        SharedCore = "shared-core",
+        /// The root's files may not grow beyond 4 KiB.
+        FileLimit = "file-limit",
+    }
+}
+
+/// How long a fault lasts where nobody says.
+pub const DEFAULT_SECONDS: f64 = 10.0;
+/// More in one attempt are a slip.
+pub const MAX_FAULTS: usize = 1000;
+/// Longer ones would outlast every run.
+pub const MAX_FAULT_SECONDS: f64 = 3600.0;
+
+impl FaultKind {
+    /// Whether it goes on for a while, and is undone then.
+    pub fn lasts(self) -> bool {
+        matches!(self, FaultKind::Freeze | FaultKind::Slow | FaultKind::SharedCore)
+    }
+
+    /// What is going to happen, told to whoever is about to do it. `{rank}` stands for its number.
+    pub fn expected(self) -> &'static str {
+        match self {
+            FaultKind::Kill => {
+                "Rank {rank} is killed (SIGKILL), as when a host fails or memory runs out. The others wait for it in their next \
+                 allreduce. mpirun notices, and ends the job. The run fails, and names rank {rank}. Its last checkpoint stays."
+            }
+            FaultKind::Freeze => {
+                "Rank {rank} is stopped (SIGSTOP), as a rank that hangs. The others wait for it in their next allreduce. The lab \
+                 says which rank it is. Then the rank goes on, and so does the training: nothing is lost."
+            }
+            FaultKind::Slow => {
+                "Rank {rank} is stopped for 30 of every 80 milliseconds, as on a device that is too hot or shared. All ranks get \
+                 slower, since each step waits for the slowest. The losses stay the same."
+            }
+            FaultKind::SharedCore => {
+                "Rank {rank} and another rank have to share one core, as with a wrong binding. All ranks get slower, since each \
+                 step waits for the slowest. The losses stay the same."
+            }
+            FaultKind::FileLimit => {
+                "No file of rank 0 may grow beyond 4 KiB, as on a full disk or with `ulimit -f`. The next checkpoint cannot be \
+                 written. The run fails, and names the file. The checkpoint before it stays."
+            }
+        }
+    }
+}
+
+/// A fault that somebody asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultRequest {
+    pub kind: FaultKind,
+    pub process: usize,
+    /// How long, of those that last.
+    pub seconds: f64,
+}
+
+/// A fault that was made, as the record of a run has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultRecord {
+    #[serde(flatten)]
+    pub request: FaultRequest,
+    /// Unix time in seconds.
+    pub began_s: f64,
+    /// Seconds from then until the process at fault was named, and by what words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_after_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
+}
+
+impl Bounded for FaultRequest {
+    fn out_of_bounds(&self) -> Option<String> {
+        let too_long = (self.seconds > MAX_FAULT_SECONDS).then(|| format!("a fault of {} s", self.seconds));
+        first([process("process of a fault", self.process), seconds("seconds of a fault", self.seconds), too_long])
+    }
+}
+
+impl Bounded for FaultRecord {
+    fn out_of_bounds(&self) -> Option<String> {
+        let found = self.found_after_s.and_then(|found| seconds("seconds until a fault was found", found));
+        first([self.request.out_of_bounds(), moment("time of a fault", self.began_s), found])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_nonsense_is_refused() {
+        let request = FaultRequest { kind: FaultKind::SharedCore, process: 1, seconds: 10.0 };
+        let record = FaultRecord { request, began_s: 1e9, found_after_s: Some(0.4), found_by: Some("it".into()) };
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(text.contains(r#""kind":"shared-core""#), "{text}");
+        assert_eq!(serde_json::from_str::<FaultRecord>(&text).unwrap(), record);
+        assert_eq!(record.out_of_bounds(), None);
+        let wrong = |change: fn(&mut FaultRecord)| {
+            let mut record = record.clone();
+            change(&mut record);
+            record.out_of_bounds().is_some()
+        };
+        assert!(wrong(|record| record.request.seconds = 1e9));
+        assert!(wrong(|record| record.request.seconds = f64::NAN));
+        assert!(wrong(|record| record.request.process = usize::MAX));
+        assert!(wrong(|record| record.began_s = -1.0));
+    }
+}

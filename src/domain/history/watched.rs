@@ -1,0 +1,60 @@
+//! What the library saw of one process's training: updates, images, decisions and files.
+
+use crate::domain::event::{Seen, UpdateReport};
+
+/// Sightings of each kind that are kept: more than a training has, and few enough for one that never ends.
+const MOST: usize = 10_000;
+
+/// What the library saw of one process's training.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
+    /// In their order.
+    pub updates: Vec<Update>,
+    /// The most distributed optimizers that stood around one optimizer.
+    pub wrapped: usize,
+    /// Batches, counted from 0, with the numbers of their first images.
+    pub picks: Vec<(usize, Vec<u32>)>,
+    /// Updates since the launch, told after each epoch's training, each with the steps that the process had reported before.
+    pub counted: Vec<(usize, usize)>,
+    /// It writes a file for TensorBoard.
+    pub has_board: bool,
+    /// No callback of its program can change the rate from epoch to epoch.
+    pub has_no_schedule: bool,
+    /// The accuracy that early stopping was given at the end of each epoch, and what it decided.
+    pub decisions: Vec<(f64, bool)>,
+    /// Epochs whose checkpoints this process wrote.
+    pub saved: Vec<usize>,
+}
+
+/// An update that was told, and the step that it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    pub report: UpdateReport,
+    /// Steps that the process had reported before.
+    pub steps_before: usize,
+}
+
+impl Watched {
+    pub(super) fn take(&mut self, seen: &Seen, steps_before: usize) {
+        match seen {
+            Seen::Update(report) => push(&mut self.updates, Update { report: report.clone(), steps_before }),
+            Seen::Wrapped { times } => self.wrapped = self.wrapped.max(*times),
+            Seen::Picks { batch, images } => push(&mut self.picks, (*batch, images.clone())),
+            Seen::Counted { updates } => push(&mut self.counted, (*updates, steps_before)),
+            Seen::Board => self.has_board = true,
+            Seen::NoSchedule => self.has_no_schedule = true,
+            Seen::Decision { accuracy, stops } => push(&mut self.decisions, (*accuracy, *stops)),
+            Seen::Saved { epoch } => push(&mut self.saved, *epoch),
+        }
+    }
+
+    pub fn update(&self, number: usize) -> Option<&UpdateReport> {
+        self.updates.iter().map(|update| &update.report).find(|report| report.update == number)
+    }
+}
+
+fn push<T>(all: &mut Vec<T>, one: T) {
+    if all.len() < MOST {
+        all.push(one);
+    }
+}

@@ -1,0 +1,162 @@
+//! Further runs of the learner's program, in which a wrong program shows that looks right on two ranks of one host.
+//!
+//! Each is made for the place that it matters for, and all of them once the whole program is done. Never judges: `course` does.
+
+use std::path::Path;
+
+use super::program::Program;
+use crate::course::{Evidence, Outcome, Shown};
+use crate::domain::job::Resources;
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::step::Step;
+use crate::launch::{self, LaunchError, MoreWork, StartRequest};
+use crate::runs::{RunId, RunStore, Trial};
+
+/// Less than one image of a validation makes.
+const BELOW: f64 = 1e-6;
+
+/// What is different from the first run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Condition {
+    /// Three ranks, as if on two hosts: the number of ranks is not 2, and a local rank is not the rank.
+    ThreeRanks,
+    /// A target accuracy that the mean over the ranks exceeds and the accuracy of one rank does not.
+    EarlyStop { target: f64 },
+    /// One more epoch, from the last checkpoint.
+    GoOn { epochs: usize },
+}
+
+impl Program {
+    /// Whether a program of this text that passes is tried further.
+    pub(super) fn is_tried_further(&self, text: &str) -> bool {
+        let done = self.done(text);
+        let conditional = [Step::AverageMetrics, Step::CheckpointOnRoot].map(Step::number);
+        self.has_steps() && (done.len() == self.count || done.iter().max().is_some_and(|last| conditional.contains(last)))
+    }
+
+    /// The conditions for a program of this text, of which a first run left this behind.
+    pub fn conditions(&self, text: &str, first: &Evidence) -> Vec<Condition> {
+        let done = self.done(text);
+        // The other exercise has no such places.
+        let Some(last) = done.iter().copied().max().filter(|_| self.has_steps()) else { return Vec::new() };
+        let matters = |step: Step| last == step.number() || done.len() == self.count;
+        let go_on = Condition::GoOn { epochs: first.spec.workload.epochs + 1 };
+        let all = [
+            matters(Step::AverageMetrics).then(|| Some(Condition::EarlyStop { target: between(first)? })).flatten(),
+            matters(Step::CheckpointOnRoot).then_some(go_on),
+            (done.len() == self.count).then_some(Condition::ThreeRanks),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// A little above the lowest accuracy of the ranks after the first epoch where they differ, and a little below it where they do not:
+/// then all ranks reach it, and have to stop.
+fn between(first: &Evidence) -> Option<f64> {
+    let attempt = first.attempts.first()?;
+    let own = attempt.processes.values().map(|process| Some(process.epoch(1)?.validation.accuracy));
+    let own: Vec<f64> = own.collect::<Option<_>>()?;
+    let (low, high) = own.iter().fold((f64::MAX, f64::MIN), |(low, high), own| (low.min(*own), high.max(*own)));
+    match high > low {
+        true => Some(low + (high - low) / (2 * own.len()) as f64),
+        false => Some(low - BELOW).filter(|target| *target > 0.0),
+    }
+}
+
+impl Condition {
+    /// As the end of a sentence.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Condition::ThreeRanks => "on 3 ranks of two simulated hosts",
+            Condition::EarlyStop { .. } => "with a target accuracy that the ranks reach",
+            Condition::GoOn { .. } => "going on from its checkpoint",
+        }
+    }
+
+    /// Starts it: a run of its own, or more of the first one.
+    ///
+    /// # Errors
+    /// As for every run.
+    pub fn start(
+        self,
+        program: &Program,
+        store: &RunStore,
+        built: &Path,
+        text: &str,
+        first: RunId,
+    ) -> Result<RunId, LaunchError> {
+        let mut request = StartRequest { trial: Some(Trial::Further), ..program.request(built.to_owned(), text) };
+        let Some(training) = request.spec.workload.training_mut() else { return Ok(first) };
+        match self {
+            Condition::GoOn { epochs } => {
+                launch::continue_run(store, first, MoreWork::epochs(epochs))?;
+                return Ok(first);
+            }
+            Condition::EarlyStop { target } => (training.target_accuracy, training.patience) = (target, 1),
+            Condition::ThreeRanks => {
+                training.trainer_flags.extend(["--ranks-per-host", "2"].map(String::from));
+                let limit = request.spec.resources.time_limit_s;
+                request.spec.resources = Resources { time_limit_s: limit, ..Resources::ranks(3) };
+            }
+        }
+        launch::start(store, request)
+    }
+
+    /// Enters what went wrong under this condition into what the first run showed.
+    pub fn enter(self, program: &Program, text: &str, status: &RunStatus, shown: &[Shown], first: &mut [Shown]) {
+        let done = program.done(text);
+        let failed = shown.iter().filter(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
+        let mut failed: Vec<(usize, String)> = failed.map(|shown| (shown.number, shown.evidence.clone())).collect();
+        if failed.is_empty() && status.state != RunState::Finished {
+            let place = match self {
+                Condition::EarlyStop { .. } => Step::AverageMetrics.number(),
+                Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
+                Condition::ThreeRanks => Step::InitAndPin.number(),
+            };
+            failed.push((place, format!("the run {}: {}", status.state.name(), status.message)));
+        }
+        for (number, why) in failed {
+            if let Some(place) = first.iter_mut().find(|shown| shown.number == number) {
+                place.outcome = Outcome::Failed;
+                place.evidence = format!("{}, {why}", self.in_words());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::{EpochReport, Event, EventLine, Metrics};
+    use crate::exercise::{FOUR_CHANGES, TEN_STEPS};
+
+    fn evidence(accuracies: &[f64]) -> Evidence {
+        let mut evidence = Evidence::new((TEN_STEPS.job)(&TEN_STEPS, "").training_job().unwrap());
+        for (process, accuracy) in accuracies.iter().enumerate() {
+            let validation = Metrics { loss: 1.0, accuracy: *accuracy };
+            let event = Event::Epoch(EpochReport { validation, ..EpochReport::sample() });
+            evidence.take(&EventLine { time_s: 1.0, process, event });
+        }
+        evidence
+    }
+
+    #[test]
+    fn each_condition_comes_with_the_place_that_it_matters_for() {
+        let first = evidence(&[0.5, 0.75]);
+        let of = |done: usize| TEN_STEPS.conditions(&TEN_STEPS.solution(done), &first);
+        let (stop, go_on) = (Condition::EarlyStop { target: 0.5625 }, Condition::GoOn { epochs: 3 });
+        for done in [0, 1, 2, 3, 4, 5, 8, 9] {
+            assert_eq!(of(done), []);
+            assert!(!TEN_STEPS.is_tried_further(&TEN_STEPS.solution(done)), "{done}");
+        }
+        assert!([6, 7, 10].iter().all(|done| TEN_STEPS.is_tried_further(&TEN_STEPS.solution(*done))));
+        assert_eq!((of(6), of(7)), (vec![stop], vec![go_on]));
+        assert_eq!(of(10), [stop, go_on, Condition::ThreeRanks]);
+        let same = evidence(&[0.5, 0.5]);
+        let reached = Condition::EarlyStop { target: 0.5 - BELOW };
+        assert_eq!(TEN_STEPS.conditions(&TEN_STEPS.solution(6), &same), [reached], "nobody can differ, and all have to stop");
+        let nothing = evidence(&[0.0, 0.0]);
+        assert_eq!(TEN_STEPS.conditions(&TEN_STEPS.solution(6), &nothing), [], "no target is below that");
+        assert_eq!(FOUR_CHANGES.conditions(&FOUR_CHANGES.solution(4), &first), []);
+    }
+}

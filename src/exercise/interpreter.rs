@@ -1,0 +1,54 @@
+//! Which Python a learner's program runs in, and where the native module of the package `hvd_lab` is.
+//!
+//! Never starts anything.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::launch::find_trainer;
+
+/// The native module's file, which lies beside hvd-train.
+const MODULE: &str = "libhvd_lab_python.so";
+/// Says where it is, where that is elsewhere. The package reads it too.
+pub(super) const MODULE_VARIABLE: &str = "HVD_LAB_PYTHON_MODULE";
+const PYTHON_VARIABLE: &str = "HVD_LAB_PYTHON";
+
+/// Python, by its name or path: HVD_LAB_PYTHON, else python3.
+pub(super) fn interpreter() -> OsString {
+    std::env::var_os(PYTHON_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into())
+}
+
+/// The native module of the package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Module {
+    There(PathBuf),
+    /// Where it was looked for.
+    Missing(PathBuf),
+}
+
+/// HVD_LAB_PYTHON_MODULE, else beside hvd-train, else beside this program.
+pub fn find_module() -> Module {
+    let named = std::env::var_os(MODULE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let beside = || {
+        let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
+        find_trainer().unwrap_or(me).with_file_name(MODULE)
+    };
+    let path = named.unwrap_or_else(beside);
+    // From the root: ranks work in another folder.
+    let path = std::path::absolute(&path).unwrap_or(path);
+    if path.is_file() { Module::There(path) } else { Module::Missing(path) }
+}
+
+/// Whether a program in Python can be run here, as far as can be told without starting anything.
+pub(super) fn is_there() -> bool {
+    matches!(find_module(), Module::There(_)) && on_path(&interpreter()).is_some()
+}
+
+/// The absolute path of a program that is given by its name or its path.
+pub(super) fn on_path(program: &OsStr) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return std::path::absolute(path).ok().filter(|path| path.is_file());
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(path)).find(|file| file.is_file())
+}

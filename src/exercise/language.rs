@@ -1,0 +1,62 @@
+//! The languages that a learner may write in, and what differs between them.
+//!
+//! Never says which one it is: `folder` knows what was chosen.
+
+use std::fmt;
+use std::str::FromStr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Python,
+    Rust,
+}
+
+impl Language {
+    pub const ALL: [Language; 2] = [Language::Python, Language::Rust];
+
+    /// As `--language` spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Python => "python",
+            Language::Rust => "rust",
+        }
+    }
+
+    /// How a comment begins.
+    pub(super) fn comment(self) -> &'static str {
+        match self {
+            Language::Python => "#",
+            Language::Rust => "//",
+        }
+    }
+
+    /// How only the root gets into a block.
+    pub(super) fn root_only(self) -> &'static str {
+        match self {
+            Language::Python => "if hvd.rank() == 0:",
+            Language::Rust => "if topology.is_root()",
+        }
+    }
+
+    /// What reads the program first.
+    pub(super) fn builder(self) -> &'static str {
+        match self {
+            Language::Python => "Python",
+            Language::Rust => "cargo",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Language {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Language, String> {
+        Language::ALL.into_iter().find(|language| language.name() == name).ok_or_else(|| "use python or rust".to_owned())
+    }
+}

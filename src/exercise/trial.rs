@@ -1,0 +1,82 @@
+//! All runs of one attempt at an exercise: the first, and the further ones of a program that passes it.
+//!
+//! Never shows a run: whoever asks for the attempt follows its runs in their own way.
+
+use std::path::PathBuf;
+
+use super::conditions::Condition;
+use super::program::Program;
+use crate::course::{Evidence, Shown, conclude};
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::step::{Step, StepSet};
+use crate::launch;
+use crate::runs::{RunId, RunStore};
+
+/// A run of an attempt that has just begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    pub run: RunId,
+    /// What is different from the first run, which it may be more of; `None` of the first.
+    pub once_more: Option<Condition>,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempted {
+    /// The first run.
+    pub run: RunId,
+    /// What its runs show, for people.
+    pub words: String,
+    /// What is to be said beside it.
+    pub notes: Vec<String>,
+    pub has_passed: bool,
+}
+
+impl Program {
+    /// Run the program, judge it, and try one that passes in further runs where two ranks of one host show too little of it. Progress
+    /// under `home` counts its steps as written after the last of them. `follow` comes back when a run is over.
+    ///
+    /// # Errors
+    /// A run that cannot be started or read, and whatever `follow` gives back.
+    pub fn attempt(
+        &self,
+        (store, home): (&RunStore, &std::path::Path),
+        built: PathBuf,
+        text: &str,
+        mut follow: impl FnMut(Begun) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Attempted> {
+        let run = launch::start(store, self.request(built.clone(), text))?;
+        follow(Begun { run, once_more: None })?;
+        let mut judged = self.judge(store, home, run)?;
+        let status = store.status(run)?;
+        if self.is_tried_further(text) {
+            let first = self.passes(&status, &judged.shown, text);
+            let conditions = match first {
+                true => self.conditions(text, &Evidence::of(&store.folder(run), &store.record(run)?)?),
+                false => Vec::new(),
+            };
+            for condition in conditions {
+                let once_more = condition.start(self, store, &built, text, run)?;
+                follow(Begun { run: once_more, once_more: Some(condition) })?;
+                let status = store.status(once_more)?;
+                if status.state == RunState::Stopped {
+                    let words = format!(
+                        "run {once_more} was stopped. Your program passed on two ranks and was not tried further, so nothing counts as \
+                         written: check it again\n"
+                    );
+                    return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
+                }
+                condition.enter(self, text, &status, &self.shown(store, once_more)?, &mut judged.shown);
+            }
+            let done = self.done(text).into_iter().filter_map(Step::from_number).fold(StepSet::NONE, StepSet::with);
+            judged.notes.extend(conclude(home, run, done, &judged.shown));
+        }
+        let words = self.verdict_in_words(&status, &judged.shown, text);
+        let has_passed = self.passes(&status, &judged.shown, text);
+        Ok(Attempted { run, words, notes: judged.notes, has_passed })
+    }
+
+    fn passes(&self, status: &RunStatus, shown: &[Shown], text: &str) -> bool {
+        status.state == RunState::Finished && self.has_passed(shown, text)
+    }
+}

@@ -1,0 +1,231 @@
+//! Makes the faults in the ranks of a run that somebody asked for, and notes how long it took until the rank at fault was named.
+//!
+//! Only the supervisor does it: a fault is undone when its time is over, whoever asked for it and whether or not they are still there.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
+
+use crate::domain::bounds::Bounded;
+use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS};
+use crate::host::{self, read};
+use crate::runs::{RunFolder, process};
+
+/// Of a rank that is made slow: stopped for so long, then left alone. Together no multiple of the time between two looks at it.
+const STOPPED_FOR: Duration = Duration::from_millis(30);
+const RUNS_FOR: Duration = Duration::from_millis(50);
+/// No file of the root may be larger: less than any checkpoint.
+const FILE_LIMIT: u64 = 4096;
+/// A request takes much less.
+const MOST_BYTES: u64 = 4096;
+
+/// Begins a line of launcher.log that says why a fault was not made.
+pub const FAULT_REFUSED: &str = "hvd-lab: no fault was made: ";
+
+/// A rank of this host, and when its process began: its number may be another's by now.
+#[derive(Clone, Copy)]
+struct Rank {
+    pid: u32,
+    start_ticks: u64,
+}
+
+/// A fault that lasts.
+struct Going {
+    kind: FaultKind,
+    rank: Rank,
+    until: Instant,
+    /// When it is stopped or let go next.
+    turn: Instant,
+    is_stopped: bool,
+    /// The cores that each thread might use before.
+    cores: Vec<(Pid, CpuSet)>,
+}
+
+/// A fault whose rank nobody has named yet.
+struct Open {
+    index: usize,
+    process: usize,
+    began: Instant,
+}
+
+/// The faults of one launch.
+pub(super) struct Faults {
+    folder: RunFolder,
+    going: Option<Going>,
+    open: Option<Open>,
+}
+
+impl Faults {
+    pub(super) fn new(folder: RunFolder) -> Faults {
+        // What was asked of a launch before is not for this one.
+        let _ = std::fs::remove_file(folder.fault_file());
+        Faults { folder, going: None, open: None }
+    }
+
+    /// A request that has come, or what is wrong with it.
+    pub(super) fn requested(&self) -> Option<Result<FaultRequest, String>> {
+        let path = self.folder.fault_file();
+        let text = match read::small_text(&path, MOST_BYTES) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            text => text.map_err(|error| error.to_string()),
+        };
+        // One that cannot be removed would come again and again.
+        if let Err(error) = std::fs::remove_file(&path) {
+            return Some(Err(format!("cannot remove {}: {error}", path.display())));
+        }
+        let request = text.and_then(|text| serde_json::from_str::<FaultRequest>(&text).map_err(|error| error.to_string()));
+        Some(request.and_then(|request| request.out_of_bounds().map_or(Ok(request), Err)))
+    }
+
+    /// Makes it. `ranks` are the processes of this host with their pids.
+    ///
+    /// # Errors
+    /// Why it cannot be made, as a sentence.
+    pub(super) fn begin(&mut self, request: FaultRequest, ranks: &[(usize, u32)]) -> Result<(), String> {
+        if let Some(going) = &self.going {
+            let left = going.until.saturating_duration_since(Instant::now()).as_secs() + 1;
+            return Err(format!("another fault lasts {left} s more: wait for its end"));
+        }
+        let FaultRequest { kind, process, seconds } = request;
+        let rank = self.find(process, ranks)?;
+        let other = match kind {
+            FaultKind::SharedCore => Some(self.partner(process, ranks)?),
+            _ => None,
+        };
+        let began = Instant::now();
+        let mut going = Going {
+            kind,
+            rank,
+            until: began + Duration::from_secs_f64(seconds),
+            turn: began + Duration::from_secs_f64(seconds),
+            is_stopped: false,
+            cores: Vec::new(),
+        };
+        let record = FaultRecord { request, began_s: host::now_s(), found_after_s: None, found_by: None };
+        let mut index = 0;
+        let noted = self.folder.change_record(|record_of_run| {
+            if let Some(attempt) = record_of_run.attempts.last_mut().filter(|attempt| attempt.faults.len() < MAX_FAULTS) {
+                index = attempt.faults.len();
+                attempt.faults.push(record);
+            }
+        });
+        noted.map_err(|error| format!("it cannot be noted in the record of the run, so it is not made: {error}"))?;
+        match kind {
+            FaultKind::Kill => _ = self.signal(rank, Signal::SIGKILL),
+            FaultKind::Freeze => going.is_stopped = self.signal(rank, Signal::SIGSTOP),
+            FaultKind::Slow => {
+                going.is_stopped = self.signal(rank, Signal::SIGSTOP);
+                going.turn = began + STOPPED_FOR;
+            }
+            FaultKind::SharedCore => going.cores = other.map(|other| crowd(rank, other)).unwrap_or_default(),
+            FaultKind::FileLimit => limit_files(rank)?,
+        }
+        self.open = Some(Open { index, process, began });
+        self.going = kind.lasts().then_some(going);
+        Ok(())
+    }
+
+    fn find(&self, process: usize, ranks: &[(usize, u32)]) -> Result<Rank, String> {
+        let pid = ranks.iter().find(|(rank, _)| *rank == process).map(|(_, pid)| *pid);
+        let found = pid.and_then(process::look_up).map(|found| Rank { pid: found.pid, start_ticks: found.start_ticks });
+        let is_ours = |rank: &Rank| process::prove(rank.pid, rank.start_ticks, self.folder.path()) == process::Proof::Ours;
+        found.filter(is_ours).ok_or_else(|| format!("process {process} does not run on this host, or has not reported yet"))
+    }
+
+    fn signal(&self, rank: Rank, signal: Signal) -> bool {
+        process::signal_proven(rank.pid, rank.start_ticks, self.folder.path(), signal)
+    }
+
+    /// Another rank of this host.
+    fn partner(&self, process: usize, ranks: &[(usize, u32)]) -> Result<Rank, String> {
+        let other = ranks.iter().find(|(other, _)| *other != process);
+        other.map_or_else(
+            || Err("there is no other rank on this host to share a core with".into()),
+            |(other, _)| self.find(*other, ranks),
+        )
+    }
+
+    /// When [`Faults::turn`] has something to do; never without a fault that lasts.
+    pub(super) fn turn_at(&self) -> Option<Instant> {
+        self.going.as_ref().map(|going| going.turn.min(going.until))
+    }
+
+    /// Lets the rank go, or stops it again, or ends the fault.
+    pub(super) fn turn(&mut self) {
+        let Some(mut going) = self.going.take() else { return };
+        let now = Instant::now();
+        if now >= going.until {
+            self.going = Some(going);
+            return self.undo();
+        }
+        if going.kind == FaultKind::Slow && now >= going.turn {
+            let (signal, next) = if going.is_stopped { (Signal::SIGCONT, RUNS_FOR) } else { (Signal::SIGSTOP, STOPPED_FOR) };
+            going.is_stopped = !going.is_stopped;
+            if !self.signal(going.rank, signal) {
+                // It has ended.
+                return;
+            }
+            going.turn = now + next;
+        }
+        self.going = Some(going);
+    }
+
+    /// The rank is as it was before.
+    pub(super) fn undo(&mut self) {
+        let Some(going) = self.going.take() else { return };
+        if going.is_stopped {
+            self.signal(going.rank, Signal::SIGCONT);
+        }
+        for (thread, cores) in &going.cores {
+            // One that has ended needs none.
+            let _ = sched_setaffinity(*thread, cores);
+        }
+    }
+
+    /// Somebody says something of a process: if it is the one at fault, its fault is found. Returns what is worth a line then.
+    pub(super) fn found(&mut self, process: usize, words: &str) -> Option<String> {
+        let open = self.open.take_if(|open| open.process == process)?;
+        let after = open.began.elapsed().as_secs_f64();
+        // Good to know, but no reason for a run to fail.
+        let _ = self.folder.change_record(|record| {
+            let faults = record.attempts.last_mut().map(|attempt| &mut attempt.faults);
+            if let Some(fault) = faults.and_then(|faults| faults.get_mut(open.index)) {
+                fault.found_after_s = Some((after * 1000.0).round() / 1000.0);
+                fault.found_by = Some(words.chars().take(300).collect());
+            }
+        });
+        Some(format!("hvd-lab: the fault in process {process} was found after {after:.1} s: {words}"))
+    }
+
+    /// As [`Faults::found`], of what a rank says of others: `rank 1 has not arrived`.
+    pub(super) fn found_in(&mut self, words: &str) -> Option<String> {
+        let process = self.open.as_ref()?.process;
+        words.contains(&format!("rank {process} has not")).then(|| self.found(process, words))?
+    }
+}
+
+/// From now on no file of the process may grow beyond a size that a checkpoint has.
+fn limit_files(rank: Rank) -> Result<(), String> {
+    let pid = rustix::process::Pid::from_raw(rank.pid.cast_signed());
+    let limit = Rlimit { current: Some(FILE_LIMIT), ..getrlimit(Resource::Fsize) };
+    prlimit(pid, Resource::Fsize, limit).map(|_| ()).map_err(|errno| format!("the limit of its files cannot be set: {errno}"))
+}
+
+/// Both ranks, with all their threads, may only use one core of the second. Returns what they might use before.
+fn crowd(rank: Rank, other: Rank) -> Vec<(Pid, CpuSet)> {
+    let cores = sched_getaffinity(Pid::from_raw(other.pid.cast_signed())).unwrap_or_default();
+    let core = (0..CpuSet::count()).find(|core| cores.is_set(*core).unwrap_or(false)).unwrap_or(0);
+    let mut one = CpuSet::new();
+    if one.set(core).is_err() {
+        return Vec::new();
+    }
+    let threads = [rank.pid, other.pid].into_iter().flat_map(host::process::threads);
+    let threads = threads.map(|thread| Pid::from_raw(thread.cast_signed()));
+    // A thread that ends meanwhile needs no core.
+    let before = threads.filter_map(|thread| Some((thread, sched_getaffinity(thread).ok()?)));
+    before.filter(|(thread, _)| sched_setaffinity(*thread, &one).is_ok()).collect()
+}

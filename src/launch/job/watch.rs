@@ -1,0 +1,95 @@
+//! What the supervisor sees of the ranks from outside while they run, and the faults that it makes in them when it is asked.
+
+use tokio::time::Instant;
+
+use super::Job;
+use crate::domain::event::Event;
+use crate::launch::fault::FAULT_REFUSED;
+use crate::launch::verdict::Verdict;
+use crate::runs::process;
+
+impl Job {
+    /// The processes of this host that reported and are of this run, with their pids.
+    fn ranks_here(&self) -> Vec<(usize, u32)> {
+        let evidence = &self.journal.evidence;
+        // A pid is what a program printed: only one of this session is a rank.
+        let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
+        let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
+        ranks.map(|(process, report)| (process, report.pid)).filter(|(_, pid)| is_ours(*pid)).collect()
+    }
+
+    /// Ten times a second: a rank that is stopped.
+    pub(super) fn look_at_ranks(&mut self) {
+        if self.kill_at.is_none() {
+            for (process, words) in self.held.look() {
+                self.warn(process, &words);
+            }
+        }
+    }
+
+    /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core, and
+    /// a fault that somebody asks for.
+    pub(super) fn look_for_faults(&mut self) {
+        if self.kill_at.is_some() {
+            return;
+        }
+        let ranks = self.ranks_here();
+        if let Some(request) = self.faults.requested() {
+            let line = match request.and_then(|request| self.faults.begin(request, &ranks).map(|()| request)) {
+                Ok(request) => {
+                    // The same fault may be made twice in a row.
+                    self.held.forget(request.process);
+                    format!("hvd-lab: fault {} in process {}, as asked for", request.kind, request.process)
+                }
+                Err(problem) => format!("{FAULT_REFUSED}{problem}"),
+            };
+            self.say(&line);
+        }
+        for (process, words) in self.held.watch(ranks) {
+            self.warn(process, &words);
+        }
+    }
+
+    /// What a rank said may name the one that is at fault.
+    pub(super) fn heard(&mut self, process: usize, event: &Event) {
+        let line = match event {
+            Event::Warning { message } => self.faults.found_in(message),
+            Event::Fatal { cause, .. } => self.faults.found(process, cause),
+            _ => None,
+        };
+        line.into_iter().for_each(|line| self.say(&line));
+    }
+
+    /// The end may name it too.
+    pub(super) fn judged(&mut self, verdict: &Verdict) {
+        self.faults.undo();
+        let line = verdict.failed_process.and_then(|process| self.faults.found(process, &verdict.message));
+        line.into_iter().for_each(|line| self.say(&line));
+        // The run is judged: that a last line cannot be written changes nothing.
+        let _ = self.journal.flush();
+    }
+
+    /// Whether the run folder is not there any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+    }
+
+    /// At once, and by force: a rank that is given time makes its folders again.
+    pub(super) fn look_for_folder(&mut self) {
+        if self.is_lost() {
+            self.broken.get_or_insert("the run folder is not there any more".to_owned());
+            self.kill_at = Some(Instant::now());
+        }
+    }
+
+    fn warn(&mut self, process: usize, words: &str) {
+        let written = self.journal.warn(process, words);
+        self.fail_if_unwritten(written);
+        self.faults.found(process, words).into_iter().for_each(|line| self.say(&line));
+    }
+
+    fn say(&mut self, line: &str) {
+        let written = self.journal.say(line);
+        self.fail_if_unwritten(written);
+    }
+}

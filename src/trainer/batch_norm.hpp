@@ -1,0 +1,314 @@
+// The arithmetic of batch norm in training, fused with what follows it: an addition and a ReLU. Knows nothing of libtorch.
+//
+// Memory is slower than arithmetic, so each pass over the numbers does as much as it can. Forward takes two passes: the
+// sums, then the result. Backward takes two as well: the sums, then the gradient. (Ioffe and Szegedy 2015, arXiv:1502.03167.)
+//
+// Channels lie side by side in memory, pixel after pixel. A "line" is one pixel, or several where a pixel has few channels:
+// then a line is long enough for the processor's vectors. Sums are made for each block of lines, and the blocks are added up
+// in their order. The blocks depend on the shape alone, so any number of threads gives the same numbers.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+namespace hvd {
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HVD_AVX2 __attribute__((target("avx2")))
+#else
+#define HVD_AVX2
+#endif
+#define HVD_INLINE __attribute__((always_inline)) inline
+
+// The upper half of a float32.
+struct Bf16 {
+  uint16_t bits;
+};
+
+HVD_INLINE float load(float number) { return number; }
+HVD_INLINE float load(Bf16 number) {
+  const uint32_t bits = static_cast<uint32_t>(number.bits) << 16;
+  float result;
+  std::memcpy(&result, &bits, sizeof result);
+  return result;
+}
+HVD_INLINE void store(float& to, float number) { to = number; }
+// To the nearest, to the even one of two that are as near.
+HVD_INLINE void store(Bf16& to, float number) {
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  to.bits = static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : rounded);
+}
+
+// What follows the norm. The numbers are those of `After` in batch_norm.rs.
+enum class After : int { nothing = 0, relu = 1, add_relu = 2, relu_add = 3 };
+
+// How `numbers` numbers of `channels` channels are cut into lines and blocks.
+struct Cut {
+  Cut(int64_t numbers, int64_t channels) : channels(channels), pixels(numbers / channels) {
+    while (pixels_per_line * channels < 64 && pixels % (2 * pixels_per_line) == 0) pixels_per_line *= 2;
+    width = pixels_per_line * channels;
+    lines = pixels / pixels_per_line;
+    lines_per_block = lines / MOST_BLOCKS < 64 ? 64 : (lines + MOST_BLOCKS - 1) / MOST_BLOCKS;
+    blocks = (lines + lines_per_block - 1) / lines_per_block;
+  }
+  int64_t first_line(int64_t block) const { return block * lines_per_block; }
+  int64_t lines_of(int64_t block) const {
+    const int64_t left = lines - first_line(block);
+    return left < lines_per_block ? left : lines_per_block;
+  }
+  // One number a channel, repeated for each pixel of a line.
+  std::vector<float> line(const std::vector<double>& of_channel) const {
+    std::vector<float> line;
+    line.reserve(width);
+    for (int64_t pixel = 0; pixel < pixels_per_line; ++pixel) line.insert(line.end(), of_channel.begin(), of_channel.end());
+    return line;
+  }
+
+  static constexpr int64_t MOST_BLOCKS = 64;
+  int64_t channels, pixels, pixels_per_line = 1, width, lines, lines_per_block, blocks;
+};
+
+// Two sums a channel.
+struct Sums {
+  explicit Sums(const Cut& cut) : cut(cut), of_blocks(2 * cut.blocks * cut.width) {}
+  double* block(int64_t index) { return &of_blocks[2 * index * cut.width]; }
+  // Block by block, so in the same order whoever made them.
+  void total(std::vector<double>& first, std::vector<double>& second) const {
+    first.assign(cut.channels, 0);
+    second.assign(cut.channels, 0);
+    for (int64_t index = 0; index < cut.blocks; ++index) {
+      const double* sums = &of_blocks[2 * index * cut.width];
+      for (int64_t pixel = 0; pixel < cut.pixels_per_line; ++pixel, sums += cut.channels) {
+        for (int64_t at = 0; at < cut.channels; ++at) {
+          first[at] += sums[at];
+          second[at] += sums[cut.width + at];
+        }
+      }
+    }
+  }
+  const Cut cut;
+  std::vector<double> of_blocks;
+};
+
+// Lines that are added up in float32 before the sum goes on in double precision.
+constexpr int64_t FLOAT_LINES = 64;
+
+// Calls `add(first line, lines, float sums)` for some lines at a time, and adds what it finds to `sums`.
+template <typename Add>
+HVD_INLINE void add_up(const Cut& cut, int64_t block, double* sums, Add add) {
+  std::vector<float> some(2 * cut.width);
+  const int64_t begin = cut.first_line(block), end = begin + cut.lines_of(block);
+  for (int64_t line = begin; line < end; line += FLOAT_LINES) {
+    std::memset(some.data(), 0, some.size() * sizeof(float));
+    add(line, end - line < FLOAT_LINES ? end - line : FLOAT_LINES, some.data());
+    for (int64_t at = 0; at < 2 * cut.width; ++at) sums[at] += some[at];
+  }
+}
+
+// Sums of x - pivot and (x - pivot)^2. With a pivot near the mean, the variance is no small difference of large numbers
+// (Chan, Golub and LeVeque 1983): any pixel will do.
+template <typename T>
+HVD_INLINE void add_squares(const T* __restrict x, int64_t lines, int64_t width, const float* __restrict pivot,
+                            float* __restrict sum, float* __restrict squares) {
+  int64_t line = 0;
+  for (; line + 4 <= lines; line += 4, x += 4 * width) {
+    for (int64_t at = 0; at < width; ++at) {
+      const float a = load(x[at]) - pivot[at], b = load(x[width + at]) - pivot[at];
+      const float c = load(x[2 * width + at]) - pivot[at], d = load(x[3 * width + at]) - pivot[at];
+      sum[at] += (a + b) + (c + d);
+      squares[at] += (a * a + b * b) + (c * c + d * d);
+    }
+  }
+  for (; line < lines; ++line, x += width) {
+    for (int64_t at = 0; at < width; ++at) {
+      const float a = load(x[at]) - pivot[at];
+      sum[at] += a;
+      squares[at] += a * a;
+    }
+  }
+}
+
+// y = a x + b, with `other` added and negative numbers set to 0 as `after` says.
+template <After after, typename T>
+HVD_INLINE void normalise(const T* __restrict x, const T* __restrict other, T* __restrict y, int64_t lines, int64_t width,
+                          const float* __restrict a, const float* __restrict b) {
+  for (int64_t line = 0; line < lines; ++line, x += width, other += width, y += width) {
+    for (int64_t at = 0; at < width; ++at) {
+      float number = a[at] * load(x[at]) + b[at];
+      if (after == After::add_relu) number += load(other[at]);
+      // A number that is none stays what it is.
+      if (after != After::nothing) number = number < 0 ? 0 : number;
+      if (after == After::relu_add) number += load(other[at]);
+      store(y[at], number);
+    }
+  }
+}
+
+// The gradient that passed the ReLU. The ReLU's result `y` says where: dropout may have set more of it to 0. If something was
+// added to it, `y` does not tell, and its input is computed again.
+template <After after, typename T>
+HVD_INLINE float passed(T dy, T y, T x, float a, float b) {
+  const float gradient = load(dy);
+  if (after == After::nothing) return gradient;
+  if (after == After::relu_add) return a * load(x) + b <= 0 ? 0 : gradient;
+  return load(y) <= 0 ? 0 : gradient;
+}
+
+// Sums of g and g (x - mean), where g is the gradient that passed the ReLU; it is also that of what was added before it.
+template <After after, typename T>
+HVD_INLINE void add_gradients(const T* __restrict dy, const T* __restrict y, const T* __restrict x, T* __restrict d_other,
+                              int64_t lines, int64_t width, const float* __restrict mean, const float* __restrict a,
+                              const float* __restrict b, float* __restrict sum, float* __restrict products) {
+  for (int64_t line = 0; line < lines; ++line, dy += width, y += width, x += width, d_other += width) {
+    for (int64_t at = 0; at < width; ++at) {
+      const float g = passed<after>(dy[at], y[at], x[at], a[at], b[at]);
+      if (after == After::add_relu) store(d_other[at], g);
+      sum[at] += g;
+      products[at] += g * (load(x[at]) - mean[at]);
+    }
+  }
+}
+
+// dx = p g + q (x - mean) + r
+template <After after, typename T>
+HVD_INLINE void gradient(const T* __restrict dy, const T* __restrict y, const T* __restrict x, T* __restrict dx,
+                         int64_t lines, int64_t width, const float* __restrict mean, const float* __restrict a,
+                         const float* __restrict b, const float* __restrict p, const float* __restrict q,
+                         const float* __restrict r) {
+  for (int64_t line = 0; line < lines; ++line, dy += width, y += width, x += width, dx += width) {
+    for (int64_t at = 0; at < width; ++at) {
+      const float g = passed<after>(dy[at], y[at], x[at], a[at], b[at]);
+      store(dx[at], p[at] * g + q[at] * (load(x[at]) - mean[at]) + r[at]);
+    }
+  }
+}
+
+// Runs a loop with vectors of 8 numbers where the processor has them. Every number is computed by the same operations.
+template <typename Loop>
+HVD_AVX2 void run_wide(const Loop& loop) { loop(); }
+template <typename Loop>
+void run(const Loop& loop) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  static const bool wide = __builtin_cpu_supports("avx2");
+  if (wide) return run_wide(loop);
+#endif
+  loop();
+}
+#define HVD_LOOP [&]() __attribute__((always_inline))
+
+// One call of a kernel for the `after` of the moment: `call(std::integral_constant<After, ...>)`.
+template <typename Call>
+void choose(After after, const Call& call) {
+  switch (after) {
+    case After::nothing: return call(std::integral_constant<After, After::nothing>());
+    case After::relu: return call(std::integral_constant<After, After::relu>());
+    case After::add_relu: return call(std::integral_constant<After, After::add_relu>());
+    case After::relu_add: return call(std::integral_constant<After, After::relu_add>());
+  }
+}
+
+// What forward finds out about each channel, and backward needs again.
+struct Statistics {
+  std::vector<double> mean, variance;
+};
+
+// `each(blocks, task)` calls `task(block)` for every block, on any thread.
+template <typename T, typename Each>
+Statistics statistics(const T* x, const Cut& cut, Each each) {
+  std::vector<double> pivot(cut.channels);
+  for (int64_t at = 0; at < cut.channels; ++at) pivot[at] = load(x[at]);
+  const std::vector<float> line = cut.line(pivot);
+  Sums sums(cut);
+  each(cut.blocks, [&](int64_t block) {
+    run(HVD_LOOP {
+      add_up(cut, block, sums.block(block), [&](int64_t first, int64_t lines, float* some) __attribute__((always_inline)) {
+        add_squares(x + first * cut.width, lines, cut.width, line.data(), some, some + cut.width);
+      });
+    });
+  });
+  Statistics found;
+  sums.total(found.mean, found.variance);
+  for (int64_t at = 0; at < cut.channels; ++at) {
+    const double shifted = found.mean[at] / cut.pixels;
+    const double variance = found.variance[at] / cut.pixels - shifted * shifted;
+    found.variance[at] = variance < 0 ? 0 : variance;
+    found.mean[at] = shifted + pivot[at];
+  }
+  return found;
+}
+
+// y = gain (scale (x - mean) / deviation + shift) = a x + b, and what follows.
+struct Line {
+  Line(const Cut& cut, const Statistics& of, const float* scale, const float* shift, double gain, double eps) {
+    std::vector<double> slope(cut.channels), offset(cut.channels);
+    for (int64_t at = 0; at < cut.channels; ++at) {
+      slope[at] = gain * scale[at] / std::sqrt(of.variance[at] + eps);
+      offset[at] = gain * shift[at] - of.mean[at] * slope[at];
+    }
+    a = cut.line(slope), b = cut.line(offset);
+  }
+  std::vector<float> a, b;
+};
+
+template <typename T, typename Each>
+void forward(const T* x, const T* other, T* y, const Cut& cut, const Line& line, After after, Each each) {
+  choose(after, [&](auto constant) {
+    each(cut.blocks, [&](int64_t block) {
+      const int64_t at = cut.first_line(block) * cut.width;
+      run(HVD_LOOP {
+        normalise<decltype(constant)::value>(x + at, other + at, y + at, cut.lines_of(block), cut.width, line.a.data(),
+                                             line.b.data());
+      });
+    });
+  });
+}
+
+// With g for the gradient of a x + b, s = 1 / deviation, z = (x - mean) s, and sums over the N pixels (Ioffe and Szegedy 2015, 3):
+//
+//   d shift = sum g        d scale = sum g z        dx = scale s (g - (sum g) / N - z (sum g z) / N)
+//
+// `gain` multiplies all three. Writes `d_other` if something was added before the ReLU.
+template <typename T, typename Each>
+void backward(const T* dy, const T* y, const T* x, T* dx, T* d_other, float* d_scale, float* d_shift, const Cut& cut,
+              const Statistics& of, const Line& line, const float* scale, double gain, double eps, After after, Each each) {
+  const std::vector<float> mean = cut.line(of.mean);
+  Sums sums(cut);
+  std::vector<double> g, gx, p(cut.channels), q(cut.channels), r(cut.channels);
+  choose(after, [&](auto constant) {
+    each(cut.blocks, [&](int64_t block) {
+      run(HVD_LOOP {
+        add_up(cut, block, sums.block(block), [&](int64_t first, int64_t lines, float* some) __attribute__((always_inline)) {
+          const int64_t at = first * cut.width;
+          add_gradients<decltype(constant)::value>(dy + at, y + at, x + at, d_other + at, lines, cut.width, mean.data(),
+                                                   line.a.data(), line.b.data(), some, some + cut.width);
+        });
+      });
+    });
+  });
+  sums.total(g, gx);
+  for (int64_t at = 0; at < cut.channels; ++at) {
+    const double s = 1 / std::sqrt(of.variance[at] + eps);
+    d_shift[at] = static_cast<float>(gain * g[at]);
+    d_scale[at] = static_cast<float>(gain * gx[at] * s);
+    p[at] = gain * scale[at] * s;
+    q[at] = -p[at] * s * s * gx[at] / cut.pixels;
+    r[at] = -p[at] * g[at] / cut.pixels;
+  }
+  const std::vector<float> ps = cut.line(p), qs = cut.line(q), rs = cut.line(r);
+  choose(after, [&](auto constant) {
+    each(cut.blocks, [&](int64_t block) {
+      const int64_t at = cut.first_line(block) * cut.width;
+      run(HVD_LOOP {
+        gradient<decltype(constant)::value>(dy + at, y + at, x + at, dx + at, cut.lines_of(block), cut.width, mean.data(),
+                                            line.a.data(), line.b.data(), ps.data(), qs.data(), rs.data());
+      });
+    });
+  });
+}
+
+}  // namespace hvd

@@ -1,0 +1,266 @@
+//! Batch norm, and what follows it: an addition and a ReLU. In training on a CPU all of it is one operation.
+//!
+//! A CPU waits for memory, and batch norm, addition and ReLU by themselves each read and write all activations. The C++ in
+//! `batch_norm.hpp` does the three in two passes forward and two backward. On a GPU, in evaluation, or for tensors that do not lie
+//! pixel by pixel, libtorch's own operations do it one after the other.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use tch::{Kind, Tensor};
+
+use super::interface::{Mode, ModelState};
+
+/// Weight of the newest batch in the running statistics: Keras writes it as momentum 0.9.
+const MOMENTUM: f64 = 0.1;
+const EPS: f64 = 1e-5;
+
+/// Each channel with mean 0 and variance 1, then scaled and shifted.
+pub struct BatchNorm {
+    scale: Tensor,
+    shift: Tensor,
+    mean: Tensor,
+    var: Tensor,
+}
+
+/// What follows a batch norm.
+#[derive(Clone, Copy, Debug)]
+pub enum After<'a> {
+    Nothing,
+    Relu,
+    /// The sum with this tensor, then a ReLU: a block of a ResNet.
+    AddRelu(&'a Tensor),
+    /// A ReLU, then the sum with this tensor: a block of the Wide ResNet.
+    ReluAdd(&'a Tensor),
+}
+
+type CTensor = c_void;
+
+// SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
+unsafe extern "C" {
+    fn hvd_batch_norm(
+        x: *const CTensor,
+        scale: *const CTensor,
+        shift: *const CTensor,
+        other: *const CTensor,
+        mean: *const CTensor,
+        variance: *const CTensor,
+        after: c_int,
+        gain: f64,
+        momentum: f64,
+        eps: f64,
+        result: *mut *mut CTensor,
+    ) -> *mut c_char;
+}
+
+impl BatchNorm {
+    /// The layer of this name: `scale` and `shift` are trained, `mean` and `var` are the statistics of the past.
+    pub fn of(state: &ModelState, name: &str) -> BatchNorm {
+        BatchNorm {
+            scale: state.params.get(&format!("{name}.scale")),
+            shift: state.params.get(&format!("{name}.shift")),
+            mean: state.buffers.get(&format!("{name}.mean")),
+            var: state.buffers.get(&format!("{name}.var")),
+        }
+    }
+
+    /// `gain` multiplies the norm's result, before what follows.
+    ///
+    /// # Shapes
+    /// `x`, and the tensor to add: [n, channels, height, width]. Returns the same.
+    pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64, after: After<'_>) -> Tensor {
+        let training = matches!(mode, Mode::Training(_));
+        if training && is_fusible(x) { self.fused(x, gain, after) } else { self.one_by_one(x, training, gain, after) }
+    }
+
+    fn one_by_one(&self, x: &Tensor, training: bool, gain: f64, after: After<'_>) -> Tensor {
+        let norm = |scale: &Tensor, shift: &Tensor| {
+            let (mean, var) = (Some(&self.mean), Some(&self.var));
+            x.batch_norm(Some(scale), Some(shift), mean, var, training, MOMENTUM, EPS, true)
+        };
+        let mut y = if gain == 1.0 { norm(&self.scale, &self.shift) } else { norm(&(&self.scale * gain), &(&self.shift * gain)) };
+        match after {
+            After::Nothing => y,
+            After::Relu => y.relu_(),
+            After::AddRelu(other) => y.g_add_(other).relu_(),
+            After::ReluAdd(other) => y.relu_() + other,
+        }
+    }
+
+    fn fused(&self, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
+        let (number, other) = match after {
+            After::Nothing => (0, None),
+            After::Relu => (1, None),
+            After::AddRelu(other) => (2, Some(other)),
+            After::ReluAdd(other) => (3, Some(other)),
+        };
+        let channels = [x.size()[1]];
+        for tensor in [&self.scale, &self.shift, &self.mean, &self.var] {
+            assert!(tensor.size() == channels && tensor.kind() == Kind::Float && tensor.is_contiguous(), "{tensor:?}");
+        }
+        assert!(other.is_none_or(|other| other.size() == x.size()), "what is added has the shape of the norm's result");
+        let raw = |tensor: &Tensor| tensor.as_ptr() as *const CTensor;
+        let mut result = std::ptr::null_mut();
+        // SAFETY: live tensors, of the shapes and kinds that it takes: `is_fusible` and the lines above have seen to it. libtorch keeps
+        // references of its own to what it needs for backward. The new tensor becomes this function's.
+        unsafe {
+            let wrong = hvd_batch_norm(
+                raw(x),
+                raw(&self.scale),
+                raw(&self.shift),
+                other.map_or(std::ptr::null(), raw),
+                raw(&self.mean),
+                raw(&self.var),
+                number,
+                gain,
+                MOMENTUM,
+                EPS,
+                &raw mut result,
+            );
+            if !wrong.is_null() {
+                let text = CStr::from_ptr(wrong).to_string_lossy().into_owned();
+                nix::libc::free(wrong.cast());
+                // As tch says it.
+                panic!("{text}");
+            }
+            Tensor::from_ptr(result.cast())
+        }
+    }
+}
+
+/// Whether the fused operation takes this tensor: on a CPU, pixel by pixel in memory, with at least one number.
+fn is_fusible(x: &Tensor) -> bool {
+    let [_, _, _, _] = x.size()[..] else { return false };
+    let is_known = matches!(x.kind(), Kind::Float | Kind::BFloat16) && x.device() == tch::Device::Cpu;
+    is_known && x.numel() > 0 && x.permute([0, 2, 3, 1]).is_contiguous()
+}
+
+#[cfg(test)]
+mod tests {
+    use tch::Device;
+
+    use super::*;
+    use crate::trainer::model::Dropout;
+    use crate::trainer::params::to_vec;
+    use crate::trainer::random::{Purpose, stream};
+
+    const DOUBLE: (Kind, Device) = (Kind::Double, Device::Cpu);
+
+    fn random(sides: &[i64], kind: Kind) -> Tensor {
+        let pixel_by_pixel = [sides[0], sides[2], sides[3], sides[1]];
+        Tensor::randn(pixel_by_pixel, DOUBLE).to_kind(kind).permute([0, 3, 1, 2])
+    }
+
+    fn of_channels(channels: i64, add: f64) -> Tensor {
+        Tensor::randn([channels], DOUBLE).to_kind(Kind::Float) * 0.5 + add
+    }
+
+    /// Result, gradients of x, of what is added, of scale and shift, and the running statistics, all in double precision.
+    fn results(norm: &BatchNorm, x: &Tensor, after: After<'_>, gain: f64, weights: &Tensor, as_one: bool) -> Vec<Tensor> {
+        let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
+        let (x, scale, shift) = (leaf(x), leaf(&norm.scale), leaf(&norm.shift));
+        let norm = BatchNorm { mean: norm.mean.copy(), var: norm.var.copy(), scale, shift };
+        let added = match after {
+            After::AddRelu(other) | After::ReluAdd(other) => leaf(other),
+            After::Nothing | After::Relu => leaf(&Tensor::zeros_like(&x)),
+        };
+        let after = match after {
+            After::AddRelu(_) => After::AddRelu(&added),
+            After::ReluAdd(_) => After::ReluAdd(&added),
+            other => other,
+        };
+        let y = if as_one { norm.fused(&x, gain, after) } else { norm.one_by_one(&x, true, gain, after) };
+        (&y * weights).sum(Kind::Double).backward();
+        let gradients = [x.grad(), added.grad(), norm.scale.grad(), norm.shift.grad()];
+        let all = [y.detach()].into_iter().chain(gradients).chain([norm.mean, norm.var]);
+        all.map(|tensor| if tensor.defined() { tensor.to_kind(Kind::Double) } else { Tensor::zeros([1], DOUBLE) }).collect()
+    }
+
+    fn in_double(norm: &BatchNorm) -> BatchNorm {
+        let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
+        BatchNorm { scale: double(&norm.scale), shift: double(&norm.shift), mean: double(&norm.mean), var: double(&norm.var) }
+    }
+
+    fn fresh(channels: i64) -> BatchNorm {
+        let (mean, var) = (of_channels(channels, 0.0), of_channels(channels, 0.0).square() + 0.5);
+        BatchNorm { scale: of_channels(channels, 1.0), shift: of_channels(channels, 0.1), mean, var }
+    }
+
+    #[test]
+    fn as_one_operation_it_is_what_the_operations_are_in_double_precision() {
+        tch::manual_seed(1);
+        // Odd channels, one image, one pixel of each image, more lines than are added up at a time, more than 64 blocks' worth.
+        let shapes = [[3, 5, 7, 3], [1, 16, 6, 6], [32, 130, 1, 1], [8, 3, 31, 33], [16, 16, 28, 28], [2, 1, 5, 4]];
+        for (sides, kind) in shapes.into_iter().flat_map(|sides| [(sides, Kind::Float), (sides, Kind::BFloat16)]) {
+            let norm = fresh(sides[1]);
+            // A mean far from 0 is where sums of squares go wrong.
+            let x = (random(&sides, Kind::Double) * 2.0 + 30.0).to_kind(kind);
+            let (other, weights) = (random(&sides, kind), random(&sides, kind));
+            for (after, gain) in
+                [(After::Nothing, 1.0), (After::Relu, 1.25), (After::AddRelu(&other), 1.0), (After::ReluAdd(&other), 1.25)]
+            {
+                let got = results(&norm, &x, after, gain, &weights, true);
+                let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
+                let exact_other = double(&other);
+                let exact_after = match after {
+                    After::AddRelu(_) => After::AddRelu(&exact_other),
+                    After::ReluAdd(_) => After::ReluAdd(&exact_other),
+                    after => after,
+                };
+                let want = results(&in_double(&norm), &double(&x), exact_after, gain, &double(&weights), false);
+                for (index, (got, want)) in got.iter().zip(&want).enumerate() {
+                    assert_eq!(got.size(), want.size());
+                    // bfloat16 has 8 bits, and a ReLU's input near 0 may fall on the other side.
+                    let tolerance = if kind == Kind::Float { 2e-5 } else { 1e-2 };
+                    let off = (got - want).norm().double_value(&[]) / want.norm().double_value(&[]).max(1.0);
+                    assert!(off < tolerance, "{sides:?} {kind:?} {after:?}: result {index} is off by {off:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_bits() {
+        tch::manual_seed(2);
+        let sides = [16, 24, 20, 20];
+        let (norm, x, weights) = (fresh(24), random(&sides, Kind::Float), random(&sides, Kind::Float));
+        let other = random(&sides, Kind::Float);
+        let before = tch::get_num_threads();
+        let runs = [1, 2, 3].map(|threads| {
+            tch::set_num_threads(threads);
+            results(&norm, &x, After::AddRelu(&other), 1.0, &weights, true)
+        });
+        tch::set_num_threads(before);
+        for run in &runs[1..] {
+            assert!(run.iter().zip(&runs[0]).all(|(one, other)| one.equal(other)));
+        }
+    }
+
+    #[test]
+    fn tensors_that_lie_channel_by_channel_are_left_to_libtorch() {
+        tch::manual_seed(3);
+        let (norm, x) = (fresh(6), random(&[2, 6, 4, 4], Kind::Float));
+        assert!(is_fusible(&x) && !is_fusible(&x.contiguous()) && !is_fusible(&x.to_kind(Kind::Double)));
+        assert!(!is_fusible(&x.narrow(1, 0, 3)) && !is_fusible(&x.narrow(0, 0, 0)) && !is_fusible(&x.flatten(1, -1)));
+        let mut dropout = Dropout::new(0.0, stream(1, 0, 0, Purpose::Dropout));
+        let mode = Mode::Training(&mut dropout);
+        let (one, other) = (norm.forward(&x, &mode, 1.0, After::Relu), norm.forward(&x.contiguous(), &mode, 1.0, After::Relu));
+        assert!((one - other).abs().max().double_value(&[]) < 1e-5);
+        // What is added may lie as it likes.
+        let added = random(&[2, 6, 4, 4], Kind::Float);
+        let pair = [&added, &added.contiguous()].map(|added| norm.forward(&x, &mode, 1.0, After::ReluAdd(added)));
+        assert!(pair[0].equal(&pair[1]));
+    }
+
+    #[test]
+    fn what_dropout_sets_to_zero_behind_it_gets_no_gradient() {
+        tch::manual_seed(4);
+        let (norm, x) = (fresh(16), random(&[4, 16, 8, 8], Kind::Float));
+        let norm = BatchNorm { shift: norm.shift.set_requires_grad(true), ..norm };
+        let mut dropout = Dropout::new(0.3, stream(1, 0, 0, Purpose::Dropout));
+        let y = norm.forward(&x, &Mode::Training(&mut dropout), 1.0, After::Relu);
+        dropout.drop_in_place(&y);
+        y.sum(Kind::Float).backward();
+        let kept = y.gt(0.0).to_kind(Kind::Float).sum_dim_intlist([0i64, 2, 3].as_slice(), false, Kind::Float);
+        assert_eq!(to_vec(&norm.shift.grad()), to_vec(&kept));
+    }
+}

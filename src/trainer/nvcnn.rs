@@ -1,0 +1,125 @@
+//! What programs that train on photos share, such as `hvd-nvcnn`: the command line, and what a rank says it is going to do.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::config::{Stop, one_line};
+use super::model::Model;
+use super::optimizer::Optimizer;
+use crate::comm::{StallLimits, Starved};
+use crate::domain::event::ConfigReport;
+use crate::domain::nvcnn::{NvcnnSpec, Schedule};
+use crate::domain::settings::in_plain_words;
+use crate::domain::step::StepSet;
+use crate::flags::NvcnnFlags;
+use crate::host::starved;
+
+const EXAMPLES: &str = "\
+Examples:
+  mpirun -np 2 hvd-nvcnn --model=resnet50 --data_dir=records --batch_size=48
+      Two ranks train on the TFRecord files in `records`, 48 images each at a time.
+  mpirun -np 2 hvd-nvcnn -m resnet50 --image-size 64 -b 16 --num_epochs 3 --data_dir photos --log_dir logs
+      On a folder of JPEGs for each class; keeps a checkpoint in `logs`.
+  hvd-nvcnn -m resnet50 --image-size 64 --eval --data_dir records --log_dir logs
+      Tests that checkpoint on the files validation-*.
+  hvd-nvcnn -m trivial --data_dir records
+      Next to no model: the speed is that of the image pipeline.
+
+`hvd-lab data make-images` draws a set of photo-like JPEGs, and `hvd-lab data tfrecord` packs them.
+Exit codes: 0 trained, 1 failed while training, 2 a flag or an image that cannot be used.";
+
+/// Trains a model on photos as NVIDIA's nvcnn does: alone, or with other processes under mpirun.
+///
+/// One program for every rank.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "hvd-nvcnn", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
+pub struct Args {
+    #[command(flatten)]
+    flags: NvcnnFlags,
+    /// Print event lines for the lab between the human lines
+    #[arg(long)]
+    pub events: bool,
+    /// Print what this program was built with, as JSON, and exit
+    #[arg(long)]
+    pub build_info: bool,
+}
+
+impl Args {
+    /// Reads the flags. `args` starts with the program's name.
+    ///
+    /// # Errors
+    /// A [`Stop`] with code 0 for --help and --version, and code 2 with one line for anything that cannot be used.
+    pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<(Args, NvcnnSpec), Stop> {
+        let args = Args::try_parse_from(args).map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
+            _ => stop(2, &in_plain_words(&one_line(&error, "hvd-nvcnn"))),
+        })?;
+        let spec = args.flags.spec().map_err(|problem| stop(2, &problem))?;
+        Ok((args, spec))
+    }
+}
+
+/// For a program that someone is working on: a rank that waits for another one says so after 5 seconds, and gives up after 12.
+pub fn stall_limits() -> StallLimits {
+    let [warning, shutdown] = [5, 12].map(Duration::from_secs);
+    StallLimits { warning, shutdown, starved: Starved(starved::of_this_session) }
+}
+
+/// What ends the program before it trains.
+pub fn stop(code: u8, problem: &str) -> Stop {
+    Stop { text: format!("hvd-nvcnn: {problem}"), code }
+}
+
+/// Those of the ten steps that nvcnn takes: it neither warms up (9) nor uses an optimizer for large batches (10), and only some
+/// models' own rates grow with the ranks (8).
+pub fn steps() -> StepSet {
+    StepSet::first(7)
+}
+
+/// The settings that a training does not go on with as if nothing had happened when they are other ones.
+pub fn settings(spec: &NvcnnSpec, ranks: usize) -> BTreeMap<String, String> {
+    let data = spec.data_dir.clone().unwrap_or_else(|| "synthetic images".into());
+    let settings = [
+        ("the data folder", data),
+        ("the batch", format!("{} on each of {ranks} ranks", spec.batch_size)),
+        ("the first learning rate", spec.rate(ranks).to_string()),
+        ("the image size", spec.input().height.to_string()),
+    ];
+    settings.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// What this rank is going to do. `images` is `None` of synthetic ones.
+pub fn config_report(
+    spec: &NvcnnSpec,
+    schedule: Schedule,
+    images: Option<usize>,
+    ranks: usize,
+    first_step: usize,
+    (model, optimizer): (&dyn Model, &dyn Optimizer),
+) -> ConfigReport {
+    ConfigReport {
+        steps: steps(),
+        seed: spec.seed,
+        epochs: schedule.epochs(),
+        resume_epoch: first_step / schedule.steps_per_epoch,
+        local_batch_size: spec.batch_size,
+        global_batch_size: spec.batch_size * ranks,
+        steps_per_epoch: schedule.steps_per_epoch,
+        validation_steps: 0,
+        train_images: images.unwrap_or(schedule.steps * spec.batch_size * ranks),
+        optimizer: optimizer.name().to_owned(),
+        model: model.name(),
+        precision: spec.precision.to_string(),
+        parameters: model.params().len(),
+        gradient_tensors: model.params().segments.len(),
+        data: spec.data_dir.clone().unwrap_or_else(|| "synthetic".into()),
+        base_lr: spec.rate(ranks),
+        warmup_epochs: 0.0,
+        // Nothing is stopped early.
+        target_accuracy: f64::from(f32::MAX),
+    }
+}

@@ -1,0 +1,124 @@
+//! What the library sees of a training and tells the lab by itself, whatever the program around it reports.
+//!
+//! Never changes a number: it reads some of them before and after. Tells nothing where no lab listens.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tch::Tensor;
+
+use super::digest::Digester;
+use super::params::{FlatTensors, to_vec};
+use super::secret::secret;
+use crate::domain::event::{DigestMoment, Event, EventLine, Seen, UpdateReport, is_told, marked};
+use crate::host;
+
+/// Numbers of a tensor, and images of a batch, that are told as they are.
+const SAMPLES: usize = 32;
+
+/// The process that is listened to.
+static LISTENING: OnceLock<usize> = OnceLock::new();
+
+/// From now on the lab is told.
+pub(super) fn listen(process: usize) {
+    // There is one process, whoever asks.
+    let _ = LISTENING.set(process);
+}
+
+/// Tells what was seen.
+pub(super) fn tell(seen: impl FnOnce() -> Seen) {
+    event(|| Event::Seen(seen()));
+}
+
+/// Tells an event.
+pub(super) fn event(make: impl FnOnce() -> Event) {
+    if let Some(process) = LISTENING.get() {
+        let line = EventLine { time_s: host::now_s(), process: *process, event: make() };
+        // One write, as of every event. Training goes on where nobody reads.
+        let _ = std::io::stdout().write_all((marked(secret(), &line.to_line()) + "\n").as_bytes());
+    }
+}
+
+/// Updates that this process has made.
+static UPDATES: AtomicUsize = AtomicUsize::new(0);
+
+/// One update of the weights, which `apply` makes.
+pub(super) fn update(
+    optimizer: &str,
+    params: &mut FlatTensors,
+    gradients: &Tensor,
+    lr: f64,
+    apply: impl FnOnce(&mut FlatTensors),
+) {
+    if LISTENING.get().is_none() {
+        return apply(params);
+    }
+    let update = UPDATES.fetch_add(1, Ordering::Relaxed);
+    if !is_told(update) {
+        return apply(params);
+    }
+    let [own, applied, before] = [&params.gradients, gradients, &params.flat].map(sample);
+    let norms = norms(params, gradients);
+    apply(params);
+    let after = sample(&params.flat);
+    tell(|| Seen::Update(UpdateReport { update, optimizer: optimizer.to_owned(), lr, own, applied, before, after, norms }));
+}
+
+/// The training of an epoch is over.
+pub(super) fn counted() {
+    tell(|| Seen::Counted { updates: UPDATES.load(Ordering::Relaxed) });
+}
+
+/// For each number of a sample the length of its whole tensor in `flat`, which lies as the parameters do. None as in [`sample`].
+///
+/// # Sync point
+/// Waits for the device.
+fn norms(params: &FlatTensors, flat: &Tensor) -> Vec<f32> {
+    let mut known: BTreeMap<usize, f32> = BTreeMap::new();
+    let of = |place: i64| {
+        let at = params.segments.partition_point(|segment| segment.start <= place).checked_sub(1)?;
+        let norm = || tch::no_grad(|| params.segments[at].view(flat).norm().double_value(&[])) as f32;
+        Some(*known.entry(at).or_insert_with(norm))
+    };
+    let norms: Option<Vec<f32>> = places(flat.numel()).into_iter().map(of).collect();
+    norms.filter(|norms| norms.iter().all(|norm| norm.is_finite())).unwrap_or_default()
+}
+
+/// The images of one training batch.
+pub(super) fn picks(images: &[u32]) {
+    static BATCHES: AtomicUsize = AtomicUsize::new(0);
+    if LISTENING.get().is_some() {
+        let batch = BATCHES.fetch_add(1, Ordering::Relaxed);
+        if is_told(batch) {
+            tell(|| Seen::Picks { batch, images: images.iter().copied().take(SAMPLES).collect() });
+        }
+    }
+}
+
+/// Evidence whether ranks hold the same parameters. The same digest as a checkpoint's.
+pub(super) fn parameters(moment: DigestMoment, epoch: usize, params: &FlatTensors) -> Event {
+    // By name, as a file keeps them.
+    let by_name: BTreeMap<_, _> = params.segments.iter().map(|segment| (&segment.name, segment)).collect();
+    let mut digester = Digester::default();
+    by_name.values().for_each(|segment| digester.add(&to_vec(&segment.view(&params.flat).contiguous())));
+    Event::Digest { moment, epoch, digest: digester.short(), sample: sample(&params.flat) }
+}
+
+/// Some numbers, evenly spaced, at the same places on all ranks. None of them if one is NaN or infinite: JSON cannot write
+/// it.
+///
+/// # Sync point
+/// Waits for the device.
+pub(super) fn sample(flat: &Tensor) -> Vec<f32> {
+    let picked = tch::no_grad(|| flat.index_select(0, &Tensor::from_slice(&places(flat.numel())).to_device(flat.device())));
+    let numbers = to_vec(&picked);
+    if numbers.iter().all(|number| number.is_finite()) { numbers } else { Vec::new() }
+}
+
+/// Where the samples of so many numbers are.
+fn places(numbers: usize) -> Vec<i64> {
+    let places = SAMPLES.min(numbers);
+    (0..places).map(|place| ((2 * place + 1) * numbers / (2 * places)) as i64).collect()
+}

@@ -1,0 +1,100 @@
+//! The forms on the whole screen: found, filled in, refused and started.
+
+use crossterm::event::KeyCode;
+
+use crate::domain::benchmark::BenchmarkSpec;
+use crate::domain::job::{RunSpec, Workload};
+use crate::tui::actions::effect::Effect;
+use crate::tui::app::features::State;
+use crate::tui::app::update::update;
+use crate::tui::forms::fields::Field;
+use crate::tui::forms::windows::Window;
+use crate::tui::message::Message;
+use crate::tui::testing::samples;
+use crate::tui::tests::{press, text, type_text, window};
+
+fn opened(key: &str) -> State {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Resize(80, 24));
+    assert!(type_text(&mut state, key).is_empty(), "it only asks");
+    state
+}
+
+fn spec(state: &State) -> RunSpec {
+    let Some(Window::Form(form)) = &state.forms.window else { panic!("no form") };
+    (*form.spec).clone()
+}
+
+#[test]
+fn both_forms_are_laid_out() {
+    for (name, key) in [("benchmark", "B"), ("photos", "I")] {
+        for (width, height) in [(80, 24), (200, 60)] {
+            let mut state = opened(key);
+            update(&mut state, Message::Resize(width, height));
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), window(&state, width, height));
+        }
+    }
+}
+
+#[test]
+fn a_field_is_changed_and_the_run_starts_as_the_form_says() {
+    let mut state = opened("B");
+    let before = spec(&state);
+    press(&mut state, KeyCode::Right);
+    assert_eq!(spec(&state).resources.np, before.resources.np + 1);
+    for _ in 0..5 {
+        press(&mut state, KeyCode::Down);
+    }
+    press(&mut state, KeyCode::Left);
+    let benchmark = |spec: &RunSpec| -> BenchmarkSpec { spec.benchmark().unwrap().clone() };
+    assert_eq!(benchmark(&spec(&state)).batch_size, benchmark(&before).batch_size / 2);
+    let wanted = spec(&state);
+    assert_eq!(press(&mut state, KeyCode::Enter), [Effect::StartOther(Box::new(wanted.clone()))]);
+    assert!(state.forms.window.is_none());
+    // It is left as it was.
+    state.shared.starting.run = false;
+    type_text(&mut state, "B");
+    assert_eq!(spec(&state), wanted);
+}
+
+#[test]
+fn a_folder_is_typed_letter_by_letter_and_what_cannot_run_is_refused_in_the_verbs_words() {
+    let mut state = opened("I");
+    for _ in 0..3 {
+        press(&mut state, KeyCode::Down);
+    }
+    assert!(type_text(&mut state, "/qx kj").is_empty());
+    press(&mut state, KeyCode::Backspace);
+    assert_eq!(spec(&state).nvcnn().unwrap().data_dir.as_deref(), Some("/qx k"));
+    press(&mut state, KeyCode::Home);
+    press(&mut state, KeyCode::Down);
+    // Photos have three colours: the first model in the list takes one.
+    for _ in 0..30 {
+        press(&mut state, KeyCode::Left);
+    }
+    assert!(press(&mut state, KeyCode::Enter).is_empty());
+    let problem = spec(&state).problem().unwrap();
+    assert!(text(&state, 80, 24).contains("takes images of"), "{}", text(&state, 80, 24));
+    assert_eq!(state.shared.notice.as_ref().unwrap().text, problem);
+}
+
+#[test]
+fn every_field_shows_a_value_and_can_be_turned_up_and_down() {
+    for key in ["B", "I"] {
+        let before = spec(&opened(key));
+        for field in Field::all(&before) {
+            assert!(!field.value(&before).is_empty(), "{field:?}");
+            let mut spec = before.clone();
+            if field.folder(&mut spec).is_some() {
+                continue;
+            }
+            let mut values = Vec::new();
+            for up in [true, true, false, false, false] {
+                field.step(&mut spec, up);
+                values.push(field.value(&spec));
+            }
+            assert!(values.iter().any(|value| *value != field.value(&before)), "{field:?}: {values:?}");
+            assert!(!matches!(spec.workload, Workload::Unknown(_)));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the screen does with the learner's own program: reads it, puts it back, and builds, runs and judges it.
+//!
+//! Never judges by itself: `hvd-lab exercise run` goes the same way.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+
+use crate::course::{Progress, ProgressFile};
+use crate::exercise::ring::{self, Ring};
+use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
+use crate::runs::RunStore;
+use crate::tui::actions::news::News;
+
+/// A run that goes on is looked at so often.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Of the exercise that was chosen, else of the ten steps in the learner's language.
+pub fn folder(chosen: Option<Track>) -> anyhow::Result<Folder> {
+    let home = RunStore::default_home()?;
+    Ok(chosen.map_or_else(|| Folder::of(&home), |track| Folder::of_track(&home, track)))
+}
+
+/// Makes the learner's copy, unless there is one. Progress says when other exercises than the ten steps were begun.
+pub fn start(folder: &Folder) -> anyhow::Result<()> {
+    if folder.start()? {
+        let home = RunStore::default_home()?;
+        match folder.track() {
+            Track::Program(program) if program.has_steps() => None,
+            Track::Program(program) => note(&home, |progress| _ = progress.start_exercise(program.track)),
+            Track::Collectives => note(&home, |progress| _ = progress.start_ring()),
+        };
+    }
+    Ok(())
+}
+
+/// Progress that cannot be kept stands in nobody's way: what there is to say of it.
+fn note(home: &Path, change: impl FnOnce(&mut Progress)) -> Option<String> {
+    match ProgressFile::of(home).update(change) {
+        Ok(((), reading)) => reading.note,
+        Err(error) => Some(format!("progress could not be kept: {error}")),
+    }
+}
+
+pub fn language() -> anyhow::Result<News> {
+    let home = RunStore::default_home()?;
+    Ok(News::Language { language: Language::of(&home), is_chosen: Language::known(&home).is_some() })
+}
+
+/// Remembers the language where a track is there in several, as `hvd-lab exercise start --language` does.
+pub fn choose(track: Track) -> anyhow::Result<News> {
+    if let Track::Program(program) = track
+        && program.has_steps()
+    {
+        program.language.choose(&RunStore::default_home()?)?;
+    }
+    language()
+}
+
+pub fn read(chosen: Option<Track>) -> anyhow::Result<News> {
+    let folder = folder(chosen)?;
+    start(&folder)?;
+    Ok(News::Read { path: folder.program().display().to_string(), program: folder.read()? })
+}
+
+pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<News> {
+    let folder = folder(chosen)?;
+    let backup = folder.reset(number)?.display().to_string();
+    Ok(News::Reset { number, program: folder.read()?, backup })
+}
+
+/// Builds the program, runs it and judges it; `tell` hears of each run that begins. Comes back early when the screen `is_left`: runs go
+/// on, and nothing counts as written that was not tried further.
+pub fn attempt(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, tell: impl Fn(News)) -> anyhow::Result<News> {
+    let home = RunStore::default_home()?;
+    let folder = folder(chosen)?;
+    match folder.track() {
+        Track::Program(program) => of_program((store, &home), program, &folder, is_left, tell),
+        Track::Collectives => of_ring(&home, &folder),
+    }
+}
+
+fn of_program(
+    (store, home): (&RunStore, &Path),
+    program: &'static Program,
+    folder: &Folder,
+    is_left: &AtomicBool,
+    tell: impl Fn(News),
+) -> anyhow::Result<News> {
+    let text = folder.read()?;
+    let built = match exercise::build(folder, program)? {
+        Built::Program(built) => built,
+        Built::Errors { errors, said } => return Ok(News::Broken(program.errors_in_words(&errors, &said))),
+    };
+    let attempted = program.attempt((store, home), built, &text, |Begun { run, once_more }| {
+        tell(News::Started(run, once_more.map(Condition::in_words)));
+        // Finds out about a supervisor that was killed, too.
+        while !store.status(run)?.state.is_over() {
+            if is_left.load(Ordering::Relaxed) {
+                bail!("the screen was left while run {run} was going");
+            }
+            thread::sleep(LOOK);
+        }
+        Ok(())
+    })?;
+    Ok(News::Judged { run: Some(attempted.run), words: attempted.words, notes: attempted.notes })
+}
+
+/// A plan: it is judged message by message, and then run over MPI.
+fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<News> {
+    folder.read()?;
+    let ring = ring::attempt(&folder.program()).map_err(|why| anyhow!(why))?;
+    let notes = note(home, |progress| progress.attempt_ring(ring.outcome())).into_iter().collect();
+    let mut words = ring.in_words();
+    if let Ring::Right(schedule) = &ring {
+        words += &match ring::execute(schedule) {
+            Ok(said) => format!("Run over MPI on 4 ranks: {said}\n"),
+            Err(why) => format!("not run over MPI: {why}\n"),
+        };
+    }
+    Ok(News::Judged { run: None, words, notes })
+}

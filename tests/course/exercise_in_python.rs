@@ -1,0 +1,237 @@
+//! The learner's own trainer in Python, run for real: the exercise fails as shipped, each solution passes, and what goes wrong
+//! names the learner's line.
+//!
+//! Never uses a stand-in but where nothing is run. Without mpirun, hvd-train or the native module the others are skipped by name.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use hvd_lab::domain::step::Step;
+use hvd_lab::exercise::TEN_STEPS_IN_PYTHON;
+use hvd_lab::runs::process;
+use serde::Deserialize;
+
+use super::lab::{Lab, program, stderr, stdout};
+use super::trainer::{self, turn};
+
+const MODULE: &str = "libhvd_lab_python.so";
+
+/// With a copy of an exercise, which these words choose.
+pub fn started(track: &[&str]) -> Option<Lab> {
+    let lab = trainer::with_trainer()?;
+    if !program().with_file_name(MODULE).is_file() {
+        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no {MODULE}");
+        eprintln!("skipped: no {MODULE} beside hvd-lab; `make test` builds it");
+        return None;
+    }
+    assert!(lab.run(&[&["exercise", "start", "--language", "python"], track].concat()).status.success());
+    Some(lab)
+}
+
+/// Hand a program in as the learner's own.
+fn attempt(lab: &Lab, program: &str) -> Output {
+    fs::write(lab.home().join("exercise/fashion_mnist.py"), program).unwrap();
+    lab.run(&["exercise", "run"])
+}
+
+#[test]
+fn the_language_is_chosen_once_and_remembered() {
+    let lab = Lab::with_fake_mpirun("5");
+    let path = |words: &[&str]| {
+        let output = lab.run(&[&["exercise"], words].concat());
+        (stdout(&output).trim().rsplit('/').next().unwrap().to_owned(), stderr(&output))
+    };
+    // Where the native module is not, Python is no offer.
+    assert_eq!(path(&["path"]).0, "fashion_mnist.rs");
+    let (file, said) = path(&["start", "--language", "python"]);
+    assert!(file == "fashion_mnist.py" && said.contains("next: step 1 (Init and pin a device"), "{file}: {said}");
+    assert_eq!(fs::read_to_string(lab.home().join("exercise").join(file)).unwrap(), TEN_STEPS_IN_PYTHON.exercise);
+    assert_eq!(path(&["path"]).0, "fashion_mnist.py");
+    assert_eq!(path(&["path", "--language", "rust"]).0, "fashion_mnist.rs", "asked for once");
+    assert_eq!(path(&["path"]).0, "fashion_mnist.py");
+    let run = lab.run(&["exercise", "run"]);
+    assert_eq!(run.status.code(), Some(2), "{}", stdout(&run));
+    assert!(stderr(&run).contains("`hvd-lab exercise start --language rust`"), "{}", stderr(&run));
+    for (words, said) in [
+        (["start", "--language", "cobol"].as_slice(), "use python or rust"),
+        (&["start", "--track", "collectives", "--language", "rust"], "in python only"),
+    ] {
+        let output = lab.run(&[&["exercise"], words].concat());
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    assert_eq!(path(&["start", "--language", "rust"]).0, "fashion_mnist.rs");
+    assert_eq!(path(&["path"]).0, "fashion_mnist.rs");
+}
+
+#[test]
+fn a_step_in_python_is_shown_and_put_back() {
+    let lab = Lab::with_fake_mpirun("5");
+    assert!(lab.run(&["exercise", "start", "--language", "python"]).status.success());
+    let file = lab.home().join("exercise/fashion_mnist.py");
+    fs::write(&file, TEN_STEPS_IN_PYTHON.solution(5)).unwrap();
+    assert!(stderr(&lab.run(&["exercise", "start"])).contains("next: step 6"), "the learner's work is left alone");
+    let diff = stdout(&lab.run(&["exercise", "diff"]));
+    assert!(diff.contains("no difference: yours and solution after step 5"), "{diff}");
+    let diff = stdout(&lab.run(&["exercise", "diff", "--step", "6", "--mine"]));
+    assert!(diff.contains("+ ") && diff.contains("MetricAverageCallback"), "{diff}");
+    let reset = lab.run(&["exercise", "reset", "--step", "5", "--yes"]);
+    assert!(reset.status.success() && stderr(&reset).contains("fashion_mnist.1.bak"), "{}", stderr(&reset));
+    assert!(fs::read_to_string(&file).unwrap().contains("# TODO: Step 5"));
+}
+
+#[test]
+fn every_exercise_in_python_fails_as_shipped_and_every_solution_passes() {
+    let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
+    for done in 0..=Step::ALL.len() {
+        let output = attempt(&lab, &TEN_STEPS_IN_PYTHON.solution(done));
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(if done == 0 { 1 } else { 0 }), "step {done}:\n{text}{}", stderr(&output));
+        for step in 1..=done {
+            assert!(text.contains(&format!("step {step:>2} passed: ")), "solution {done}:\n{text}");
+        }
+        if done < Step::ALL.len() {
+            assert!(text.contains(&format!("step {:>2} failed, still to do: ", done + 1)), "exercise {}:\n{text}", done + 1);
+        }
+        let progress = stdout(&lab.run(&["progress"]));
+        assert!(
+            progress.contains(&format!("seen {done}, predicted 0, proven 0, written {done} of 10 steps")),
+            "solution {done}:\n{progress}"
+        );
+    }
+}
+
+#[test]
+fn an_error_in_python_is_shown_with_its_line_and_its_step() {
+    let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
+    let all = TEN_STEPS_IN_PYTHON.solution(10);
+    let said = |find: &str, put: &str| {
+        assert_eq!(all.matches(find).count(), 1, "{find}");
+        let program = all.replace(find, put);
+        let output = attempt(&lab, &program);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
+        (text, 1 + program.lines().position(|line| line.contains("MINE")).unwrap())
+    };
+    // What Python does not read is not run.
+    let (text, line) = said("lr = args.base_lr * hvd.size()\n\n", "lr = (args.base_lr *  # MINE\n\n");
+    assert!(text.contains(&format!("fashion_mnist.py:{line}:")) && text.contains("(step 8): SyntaxError"), "{text}");
+    assert!(lab.store().ids().is_empty(), "{text}");
+    // What it finds out while it runs names the line, on whichever rank.
+    let (text, line) = said("lr = args.base_lr * hvd.size()\n\n", "lr = args.base_lr * size  # MINE\n\n");
+    for part in [&format!("fashion_mnist.py:{line}: NameError: name 'size' is not defined"), "This line belongs to step 8."] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    let (text, _) = said(
+        "opt = hvd.DistributedOptimizer(opt)\n\n",
+        "opt = hvd.DistributedOptimizer(hvd.DistributedOptimizer(opt))  # MINE\n\n",
+    );
+    assert!(text.contains("wrap it in hvd.DistributedOptimizer once") && text.contains("belongs to step 3"), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_run_is_told_in_one_line() {
+    let Some(lab) = started(&[]) else { return };
+    let file = lab.home().join("exercise/fashion_mnist.py");
+    let said = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        let output = lab.run(&["exercise", "run"]);
+        assert!(!output.status.success());
+        format!("{}{}", stdout(&output), stderr(&output))
+    };
+    for (bytes, cause) in [
+        (b" \n".as_slice(), "the file is empty"),
+        (b"x = 1\n", "the program never imports hvd_lab"),
+        (b"import hvd_lab\n# caf\xe9\n", "line 2 has a byte that is not UTF-8"),
+        (b"import hvd_lab\n\n\0\n", "line 3 has a NUL byte"),
+    ] {
+        let text = said(bytes);
+        assert!(text.contains(cause), "no `{cause}` in:\n{text}");
+    }
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/nowhere/mine.py", &file).unwrap();
+    let text = stderr(&lab.run(&["exercise", "run"]));
+    assert!(text.contains("it is a link to /nowhere/mine.py, which is not there"), "{text}");
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, TEN_STEPS_IN_PYTHON.solution(1)).unwrap();
+    let lab = lab.env("HVD_LAB_PYTHON", "/bin/true");
+    let text = stderr(&lab.run(&["exercise", "run"]));
+    assert!(text.contains("it is not Python"), "{text}");
+    let lab = lab.env("HVD_LAB_PYTHON", "/bin/ls");
+    let text = stderr(&lab.run(&["exercise", "run"]));
+    assert!(text.contains("it is not Python") && !text.contains("import json"), "{text}");
+}
+
+/// A row of tests/wrong/python.toml, which says what its fields mean.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    find: String,
+    put: String,
+    step: Option<usize>,
+    says: Vec<String>,
+    #[serde(default)]
+    passes: bool,
+}
+
+#[derive(Deserialize)]
+struct Rows {
+    wrong: Vec<Row>,
+}
+
+/// What is wrong with how the lab judged each row of a file, which changes this solution; `noun` is a place of it.
+pub fn judged_rows(file: &str, solution: &str, noun: &str, attempt: impl Fn(&str) -> Output) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let rows: Rows = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
+    let mut astray = Vec::new();
+    for row in rows.wrong.into_iter().filter(|row| only.split(',').any(|part| row.name.contains(part))) {
+        assert_eq!(solution.matches(&row.find).count(), 1, "{}: {}", row.name, row.find);
+        let output = attempt(&solution.replace(&row.find, &row.put));
+        let text = stdout(&output);
+        let verdict = match (row.step, row.passes) {
+            (Some(step), true) => format!("{noun} {step:>2} passed: "),
+            (Some(step), false) => format!("{noun} {step:>2} failed: "),
+            (None, _) => "the run failed: ".to_owned(),
+        };
+        let is_said = text.contains(&verdict) && row.says.iter().all(|words| text.contains(words));
+        if !is_said || output.status.success() != row.passes {
+            astray.push(format!("{}: no `{verdict}` with {:?} in\n{text}", row.name, row.says));
+        }
+    }
+    astray
+}
+
+#[test]
+fn wrong_programs_in_python_are_rejected_with_their_cause() {
+    let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
+    let solution = TEN_STEPS_IN_PYTHON.solution(10);
+    let astray = judged_rows("tests/wrong/python.toml", &solution, "step", |program| attempt(&lab, program));
+    assert!(astray.is_empty(), "{}", astray.join("\n"));
+}
+
+#[test]
+fn a_deadlock_in_python_is_ended_and_explained() {
+    let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
+    let all = TEN_STEPS_IN_PYTHON.solution(10);
+    let cases = [
+        // The root alone makes a call between ranks.
+        ("if hvd.rank() == 0:\n    hvd.barrier()\n", "the ranks called different collectives"),
+        // One rank never comes.
+        ("while hvd.rank() == 1:\n    pass\n", "rank 1 has not arrived"),
+    ];
+    for (lines, said) in cases {
+        let began = Instant::now();
+        let output = attempt(&lab, &all.replacen("model.fit(", &format!("{lines}model.fit("), 1));
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
+        assert!(text.contains("the run failed: ") && text.contains(said), "no `{said}` in:\n{text}");
+        assert!(began.elapsed() < Duration::from_secs(90), "{:?}", began.elapsed());
+        let id = lab.store().ids().last().copied().unwrap();
+        let has_ended = |pid: &u32| process::look_up(*pid).is_none_or(|found| found.zombie);
+        assert!(lab.pids(id.0).iter().all(has_ended), "a rank outlived its run");
+    }
+}
