@@ -131,11 +131,12 @@ fn home() -> Home {
     fs::create_dir(&lessons).unwrap();
     let lesson = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("lessons/04_broadcast.md")).unwrap();
     let quoted = "\\u001b[31;7m\\u202e\\u0007\\u009b32m";
-    let lesson = lesson.replacen("title = \"", &format!("title = \"{quoted}"), 1).replacen(
-        "summary = \"",
-        &format!("summary = \"{quoted}"),
-        1,
-    );
+    // In the part that is shown before its questions are answered, and in the rest.
+    let shown = format!("## The problem\n\n{}\n", HOSTILE.replace('\n', " "));
+    let lesson = lesson
+        .replacen("title = \"", &format!("title = \"{quoted}"), 1)
+        .replacen("summary = \"", &format!("summary = \"{quoted}"), 1)
+        .replacen("## The problem\n", &shown, 1);
     fs::write(lessons.join("04_hostile.md"), format!("{lesson}\n{}\n\n```text\n{HOSTILE}\n```\n", HOSTILE.replace('\n', " ")))
         .unwrap();
     fs::write(home.path().join("config.toml"), format!("theme = \"{quoted}\"\n\"{quoted}\" = 1\n")).unwrap();
@@ -305,8 +306,9 @@ fn the_screen_shows_it_and_nothing_acts() {
     // The lesson of step 4 is the stranger's.
     lab.press("\x1b[H\x1b[B\x1b[B\x1b[Bw");
     lab.wait_for("The problem");
+    lab.wait_for("│ H]0;PWNED");
     lab.press("\x1b[F");
-    lab.wait_for("HOST");
+    lab.wait_for("Read on");
     lab.press("\x1b");
     lab.resize(80, 24);
     lab.wait_for("r run");
