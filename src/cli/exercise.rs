@@ -9,12 +9,8 @@ use std::process::ExitCode;
 use self::shared::{What, columns, note, open_editor, reset, text, watch};
 use super::follow;
 use super::output::{Usage, print, print_exact, say};
-use super::table::{or_dash, render};
-use crate::domain::run::RunState;
-use crate::domain::units;
 use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
-use crate::launch::{self, StartRequest};
-use crate::runs::{Follower, RunId, RunStore, RunSummary, disturbed};
+use crate::runs::{Follower, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -167,13 +163,6 @@ impl Own<'_> {
         }
     }
 
-    /// Run it to its end, following it.
-    fn follow(&self, store: &RunStore, request: StartRequest) -> anyhow::Result<RunId> {
-        let run = launch::start(store, request)?;
-        follow::follow(store, run, Follower::new(store.folder(run)), false)?;
-        Ok(run)
-    }
-
     fn attempt(&self) -> anyhow::Result<ExitCode> {
         let source = self.folder.read()?;
         let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
@@ -197,51 +186,15 @@ impl Own<'_> {
 
     /// On one rank and on two.
     fn compare(&self) -> anyhow::Result<ExitCode> {
-        let Some(compared) = self.program.compared else {
-            let other = match self.program.has_steps() {
-                true => "each of the ten steps has runs of its own to compare: `hvd-lab guided 4`",
-                false => "this exercise compares inside one run: `hvd-lab exercise run` says what it found",
-            };
-            return Err(Usage(other.into()).into());
-        };
+        if let Some(why) = self.program.why_not_compared() {
+            return Err(Usage(why.into()).into());
+        }
         let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
         let store = RunStore::open(self.home)?;
-        let mut runs = Vec::new();
-        for np in [1, 2] {
-            let run = self.follow(&store, self.program.request_for(built.clone(), compared(np)))?;
-            if store.status(run)?.state != RunState::Finished {
-                return Ok(ExitCode::FAILURE);
-            }
-            runs.push(run);
-        }
-        let summaries = runs.iter().map(|run| store.summary(*run)).collect::<Result<Vec<_>, _>>()?;
-        let images = compared(1).workload.train_images.map_or("all".to_owned(), units::count);
-        let label = store.record(runs[0])?.data_label;
-        print(&format!("\n{}Images: {label}, the first {images} of the training set.\n", side_by_side(&summaries)))?;
-        let ids: Vec<String> = runs.iter().map(RunId::to_string).collect();
-        say(&format!("the details: hvd-lab compare {}", ids.join(" ")));
-        Ok(ExitCode::SUCCESS)
+        let compared = self.program.compare(&store, built, |Begun { run, .. }| {
+            follow::follow(&store, run, Follower::new(store.folder(run)), false).map(drop)
+        })?;
+        print(&format!("\n{}", compared.words))?;
+        Ok(if compared.has_finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
-}
-
-/// Time and accuracy of each run, against the first.
-fn side_by_side(runs: &[RunSummary]) -> String {
-    let seconds = |run: &RunSummary| run.training_seconds;
-    let first = runs.first().and_then(seconds);
-    let row = |run: &RunSummary| {
-        let sooner = first.zip(seconds(run)).map(|(first, own)| format!("{:.2}x", first / own));
-        vec![
-            run.id.to_string(),
-            run.figures.np.to_string(),
-            run.last_epoch.to_string(),
-            or_dash(seconds(run).map(units::seconds)),
-            or_dash(sooner),
-            or_dash(run.shown_rate()),
-            or_dash(run.test.map(|test| format!("{:.4}", test.accuracy))),
-        ]
-    };
-    let rows: Vec<_> = runs.iter().map(row).collect();
-    let mut text = render(&["run", "np", "epochs", "time", "sooner", "img/s", "test accuracy"], &rows);
-    text.extend(disturbed::notes(runs.iter()).map(|note| format!("{note}\n")));
-    text
 }

@@ -5,6 +5,7 @@
 mod attempt;
 mod build;
 mod built;
+mod compared;
 mod conditions;
 mod diff;
 pub mod editor;
@@ -24,6 +25,7 @@ mod watch;
 
 pub use build::build;
 pub use built::{Built, CompileError};
+pub use compared::Compared;
 pub use conditions::Condition;
 pub use diff::Diff;
 pub use folder::{ExerciseError, Folder};

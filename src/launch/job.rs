@@ -50,6 +50,8 @@ const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Between two rounds of SIGKILL, while something is left.
 const ROUND: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 40;
+/// Bytes printed by processes of which none gets on: more than a program prints that is merely stuck.
+const A_LOT: u64 = 64 << 10;
 /// Lines on their way from the pipes to the files; more make the ranks wait.
 const LINES_IN_FLIGHT: usize = 4096;
 
@@ -277,6 +279,7 @@ impl Job {
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
                     self.silence.is_broken();
+                    self.journal.evidence.printed = 0;
                 }
                 if matches!(event, Some(Event::Fatal { .. })) {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
@@ -315,8 +318,11 @@ impl Job {
 
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
-        let cause = format!("{}, so it was ended: a loop that never ends? Last seen: ", self.silence.in_words());
-        self.stuck = Some(cause + &self.journal.evidence.last_seen(self.np));
+        let evidence = &self.journal.evidence;
+        // On a busy machine it takes longer to print too much than to be taken for stuck.
+        let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
+        let cause = format!("{}, so it was ended: {question} Last seen: ", self.silence.in_words());
+        self.stuck = Some(cause + &evidence.last_seen(self.np));
         self.begin_end();
     }
 

@@ -37,6 +37,8 @@ pub struct Evidence {
     pub imitating: BTreeSet<usize>,
     /// The first process that printed more than its log may hold.
     pub flooding: Option<usize>,
+    /// Bytes that processes printed since one of them got on.
+    pub printed: u64,
 }
 
 impl Default for Evidence {
@@ -50,6 +52,7 @@ impl Default for Evidence {
             launcher: VecDeque::new(),
             imitating: BTreeSet::new(),
             flooding: None,
+            printed: 0,
         }
     }
 }
@@ -214,6 +217,7 @@ impl Journal {
     /// A line of a process's log, as long as that is not too long already.
     fn write_log(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
         let most = self.log_bytes;
+        self.evidence.printed += text.len() as u64 + 1;
         let log = self.log(process)?;
         if log.written >= most {
             return Ok(());

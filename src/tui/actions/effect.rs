@@ -79,6 +79,8 @@ pub enum Effect {
     ResetExercise(Option<usize>),
     /// Build the learner's program and run it.
     TryExercise,
+    /// Build it and run it on one rank and on two, side by side.
+    CompareExercise,
     /// Tell of every save.
     WatchExercise,
     /// To the clipboard of the terminal's owner.

@@ -8,6 +8,8 @@ pub enum Command {
     Edit,
     /// Build it and run it.
     Run,
+    /// Build it and run it on one rank and on two.
+    Compare,
     /// How it differs from the solution.
     Diff,
     /// A step back to its TODO, or all of it.

@@ -96,6 +96,7 @@ pub fn own(own: Own, exercise: &mut Exercise, shared: &mut Shared, command: Comm
         Command::Back => exercise.window = None,
         Command::Edit => return vec![Effect::Edit.into()],
         Command::Run => return begin(exercise, shared),
+        Command::Compare => return compare(exercise, shared),
         Command::Reset => {
             let number = exercise.reached();
             ask_reset(exercise, shared, number, false);
@@ -200,6 +201,27 @@ fn begin(exercise: &mut Exercise, shared: &Shared) -> Vec<Action> {
     exercise.tried = exercise.program.clone();
     exercise.stage = Stage::Building;
     vec![Effect::TryExercise.into()]
+}
+
+/// Run it on one rank and on two, unless something else is going.
+fn compare(exercise: &mut Exercise, shared: &mut Shared) -> Vec<Action> {
+    let why_not = match exercise.track {
+        Track::Program(program) => program.why_not_compared(),
+        Track::Collectives => {
+            Some("this exercise has no runs to compare: `hvd-lab collectives run` times the ring beside the others")
+        }
+    };
+    if let Some(why) = why_not {
+        shared.inform(why);
+        return Vec::new();
+    }
+    if shared.going().is_some() || exercise.is_busy() {
+        shared.inform("a run is going: compare when it is over, or stop it");
+        return Vec::new();
+    }
+    exercise.tried = exercise.program.clone();
+    exercise.stage = Stage::Building;
+    vec![Effect::CompareExercise.into()]
 }
 
 /// Something happened to the program.

@@ -2,7 +2,7 @@
 //!
 //! Never judges by itself: `hvd-lab exercise run` goes the same way.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use anyhow::{anyhow, bail};
 use crate::course::{Progress, ProgressFile};
 use crate::exercise::ring::{self, Ring};
 use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
-use crate::runs::RunStore;
+use crate::runs::{RunId, RunStore};
 use crate::tui::actions::news::News;
 
 /// A run that goes on is looked at so often.
@@ -74,7 +74,7 @@ pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<New
 
 /// Builds the program, runs it and judges it; `tell` hears of each run that begins. Comes back early when the screen `is_left`: runs go
 /// on, and nothing counts as written that was not tried further.
-pub fn attempt(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, tell: impl Fn(News)) -> anyhow::Result<News> {
+pub fn attempt(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, tell: &dyn Fn(News)) -> anyhow::Result<News> {
     let home = RunStore::default_home()?;
     let folder = folder(chosen)?;
     match folder.track() {
@@ -88,25 +88,53 @@ fn of_program(
     program: &'static Program,
     folder: &Folder,
     is_left: &AtomicBool,
-    tell: impl Fn(News),
+    tell: &dyn Fn(News),
 ) -> anyhow::Result<News> {
     let text = folder.read()?;
-    let built = match exercise::build(folder, program)? {
-        Built::Program(built) => built,
-        Built::Errors { errors, said } => return Ok(News::Broken(program.errors_in_words(&errors, &said))),
+    let built = match built(folder, program)? {
+        Ok(built) => built,
+        Err(broken) => return Ok(broken),
     };
     let attempted = program.attempt((store, home), built, &text, |Begun { run, once_more }| {
         tell(News::Started(run, once_more.map(Condition::in_words)));
-        // Finds out about a supervisor that was killed, too.
-        while !store.status(run)?.state.is_over() {
-            if is_left.load(Ordering::Relaxed) {
-                bail!("the screen was left while run {run} was going");
-            }
-            thread::sleep(LOOK);
-        }
-        Ok(())
+        wait(store, run, is_left)
     })?;
     Ok(News::Judged { run: Some(attempted.run), words: attempted.words, notes: attempted.notes })
+}
+
+/// Builds the program and runs it on one rank and on two, as [`attempt`] does.
+pub fn compare(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, tell: &dyn Fn(News)) -> anyhow::Result<News> {
+    let folder = folder(chosen)?;
+    let Track::Program(program) = folder.track() else { bail!("this exercise has no runs to compare") };
+    folder.read()?;
+    let built = match built(&folder, program)? {
+        Ok(built) => built,
+        Err(broken) => return Ok(broken),
+    };
+    let compared = program.compare(store, built, |Begun { run, .. }| {
+        tell(News::Started(run, None));
+        wait(store, run, is_left)
+    })?;
+    Ok(News::Judged { run: None, words: compared.words, notes: Vec::new() })
+}
+
+/// The program to run, or the errors in it.
+fn built(folder: &Folder, program: &'static Program) -> anyhow::Result<Result<PathBuf, News>> {
+    Ok(match exercise::build(folder, program)? {
+        Built::Program(built) => Ok(built),
+        Built::Errors { errors, said } => Err(News::Broken(program.errors_in_words(&errors, &said))),
+    })
+}
+
+/// Until the run is over. Finds out about a supervisor that was killed, too.
+fn wait(store: &RunStore, run: RunId, is_left: &AtomicBool) -> anyhow::Result<()> {
+    while !store.status(run)?.state.is_over() {
+        if is_left.load(Ordering::Relaxed) {
+            bail!("the screen was left while run {run} was going");
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
 }
 
 /// A plan: it is judged message by message, and then run over MPI.

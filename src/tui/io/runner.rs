@@ -22,6 +22,9 @@ use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
 use crate::tui::shared::state::DataInfo;
 
+/// What is done with the learner's program; it tells of each run that begins.
+type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;
+
 /// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
 const LOOK: Duration = Duration::from_millis(100);
 /// Updates in one message: little enough that a key never waits for long behind them.
@@ -82,7 +85,8 @@ impl Runner {
             }
             Effect::Watch(run) => return self.follow(run),
             Effect::WatchExercise => return self.watch_exercise(),
-            Effect::TryExercise => return self.try_exercise(),
+            Effect::TryExercise => return self.try_exercise(super::exercise::attempt),
+            Effect::CompareExercise => return self.try_exercise(super::exercise::compare),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
             Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
             Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
@@ -120,13 +124,13 @@ impl Runner {
     }
 
     /// Tells how the attempt goes, until it is over.
-    fn try_exercise(&mut self) {
+    fn try_exercise(&mut self, attempt: Attempt) {
         let (messages, store, leaving) = (self.messages.clone(), Arc::clone(&self.store), Arc::clone(&self.leaving));
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
             // Nobody listens any more only when the screen is leaving.
             let tell = |news: News| drop(messages.blocking_send(Message::Exercise(news)));
-            let news = super::exercise::attempt(&store, chosen, &leaving, tell);
+            let news = attempt(&store, chosen, &leaving, &tell);
             tell(news.unwrap_or_else(|error| News::Failed(format!("{error:#}"))));
         });
     }
@@ -228,6 +232,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::Edit
         | Effect::WatchExercise
         | Effect::TryExercise
+        | Effect::CompareExercise
         | Effect::Copy(_)
         | Effect::Suspend
         | Effect::CaptureMouse(_)
