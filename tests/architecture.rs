@@ -14,6 +14,8 @@ mod house;
 mod modules;
 #[path = "architecture/source.rs"]
 mod source;
+#[path = "architecture/words.rs"]
+mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;

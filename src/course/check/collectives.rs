@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::verdict::{Finding, Objection, Outcome, failed, unclear};
+use super::words::collectives as words;
 use crate::domain::collective::{Algorithm, CollectivesSpec, Method, Schedule};
 use crate::domain::measured::{Measured, MeasuredRow, MessageLog};
-use crate::domain::units;
 
 /// One thing that the lesson says, and what the run shows of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,51 +29,45 @@ pub fn check_collectives(spec: &CollectivesSpec, measured: &Measured) -> Vec<Cla
         };
         Claim { what, outcome, evidence }
     };
-    let mut claims = vec![claim("every sum is right".into(), sums(measured))];
+    let mut claims = vec![claim(words::EVERY_SUM.into(), sums(measured))];
     for method in spec.methods.iter().filter(|_| spec.log_bytes.is_some()) {
         let Ok(Method::Own(algorithm)) = method.parse() else { continue };
-        let what = format!("{method}: the log is the schedule");
+        let what = words::log_is_schedule(method);
         let Some(log) = measured.logs.iter().find(|log| log.method == *method) else {
-            claims.push(claim(what, unclear("no message of it is in the log")));
+            claims.push(claim(what, unclear(words::NO_MESSAGE)));
             continue;
         };
         let Some(reference) = algorithm.schedule_to_compare(measured.ranks, log.elements, spec.shape) else {
-            let ranks = units::count(measured.ranks);
-            claims.push(claim(what, unclear(format!("{ranks} ranks are too many to compare with the schedule"))));
+            claims.push(claim(what, unclear(words::too_many_ranks(measured.ranks))));
             continue;
         };
         claims.push(claim(what, as_planned(log, &reference)));
-        claims.push(claim(format!("{method}: what each rank sends"), traffic(log, &reference)));
+        claims.push(claim(words::what_each_sends(method), traffic(log, &reference)));
     }
-    claims.push(claim("small and large buffers".into(), crossover(measured)));
+    claims.push(claim(words::SMALL_AND_LARGE.into(), crossover(measured)));
     let methods = [Algorithm::Ring, Algorithm::ParameterServer].map(Algorithm::name);
     if methods.iter().all(|name| spec.methods.iter().any(|method| method == name)) {
-        claims.push(claim("ring against parameter server".into(), servers(spec, measured)));
+        claims.push(claim(words::RING_AND_SERVER.into(), servers(spec, measured)));
     }
     claims
 }
 
 fn sums(measured: &Measured) -> Finding {
     let checked: Vec<&MeasuredRow> = measured.rows.iter().filter(|row| row.report.wrong.is_some()).collect();
-    if let Some(row) = checked.iter().find(|row| row.report.wrong.is_some_and(|wrong| wrong > 0)) {
-        let (method, bytes) = (&row.report.method, units::bytes(row.report.bytes));
-        return failed(match row.report.wrong {
-            Some(1) => format!("1 number of {method} at {bytes} was wrong"),
-            wrong => format!("{} numbers of {method} at {bytes} were wrong", wrong.unwrap_or(0)),
-        });
+    let wrong = checked.iter().find_map(|row| Some((row.report.wrong.filter(|wrong| *wrong > 0)?, &row.report)));
+    if let Some((wrong, report)) = wrong {
+        return failed(words::wrong_numbers(wrong, &report.method, report.bytes));
     }
     match checked.len() {
-        0 => unclear("no row of this run was checked"),
-        1 => Ok("1 row, and no number in it was wrong".into()),
-        rows => Ok(format!("{rows} rows, and no number in them was wrong")),
+        0 => unclear(words::NOT_CHECKED),
+        rows => Ok(words::all_right(rows)),
     }
 }
 
 /// What the ranks received is what the algorithm sends, message by message.
 fn as_planned(log: &MessageLog, reference: &Schedule) -> Finding {
     log.follows(reference).or_else(failed)?;
-    let (messages, rounds) = (units::counted(log.messages.len(), "message"), units::counted(reference.rounds.len(), "round"));
-    Ok(format!("{messages} in {rounds}, each as planned"))
+    Ok(words::as_planned(log.messages.len(), reference.rounds.len()))
 }
 
 /// Messages and bytes of every rank, in figures that can be compared with the formula.
@@ -86,24 +80,13 @@ fn traffic(log: &MessageLog, reference: &Schedule) -> Finding {
     for rank in 0..reference.ranks {
         let (found, due) = (sent_by(rank), (reference.messages_from(rank), reference.elements_from(rank)));
         if found != due {
-            let words = |(messages, elements): (usize, usize)| {
-                format!("{} and {}", units::counted(messages, "message"), units::bytes(4 * elements as u64))
-            };
-            return failed(format!("rank {rank} sent {} by the log, and the algorithm sends {}", words(found), words(due)));
+            return failed(words::sent_otherwise(rank, found, due));
         }
         sent.entry(found).or_default().push(rank);
     }
     let buffer = (4 * log.elements).max(1) as f64;
-    let said = sent.iter().map(|((messages, elements), of)| {
-        let who = match of.as_slice() {
-            all if all.len() == reference.ranks => "each rank".to_owned(),
-            [one] => format!("rank {one}"),
-            many => format!("{} ranks", many.len()),
-        };
-        let (messages, bytes) = (units::counted(*messages, "message"), units::count(4 * *elements));
-        format!("{who} sent {messages} and {bytes} bytes ({:.2} of the buffer)", 4.0 * *elements as f64 / buffer)
-    });
-    Ok(said.collect::<Vec<_>>().join("; "))
+    let said: Vec<String> = sent.iter().map(|(each, of)| words::sent(of, reference.ranks, *each, buffer)).collect();
+    Ok(words::list(&said))
 }
 
 /// The fastest of these.
@@ -113,25 +96,22 @@ fn fastest<'a>(rows: impl Iterator<Item = &'a MeasuredRow>) -> Option<&'a Measur
 
 fn crossover(measured: &Measured) -> Finding {
     let sizes = || measured.rows.iter().map(|row| row.report.bytes).filter(|bytes| *bytes > 0);
-    let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return unclear("no row has a size above 0") };
+    let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return unclear(words::NO_SIZE) };
     let methods = measured.at(smallest).count();
     if measured.ranks < 2 {
-        return unclear("one rank sends nothing: measure with two or more");
+        return unclear(words::ONE_RANK);
     }
     if smallest == largest || methods < 2 {
-        return unclear("compare at least two methods at two sizes");
+        return unclear(words::ONE_METHOD);
     }
     let (Some(small), Some(large)) = (fastest(measured.at(smallest)), fastest(measured.at(largest))) else {
-        return unclear("no row was measured");
+        return unclear(words::NOT_MEASURED);
     };
     let said = |row: &MeasuredRow| {
         let others = measured.at(row.report.bytes).filter(|other| other.report.method != row.report.method);
-        let next =
-            fastest(others).map(|next| format!(", {} next with {}", next.report.method, units::short_time(next.report.median_s)));
-        let (bytes, time) = (units::bytes(row.report.bytes), units::short_time(row.report.median_s));
-        format!("at {bytes} {} is fastest ({time}{})", row.report.method, next.unwrap_or_default())
+        words::fastest(row, fastest(others))
     };
-    Ok(format!("{}; {}", said(small), said(large)))
+    Ok(words::list(&[said(small), said(large)]))
 }
 
 /// How much longer the parameter server takes at the largest size, as a part of the ring's time.
@@ -141,21 +121,19 @@ fn servers(spec: &CollectivesSpec, measured: &Measured) -> Finding {
         rows.max_by_key(|row| row.report.bytes)
     };
     let (Some(ring), Some(server)) = (at_largest(Algorithm::Ring), at_largest(Algorithm::ParameterServer)) else {
-        return unclear("one of the two has no row yet");
+        return unclear(words::ONE_MISSING);
     };
     if ring.report.bytes != server.report.bytes || ring.report.bytes == 0 {
-        return unclear("the two were not measured at the same size yet");
+        return unclear(words::OTHER_SIZES);
     }
     if measured.ranks < 3 || spec.shape.servers >= measured.ranks {
-        return unclear("a server is in the way from three ranks on, if it serves more than its own");
+        return unclear(words::NOT_IN_THE_WAY);
     }
     let ratio = server.report.median_s / ring.report.median_s;
-    let (servers, ranks, bytes) = (units::counted(spec.shape.servers, "server"), measured.ranks, units::bytes(ring.report.bytes));
-    let link = spec.link().map(|link| format!(", {link}")).unwrap_or_default();
-    let said = format!("at {bytes} on {ranks} ranks {servers} took {ratio:.2} times the time of the ring{link}");
+    let said = words::server_took(spec, measured.ranks, ring.report.bytes, ratio);
     match ratio > 1.0 {
         true => Ok(said),
-        false => unclear(format!("{said}: try larger buffers, or a slow link, where the bytes are what costs")),
+        false => unclear(words::server_not_slower(&said)),
     }
 }
 

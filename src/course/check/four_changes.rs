@@ -4,10 +4,11 @@
 
 use super::group::{Group, because_strangers};
 use super::verdict::{Finding, Shown, failed};
+use super::words::four_changes::{self as words, Cause, Share};
+use super::words::group as told;
 use super::{alone, decided, identity, rate, together, work};
 use crate::course::Evidence;
 use crate::domain::step::Step;
-use crate::domain::units;
 
 type Find = fn(&Group) -> Finding;
 
@@ -29,7 +30,7 @@ fn change(step: Step) -> String {
         Step::Broadcast | Step::CheckpointOnRoot => 4,
         _ => 2,
     };
-    format!("change {number}")
+    words::change(number)
 }
 
 /// Change 2: the rate is multiplied by the number of ranks, and the epochs are divided by it and rounded up.
@@ -37,30 +38,27 @@ fn scaled(group: &Group) -> Finding {
     let rate = rate::scaled(group)?;
     let (np, asked) = (group.np(), group.spec.workload.epochs);
     let wanted = asked.div_ceil(np);
-    let trained = group.all("the end of an epoch", |process| process.epochs.last().map(|report| report.epoch))?;
+    let share = Share { np, asked, wanted };
+    let trained = group.all(told::END_OF_AN_EPOCH, |process| process.epochs.last().map(|report| report.epoch))?;
     if let Some((process, &epochs)) = trained.iter().enumerate().find(|(_, epochs)| **epochs != wanted) {
         let cause = match epochs {
-            epochs if epochs == asked => ", as many as a single rank",
-            epochs if epochs == asked / np => ", rounded down",
-            epochs if epochs == wanted.div_ceil(np) => ", divided twice",
-            _ => "",
+            epochs if epochs == asked => Cause::AsOneRank,
+            epochs if epochs == asked / np => Cause::RoundedDown,
+            epochs if epochs == wanted.div_ceil(np) => Cause::DividedTwice,
+            _ => Cause::Unknown,
         };
         let who = group.name(process);
         // One that is still training comes to more.
         if epochs > wanted || group.not_finished().is_none() {
-            return failed(format!(
-                "{who} trained {}{cause}: {np} ranks share {asked}, and {asked} / {np} rounded up is {wanted}{}",
-                units::counted(epochs, "epoch"),
-                because_strangers(group)
-            ));
+            return failed(words::other_epochs(&who, epochs, cause, share, &because_strangers(group)));
         }
     }
-    Ok(format!("{rate}, and every rank trained {asked} / {np} rounded up = {}", units::counted(wanted, "epoch")))
+    Ok(words::scaled(&rate, share))
 }
 
 /// Change 4: all ranks begin from the root's weights, and the root alone writes checkpoints.
 fn one_model(group: &Group) -> Finding {
     let weights = together::weights(group)?;
     let files = work::checkpoint_on_root(group)?;
-    Ok(format!("{weights}; {files}"))
+    Ok(words::one_model(&weights, &files))
 }

@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::verdict::{Objection, unclear};
+use super::words::group::{self as words, Noun};
 use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
 use crate::domain::job::TrainingJob;
 use crate::domain::step::Step;
-
-/// Names in one list before it is cut short.
-const NAMES: usize = 4;
 
 pub struct Group<'a> {
     pub spec: &'a TrainingJob,
@@ -31,28 +29,28 @@ impl<'a> Group<'a> {
         for process in 0..self.np() {
             match self.attempt.processes.get(&process).and_then(&pick) {
                 Some(value) => found.push(value),
-                None => return unclear(format!("{} has not reported {what}", self.name(process))),
+                None => return unclear(words::not_reported(&self.name(process), what)),
             }
         }
         Ok(found)
     }
 
     pub fn topologies(&self) -> Result<Vec<&'a TopologyReport>, Objection> {
-        self.all("where it runs", |process| process.topology.as_ref())
+        self.all(words::PLACE, |process| process.topology.as_ref())
     }
 
     pub fn configs(&self) -> Result<Vec<&'a ConfigReport>, Objection> {
-        self.all("what it is going to do", |process| process.config.as_ref())
+        self.all(words::PLAN, |process| process.config.as_ref())
     }
 
     /// Epochs, counted from 1, that every process has ended; unclear if there are none.
     pub fn epochs(&self) -> Result<BTreeSet<usize>, Objection> {
-        let ended = self.all("the end of an epoch", |process| {
+        let ended = self.all(words::END_OF_AN_EPOCH, |process| {
             let epochs: BTreeSet<usize> = process.epochs.iter().map(|report| report.epoch).collect();
             (!epochs.is_empty()).then_some(epochs)
         })?;
         let common = ended.into_iter().reduce(|some, others| &some & &others).unwrap_or_default();
-        if common.is_empty() { unclear("no epoch was ended by every rank") } else { Ok(common) }
+        if common.is_empty() { unclear(words::NO_EPOCH) } else { Ok(common) }
     }
 
     /// Whether every process has a rank of its own and knows of all others.
@@ -70,23 +68,16 @@ impl<'a> Group<'a> {
 
     /// `rank 1`, or `process 1` where several take themselves for the same rank.
     pub fn name(&self, process: usize) -> String {
-        format!("{} {}", self.noun(), self.number(process))
+        words::name(self.noun(), self.number(process))
     }
 
     /// `rank 1`, `ranks 1 and 2`, `ranks 1, 2, 3 and 60 others`.
     pub fn names(&self, processes: &[usize]) -> String {
-        let numbers: Vec<String> = processes.iter().take(NAMES).map(|process| self.number(*process).to_string()).collect();
-        let left = processes.len() - numbers.len();
-        match (left, numbers.as_slice()) {
-            (_, []) => "nobody".into(),
-            (0, [one]) => format!("{} {one}", self.noun()),
-            (0, [some @ .., last]) => format!("{} {} and {last}", plural(self.noun()), some.join(", ")),
-            _ => format!("{} {} and {left} others", plural(self.noun()), numbers.join(", ")),
-        }
+        words::names(self.noun(), &processes.iter().map(|process| self.number(*process)).collect::<Vec<_>>())
     }
 
-    fn noun(&self) -> &'static str {
-        if self.know_each_other() { "rank" } else { "process" }
+    fn noun(&self) -> Noun {
+        if self.know_each_other() { Noun::Rank } else { Noun::Process }
     }
 
     fn number(&self, process: usize) -> usize {
@@ -113,19 +104,10 @@ impl<'a> Group<'a> {
     }
 }
 
-fn plural(noun: &str) -> &'static str {
-    if noun == "rank" { "ranks" } else { "processes" }
-}
-
 /// A word to begin a sentence with after all: `and each takes itself for rank 0` where step 1 is not done.
 pub fn because_strangers(group: &Group) -> String {
     match group.know_each_other() {
         true => String::new(),
-        false => format!("; the processes do not know of each other ({})", (group.part)(Step::InitAndPin)),
+        false => words::strangers(&(group.part)(Step::InitAndPin)),
     }
-}
-
-/// The first digits of a digest: enough to tell two apart in a sentence.
-pub fn short(digest: &str) -> &str {
-    digest.get(..8).unwrap_or(digest)
 }

@@ -13,6 +13,7 @@ mod rule;
 mod seen;
 mod together;
 mod verdict;
+mod words;
 mod work;
 
 use super::evidence::Evidence;
@@ -35,7 +36,7 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
         true => alone(),
         false => decided(
             evidence,
-            |step| format!("step {}", step.number()),
+            |step| words::group::step(step.number()),
             |group| match step {
                 Step::InitAndPin => identity::init_and_pin(group),
                 Step::VerboseOnRoot => identity::verbose_on_root(group, evidence.printed.as_ref()),
@@ -58,7 +59,7 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
 }
 
 fn alone() -> (Outcome, String) {
-    (Outcome::CannotTell, "one rank has nobody to differ from: run with np 2 or more".into())
+    (Outcome::CannotTell, words::group::ONE_RANK.into())
 }
 
 /// What a check finds. Of several attempts a failed one decides, then one that passed.
@@ -73,14 +74,14 @@ fn decided(evidence: &Evidence, part: fn(Step) -> String, find: impl Fn(&Group) 
         .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();
     let decides = of(Outcome::Failed).or_else(|| of(Outcome::Passed)).or_else(|| of(Outcome::CannotTell));
-    decides.unwrap_or((Outcome::CannotTell, "no rank has reported yet".into()))
+    decides.unwrap_or((Outcome::CannotTell, words::group::NOTHING_YET.into()))
 }
 
 fn judge(group: &Group, find: &impl Fn(&Group) -> Finding) -> (Outcome, String) {
     match find(group) {
         Ok(sentence) => match group.not_finished() {
             None => (Outcome::Passed, sentence),
-            Some(who) => (Outcome::CannotTell, format!("so far so good: {sentence}; but {who} has not finished")),
+            Some(who) => (Outcome::CannotTell, words::group::so_far(&sentence, &who)),
         },
         Err(Objection::Failed(sentence)) => (Outcome::Failed, sentence),
         Err(Objection::Unclear(sentence)) => (Outcome::CannotTell, sentence),

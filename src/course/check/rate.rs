@@ -6,9 +6,11 @@
 use std::borrow::Cow;
 
 use super::group::Group;
-use super::numbers::{digits, equal_rates as equal};
+use super::numbers::equal_rates as equal;
 use super::seen;
 use super::verdict::{Finding, Objection, failed, unclear};
+use super::words::group as told;
+use super::words::rate as words;
 use crate::domain::history::TrainingStep;
 use crate::domain::schedule::{LearningRateSchedule, steps_per_epoch};
 
@@ -70,29 +72,14 @@ fn find_scaled(rates: &Rates) -> Finding {
     let Some(shape) = fits.first() else { return rates.nothing_fits() };
     let times = |shape: &Shape| shape.scaled.times(group.np());
     if fits.iter().any(|other| !equal(times(other), times(shape))) {
-        return unclear("the run is too short to tell how its rate came about");
+        return unclear(words::TOO_SHORT);
     }
     let (base, np) = (group.spec.workload.base_lr, group.np());
-    let said = match shape.scaled {
-        Scaled::Power(1.0) => {
-            return Ok(format!(
-                "the rates of all {} steps are those of a full rate of {base} x {np} ranks = {}",
-                rates.steps.len(),
-                digits(base * np as f64)
-            ));
-        }
-        Scaled::Power(0.0) => "the rate was never scaled".to_owned(),
-        Scaled::Power(0.5) => "the rate was multiplied by the square root of the number of ranks".to_owned(),
-        Scaled::Power(-1.0) => "the rate was divided by the number of ranks, not multiplied".to_owned(),
-        Scaled::Power(times) => format!("the rate was multiplied by the number of ranks {times} times, not once"),
-        Scaled::As(_) => return rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
-    };
-    failed(format!(
-        "{said}: epoch {}, batch {} trained at {}; multiply {base} by {np}, the number of ranks",
-        first.epoch + 1,
-        first.batch + 1,
-        digits(first.lr)
-    ))
+    match shape.scaled {
+        Scaled::Power(1.0) => Ok(words::full_rate(rates.steps.len(), base, np)),
+        Scaled::Power(power) => failed(words::scaled_otherwise(power, &first, base, np)),
+        Scaled::As(_) => rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
+    }
 }
 
 /// Step 9: the rate climbs from a single rank's to the full one, batch by batch.
@@ -104,46 +91,25 @@ pub fn warmed_up(group: &Group) -> Finding {
 fn find_ramp(rates: &Rates) -> Finding {
     let wanted = rates.group.spec.workload.warmup_epochs;
     if wanted <= 0.0 {
-        return unclear("the run asks for 0 warmup epochs: leave --warmup-epochs out, or give it more");
+        return unclear(words::NO_WARMUP);
     }
     let fits = rates.fits();
     let has = |ramp: Ramp| fits.iter().any(|shape| shape.ramp == ramp);
     let (first, last) = (rates.steps[0], rates.steps[rates.steps.len() - 1]);
     match fits.first().map(|shape| shape.ramp) {
         None => rates.nothing_fits(),
-        Some(_) if has(Ramp::Right) && has(Ramp::None) => {
-            unclear(format!("training went on after epoch {}, when the warmup was over: start a new run", first.epoch))
+        Some(_) if has(Ramp::Right) && has(Ramp::None) => unclear(words::warmup_is_over(first.epoch)),
+        Some(Ramp::Right) => Ok(words::warmed_up(first.lr, last.lr, rates.steps.len())),
+        Some(Ramp::None) => failed(words::no_ramp(&first, wanted)),
+        Some(Ramp::Over(epochs)) => failed(words::ramp_over(epochs, wanted)),
+        Some(Ramp::FromZero | Ramp::FromZeroLate) => failed(words::from_zero(first.lr, rates.group.spec.workload.base_lr)),
+        Some(Ramp::Late) => failed(words::LATE),
+        Some(Ramp::ByEpoch) => failed(words::BY_EPOCH),
+        Some(Ramp::Undivided) => failed(words::UNDIVIDED),
+        Some(Ramp::ThenTwice) => {
+            let after = rates.steps.iter().find(|step| step.epoch as f64 >= wanted).map_or(last.lr, |step| step.lr);
+            failed(words::multiplied_again(after))
         }
-        Some(Ramp::Right) => Ok(format!(
-            "the rate went from {} to {} in {} steps, each as the formula has it to 6 digits",
-            digits(first.lr),
-            digits(last.lr),
-            rates.steps.len()
-        )),
-        Some(Ramp::None) => failed(format!(
-            "there is no ramp: epoch {}, batch {} already trained at {}; climb to it over {wanted} epochs",
-            first.epoch + 1,
-            first.batch + 1,
-            digits(first.lr)
-        )),
-        Some(Ramp::Over(epochs)) => failed(format!("the ramp takes {epochs} epochs, not {wanted}")),
-        Some(Ramp::FromZero | Ramp::FromZeroLate) => {
-            let base = rates.group.spec.workload.base_lr;
-            failed(format!(
-                "the ramp starts from zero: epoch 1, batch 1 trained at {}. Start at a single rank's rate, {}, and climb from there",
-                digits(first.lr),
-                digits(base)
-            ))
-        }
-        Some(Ramp::Late) => failed("the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0"),
-        Some(Ramp::ByEpoch) => {
-            failed("the ramp climbs once an epoch: climb batch by batch, with e = epoch + (batch + 1) / steps, counted from 0")
-        }
-        Some(Ramp::Undivided) => failed("the ramp counts the batches of a whole epoch: use this rank's steps per epoch (step 5)"),
-        Some(Ramp::ThenTwice) => failed(format!(
-            "after the ramp the rate fell to {}: the schedule contains the base rate already, multiply by its factor only",
-            digits(rates.steps.iter().find(|step| step.epoch as f64 >= wanted).map_or(last.lr, |step| step.lr))
-        )),
     }
 }
 
@@ -165,27 +131,19 @@ impl<'a> Rates<'a> {
     fn of(group: &'a Group) -> Result<Rates<'a>, Objection> {
         let configs = group.configs()?;
         group.epochs()?;
-        let told = group.all("a step", |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
+        let reported = group.all(told::A_STEP, |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
         let root = group.root();
         let used = seen::used_rates(group)?;
         let is_used = used.is_some();
         let steps: Vec<Cow<[TrainingStep]>> = match used {
             Some(used) => used.into_iter().map(Cow::Owned).collect(),
-            None => told.iter().map(|steps| Cow::Borrowed(*steps)).collect(),
+            None => reported.iter().map(|steps| Cow::Borrowed(*steps)).collect(),
         };
         for process in group.others() {
             let pairs = steps[process].iter().zip(steps[root].iter());
             let mut same_place = pairs.filter(|(one, other)| (one.epoch, one.batch) == (other.epoch, other.batch));
             if let Some((one, other)) = same_place.find(|(one, other)| !equal(one.lr, other.lr)) {
-                return failed(format!(
-                    "{} trained epoch {}, batch {} at {}, and {} at {}",
-                    group.name(process),
-                    one.epoch + 1,
-                    one.batch + 1,
-                    digits(one.lr),
-                    group.name(root),
-                    digits(other.lr)
-                ));
+                return failed(words::differs(&group.name(process), one, &group.name(root), other));
             }
         }
         let config = configs[root];
@@ -193,9 +151,9 @@ impl<'a> Rates<'a> {
         let first = |told: &&TrainingStep| (told.epoch, told.batch) == (steps[0].epoch, steps[0].batch);
         Ok(Rates {
             group,
-            told: told[root].iter().find(first).filter(|_| is_used).map(|told| told.lr),
+            told: reported[root].iter().find(first).filter(|_| is_used).map(|told| told.lr),
             steps,
-            steps_per_epoch: trained_per_epoch(told[root]),
+            steps_per_epoch: trained_per_epoch(reported[root]),
             undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
             is_warming: config.warmup_epochs > 0.0,
         })
@@ -263,15 +221,8 @@ impl<'a> Rates<'a> {
     fn as_if(&self, shape: Shape) -> Finding {
         let wanted = |step: &TrainingStep| self.rate(shape, step.epoch, step.batch);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
-            None => unclear("the run is too short to tell how its rate came about"),
-            Some(step) => failed(format!(
-                "epoch {}, batch {} trained at {}{}, and the formula gives {}",
-                step.epoch + 1,
-                step.batch + 1,
-                digits(step.lr),
-                self.as_of_others(wanted).map(|ranks| format!(", as if there were {ranks} ranks")).unwrap_or_default(),
-                digits(wanted(step))
-            )),
+            None => unclear(words::TOO_SHORT),
+            Some(step) => failed(words::not_by_formula(step, self.as_of_others(wanted), wanted(step))),
         }
     }
 
@@ -287,10 +238,7 @@ impl<'a> Rates<'a> {
     /// What is wrong with a rate that the program reports as another one, with what it reports.
     fn as_told(&self, objection: Objection) -> Objection {
         match (objection, self.told) {
-            (Objection::Failed(why), Some(told)) => {
-                let (used, told) = (digits(self.steps[0].lr), digits(told));
-                Objection::Failed(format!("{why}. The program reports a rate of {told} there, and the optimizer used {used}"))
-            }
+            (Objection::Failed(why), Some(told)) => Objection::Failed(words::and_told_otherwise(&why, told, self.steps[0].lr)),
             (objection, _) => objection,
         }
     }

@@ -3,8 +3,8 @@
 //! Never calls an optimizer: what is computed here is written down a second time, as the authors have it.
 
 use super::group::Group;
-use super::numbers::digits;
 use super::verdict::{Objection, failed};
+use super::words::rule::{self as words, Astray};
 use crate::domain::event::UpdateReport;
 use crate::domain::history::Watched;
 
@@ -25,12 +25,7 @@ pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
             [0.0, wd].into_iter().any(|wd| (after - by(wd)).abs() <= rounding)
         };
         if !places.into_iter().all(is_by_rule) {
-            return failed(format!(
-                "the weights of {} after the first update are not the weights before it minus {} times the gradients: let the \
-                 optimizer alone change them",
-                group.name(process),
-                digits(first.lr)
-            ));
+            return failed(words::not_sgd(&group.name(process), first.lr));
         }
     }
     Ok(())
@@ -70,12 +65,7 @@ pub fn novograd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
             };
             let moves = moves(group.spec.workload.wd, update, before, &second);
             if let Some(how) = astray(update, &moves) {
-                return failed(format!(
-                    "the optimizer of {} calls itself NovoGrad and does not follow its rule: in update {}, {how}. Use the NovoGrad of \
-                     the library",
-                    group.name(process),
-                    number + 1
-                ));
+                return failed(words::not_novograd(&group.name(process), number + 1, how));
             }
             before = Some(update);
         }
@@ -110,8 +100,8 @@ fn moves(wd: f64, update: &UpdateReport, before: Option<&UpdateReport>, second: 
     (0..update.before.len()).map(of).collect()
 }
 
-/// In words how an update differs from its rule, if it does.
-fn astray(update: &UpdateReport, moves: &[Move]) -> Option<String> {
+/// How an update differs from its rule, if it does.
+fn astray(update: &UpdateReport, moves: &[Move]) -> Option<Astray> {
     let made: Vec<f64> =
         update.after.iter().zip(&update.before).map(|(after, before)| f64::from(*after) - f64::from(*before)).collect();
     let is = |wanted: &dyn Fn(usize) -> f64, scale: f64| {
@@ -125,14 +115,14 @@ fn astray(update: &UpdateReport, moves: &[Move]) -> Option<String> {
     }
     let by_gradient = |place: usize| -update.lr * f64::from(update.applied[place]);
     if is(&by_gradient, 1.0) {
-        return Some("the weights moved by the rate times the gradient, as SGD moves them".into());
+        return Some(Astray::AsSgd);
     }
     let times = made.iter().zip(moves).map(|(made, rule)| made * rule.by).sum::<f64>()
         / moves.iter().map(|rule| rule.by * rule.by).sum::<f64>();
     if times.is_finite() && is(&|place| times * moves[place].by, times.abs()) {
-        return Some(format!("the weights moved {times:.3} times as far as by the rule"));
+        return Some(Astray::Times(times));
     }
     let apart = |place: &usize| (made[*place] - moves[*place].by).abs() - moves[*place].rounding;
     let worst = (0..made.len()).max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
-    Some(format!("a weight moved by {}, and by the rule it moves by {}", digits(made[worst]), digits(moves[worst].by)))
+    Some(Astray::Otherwise(made[worst], moves[worst].by))
 }

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 
 use super::group::Group;
-use super::numbers::{apart, equal_rates, near};
+use super::numbers::{equal_rates, near};
 use super::rule;
 use super::verdict::{Objection, failed};
+use super::words::group as told;
+use super::words::seen as words;
 use crate::domain::event::{DigestMoment, UpdateReport};
 use crate::domain::history::{Process, TrainingStep, Watched};
-use crate::domain::units;
 
 /// Relative difference of sampled gradients: they may have travelled in 16 bits.
 const SAMPLED: f64 = 0.02;
@@ -22,14 +23,10 @@ pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Object
     if !places.iter().all(|place| place.is_watched) {
         return Ok(None);
     }
-    let processes = group.all("what it trains", Some)?;
+    let processes = group.all(told::WORK, Some)?;
     let idle = |process: &usize| processes[*process].watched.updates.is_empty() && !processes[*process].steps.is_empty();
     if let Some(process) = (0..group.np()).find(idle) {
-        return failed(format!(
-            "{} reports {}, and no optimizer of the library updated its weights: train with `optimizer.step`",
-            group.name(process),
-            units::counted(processes[process].steps.len(), "training step"),
-        ));
+        return failed(words::never_updated(&group.name(process), processes[process].steps.len()));
     }
     Ok(Some(processes.iter().map(|process| &process.watched).collect()))
 }
@@ -49,15 +46,10 @@ fn numbers(watched: &[&Watched]) -> Vec<usize> {
 pub fn first_update(group: &Group) -> Result<(), Objection> {
     let Some(watched) = watched(group)? else { return Ok(()) };
     if let Some(process) = (0..group.np()).find(|process| watched[*process].wrapped > 1) {
-        return failed(format!(
-            "{} wrapped its optimizer {} times, so its gradients are averaged {} times: wrap it once",
-            group.name(process),
-            watched[process].wrapped,
-            watched[process].wrapped,
-        ));
+        return failed(words::wrapped(&group.name(process), watched[process].wrapped));
     }
     match updates(&watched, 0) {
-        Some(first) => applies_the_mean(group, &first, "the first update"),
+        Some(first) => applies_the_mean(group, &first, words::FIRST_UPDATE),
         None => Ok(()),
     }
 }
@@ -68,20 +60,14 @@ pub fn later_updates(group: &Group) -> Result<(), Objection> {
     every_batch(group, &watched)?;
     for number in numbers(&watched).into_iter().filter(|number| *number > 0) {
         if let Some(updates) = updates(&watched, number) {
-            applies_the_mean(group, &updates, &format!("update {}", number + 1))?;
+            applies_the_mean(group, &updates, &words::update(number))?;
         }
     }
     for (process, own) in watched.iter().enumerate() {
         for pair in own.updates.windows(2).map(|pair| [&pair[0].report, &pair[1].report]) {
             let [one, next] = pair;
             if next.update == one.update + 1 && one.after.len() == next.before.len() && one.after != next.before {
-                return failed(format!(
-                    "the weights of {} changed between update {} and update {}, and no optimizer of the library did it: change \
-                     weights by `optimizer.step` only",
-                    group.name(process),
-                    one.update + 1,
-                    next.update + 1
-                ));
+                return failed(words::weights_changed_between(&group.name(process), one.update, next.update));
             }
         }
     }
@@ -98,11 +84,7 @@ fn applies_the_mean(group: &Group, updates: &[&UpdateReport], which: &str) -> Re
         update.applied.iter().zip(&updates[root].applied).all(|(one, other)| (one - other).abs() <= 1e-3 * scale)
     };
     if let Some(process) = group.others().find(|process| !same(updates[*process])) {
-        return failed(format!(
-            "{} applied other gradients in {which} than {}: average them over all ranks before every update",
-            group.name(process),
-            group.name(root)
-        ));
+        return failed(words::other_gradients(&group.name(process), which, &group.name(root)));
     }
     is_mean(group, &own, &updates[root].applied, which)
 }
@@ -122,22 +104,16 @@ pub fn is_mean(group: &Group, own: &[&[f32]], applied: &[f32], when: &str) -> Re
     if let Some(whose) =
         (0..group.np()).find(|process| is(&|place| own[*process].get(place).copied().map_or(0.0, f64::from), 1.0))
     {
-        return failed(format!(
-            "all ranks applied {}'s own gradients in {when}: average them, so that every rank's images count",
-            group.name(whose)
-        ));
+        return failed(words::gradients_of_one(&group.name(whose), when));
     }
     let times =
         applied.iter().zip(&mean).map(|(g, mean)| g * mean).sum::<f64>() / mean.iter().map(|mean| mean * mean).sum::<f64>();
     if (times - group.np() as f64).abs() < 0.01 && is(&|place| times * mean[place], times.abs()) {
-        return failed(format!(
-            "all ranks applied the sum of their gradients in {when}, not the mean: divide by {}, the number of ranks",
-            group.np()
-        ));
+        return failed(words::sum_of_gradients(when, group.np()));
     }
     match times.is_finite() && is(&|place| times * mean[place], times.abs()) {
-        true => failed(format!("all ranks applied {times:.3} times the mean of their gradients in {when}: apply the mean")),
-        false => failed(format!("all ranks applied the same gradients in {when}, but not the mean of their own: average them")),
+        true => failed(words::times_the_mean(times, when)),
+        false => failed(words::not_the_mean(when)),
     }
 }
 
@@ -153,12 +129,7 @@ fn every_batch(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
             steps.iter().for_each(|step| *of_epochs.entry(step.epoch).or_default() += 1);
             let wanted: usize = of_epochs.values().map(|steps| steps.div_ceil(passes)).sum();
             if updates != wanted {
-                return failed(format!(
-                    "{} reports {} and updated its weights {updates} times: let the optimizer make one update after every {}",
-                    group.name(process),
-                    units::counted(steps.len(), "training step"),
-                    if passes == 1 { "batch".to_owned() } else { format!("{passes} batches") },
-                ));
+                return failed(words::updated_less(&group.name(process), steps.len(), updates, passes));
             }
         }
     }
@@ -203,7 +174,7 @@ pub fn novograd(group: &Group) -> Result<(), Objection> {
     for (process, own) in watched.iter().enumerate() {
         let mut names = own.updates.iter().map(|update| update.report.optimizer.as_str());
         if let Some(name) = names.find(|name| *name != "novograd") {
-            return failed(format!("{} reports NovoGrad, and {name} updates its weights", group.name(process)));
+            return failed(words::another_optimizer(&group.name(process), name));
         }
     }
     rule::novograd(group, &watched)
@@ -235,15 +206,7 @@ pub fn decisions(group: &Group) -> Result<(), Objection> {
             let Some(mean) = report.averaged else { continue };
             let own = report.validation.accuracy;
             if near(*accuracy, own) && !near(own, mean.accuracy) {
-                let [own, mean] = apart(own, mean.accuracy);
-                return failed(format!(
-                    "{} decided after epoch {} by its own validation accuracy of {} whether to stop, not by the mean of {}: \
-                     average first, then decide",
-                    group.name(process),
-                    report.epoch,
-                    own,
-                    mean
-                ));
+                return failed(words::decided_alone(&group.name(process), report.epoch, own, mean.accuracy));
             }
         }
     }
@@ -261,15 +224,8 @@ pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
             let Some(mean) = report.averaged else { break };
             above = if mean.accuracy > asked.target_accuracy { above + 1 } else { 0 };
             if above >= asked.patience.max(1) {
-                let [mean, target] = apart(mean.accuracy, asked.target_accuracy);
-                return failed(format!(
-                    "after epoch {} the mean accuracy of {mean} was above the target of {target}{}, and {} trained epoch {} all the \
-                     same: stop at the target (StopAtAccuracy in Python, EarlyStop in Rust), behind the average",
-                    report.epoch,
-                    if above > 1 { format!(" for the {above}th time") } else { String::new() },
-                    group.name(process),
-                    next.epoch
-                ));
+                let (who, target) = (group.name(process), asked.target_accuracy);
+                return failed(words::trained_on(&who, [report.epoch, next.epoch], mean.accuracy, target, above));
             }
         }
     }
@@ -283,11 +239,7 @@ pub fn tested(group: &Group) -> Result<(), Objection> {
     };
     match (0..group.np()).find(untested) {
         None => Ok(()),
-        Some(process) => failed(format!(
-            "{} ended without a test on the test images: keep the test at the end of the program (model.evaluate in Python, final_test \
-             in Rust)",
-            group.name(process)
-        )),
+        Some(process) => failed(words::never_tested(&group.name(process))),
     }
 }
 
@@ -296,11 +248,7 @@ pub fn schedule(group: &Group) -> Result<(), Objection> {
     let has_none = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_no_schedule);
     match (0..group.np()).find(has_none) {
         None => Ok(()),
-        Some(process) => failed(format!(
-            "the rate of {} would never fall: keep LearningRateScheduler(lr_schedule) as the first callback, which lowers it after 15, \
-             25 and 35 epochs",
-            group.name(process)
-        )),
+        Some(process) => failed(words::no_schedule(&group.name(process))),
     }
 }
 
@@ -319,12 +267,7 @@ pub fn stop_together(group: &Group) -> Result<(), Objection> {
     };
     match (0..group.np()).find(goes_on) {
         None => Ok(()),
-        Some(other) => failed(format!(
-            "{} stopped early after epoch {epoch}, and {} went on, so each decided alone: average the metrics first, then decide \
-             once for all ranks with `EarlyStop::agreed`",
-            group.name(process),
-            group.name(other)
-        )),
+        Some(other) => failed(words::stopped_alone(&group.name(process), epoch, &group.name(other))),
     }
 }
 

@@ -2,59 +2,47 @@
 //!
 //! Never compares numbers that a digest stands for: equal digests are equal bits.
 
-use super::group::{Group, because_strangers, short};
-use super::numbers::{apart as told_apart, near};
+use super::group::{Group, because_strangers};
+use super::numbers::near;
 use super::seen::{self, is_mean};
 use super::verdict::{Finding, Objection, failed, unclear};
+use super::words::group as told;
+use super::words::seen::FIRST_STEP;
+use super::words::together::{self as words, Metric, NotMean};
 use crate::domain::event::{CheckpointAction, DigestMoment, EpochReport, Metrics};
 use crate::domain::step::Step;
 
 /// Step 3: all ranks applied the same gradients in the first step.
 pub fn gradients(group: &Group) -> Finding {
-    let digests = group.all("its first gradients", |process| {
+    let digests = group.all(told::FIRST_GRADIENTS, |process| {
         Some(process.digests_of(DigestMoment::FirstGradients)).filter(|digests| !digests.is_empty())
     })?;
     let root = group.root();
     let apart = group.differing(&digests);
     if let Some(&first) = apart.first() {
-        return failed(format!(
-            "{} applied other gradients in the first step than {} ({}, not {}): average them over all ranks before the \
-             update{}",
-            group.names(&apart),
-            group.name(root),
-            short(digests[first][0]),
-            short(digests[root][0]),
-            because_strangers(group),
-        ));
+        let (who, of_root) = (group.names(&apart), group.name(root));
+        return failed(words::other_gradients(&who, &of_root, [digests[first][0], digests[root][0]], &because_strangers(group)));
     }
     averaged(group)?;
     seen::first_update(group)?;
-    let losses = group.all("its first step", |process| process.steps.first().map(|step| step.loss.to_bits()))?;
+    let losses = group.all(told::FIRST_STEP, |process| process.steps.first().map(|step| step.loss.to_bits()))?;
     if group.differing(&losses).is_empty() {
-        return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
+        return unclear(words::EQUAL_LOSSES);
     }
     if let Some((epoch, apart)) = drifted(group)? {
         let who = group.names(&apart);
         let step = if has_one_rate(group)? { None } else { Some(Step::ScaleLearningRate) };
         let step = step.or((!has_one_optimizer(group)?).then_some(Step::NovoGrad));
         return match step {
-            Some(step) => unclear(format!("{who} drifted away by the end of epoch {epoch}: fix {} first", (group.part)(step))),
-            None => failed(format!(
-                "{who} held other weights than {} at the end of epoch {epoch}, after an equal start and equal first gradients: \
-                 average the gradients of every step",
-                group.name(root)
-            )),
+            Some(step) => unclear(words::drifted_for_another_reason(&who, epoch, &(group.part)(step))),
+            None => failed(words::drifted(&who, &group.name(root), epoch)),
         };
     }
     // Where ranks start from other weights, step 4 says so: a late broadcast changes weights between two updates.
     if starts_equal(group)? {
         seen::later_updates(group)?;
     }
-    Ok(format!(
-        "all {} ranks applied the same gradients in the first step, the mean of their own ({})",
-        group.np(),
-        short(digests[root][0])
-    ))
+    Ok(words::same_gradients(group.np(), digests[root][0]))
 }
 
 /// What all ranks applied is the mean of what each had of its own, wherever they were sampled. Older trainers tell nothing
@@ -63,7 +51,7 @@ fn averaged(group: &Group) -> Result<(), Objection> {
     let of = |process: usize, moment| group.attempt.processes.get(&process).and_then(|process| process.first_sample(moment));
     let own: Option<Vec<&[f32]>> = (0..group.np()).map(|process| of(process, DigestMoment::OwnGradients)).collect();
     match (own, of(group.root(), DigestMoment::FirstGradients)) {
-        (Some(own), Some(applied)) => is_mean(group, &own, applied, "the first step"),
+        (Some(own), Some(applied)) => is_mean(group, &own, applied, FIRST_STEP),
         _ => Ok(()),
     }
 }
@@ -72,49 +60,30 @@ fn averaged(group: &Group) -> Result<(), Objection> {
 pub fn weights(group: &Group) -> Finding {
     let root = group.root();
     let of = |moment, what: &str| group.all(what, |process| process.digests_of(moment).first().copied());
-    let start = of(DigestMoment::StartParameters, "the weights that it starts from")?;
-    let drawn = of(DigestMoment::InitialParameters, "the weights that it drew")?;
+    let start = of(DigestMoment::StartParameters, told::WEIGHTS_AT_START)?;
+    let drawn = of(DigestMoment::InitialParameters, told::WEIGHTS_DRAWN)?;
     let apart = group.differing(&start);
     if let Some(&first) = apart.first().filter(|_| seen::were_shared(group) && goes_on(group)) {
-        return failed(format!(
-            "{} started from other weights than {}, which loaded a checkpoint after the broadcast: load it first, then broadcast",
-            group.name(first),
-            group.name(root),
-        ));
+        return failed(words::loaded_after_broadcast(&group.name(first), &group.name(root)));
     }
     if let Some(&first) = apart.first() {
-        return failed(format!(
-            "{} started from other weights than {} ({}, not {}): broadcast the root's after they are drawn and before training{}",
-            group.names(&apart),
-            group.name(root),
-            short(start[first]),
-            short(start[root]),
-            because_strangers(group),
-        ));
+        let (who, of_root) = (group.names(&apart), group.name(root));
+        return failed(words::other_weights(&who, &of_root, [start[first], start[root]], &because_strangers(group)));
     }
     if start[root] != drawn[root] {
         let whose = group.others().find(|process| drawn[*process] == start[root]);
-        let whose = whose.map_or("of none of them".to_owned(), |process| format!("those of {}", group.name(process)));
-        return failed(format!("all ranks started from the same weights, but {whose}, not of rank 0: broadcast from rank 0"));
+        return failed(words::not_of_root(whose.map(|process| group.name(process)).as_deref()));
     }
     if group.differing(&drawn).is_empty() {
-        return unclear("all ranks drew the same weights, so that they start alike proves no broadcast");
+        return unclear(words::EQUAL_DRAWN);
     }
     let epochs = group.epochs()?;
     if let Some((epoch, apart)) = drifted(group)? {
-        return unclear(format!(
-            "all ranks started from the same weights ({}), but {} drifted away by the end of epoch {epoch}: see {}",
-            short(start[root]),
-            group.names(&apart),
-            (group.part)(Step::DistributedOptimizer)
-        ));
+        let part = (group.part)(Step::DistributedOptimizer);
+        return unclear(words::drifted_later(start[root], &group.names(&apart), epoch, &part));
     }
     let until = epochs.last().copied().unwrap_or(0);
-    Ok(format!(
-        "all {} ranks started from rank 0's weights ({}) and were still equal after epoch {until}",
-        group.np(),
-        short(start[root])
-    ))
+    Ok(words::same_weights(group.np(), start[root], until))
 }
 
 /// Whether the root goes on from a checkpoint.
@@ -124,8 +93,8 @@ fn goes_on(group: &Group) -> bool {
 }
 
 fn starts_equal(group: &Group) -> Result<bool, Objection> {
-    let start = group
-        .all("the weights that it starts from", |process| process.digests_of(DigestMoment::StartParameters).first().copied())?;
+    let start =
+        group.all(told::WEIGHTS_AT_START, |process| process.digests_of(DigestMoment::StartParameters).first().copied())?;
     Ok(group.differing(&start).is_empty())
 }
 
@@ -135,8 +104,7 @@ fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> {
         return Ok(None);
     }
     for epoch in group.epochs()? {
-        let held =
-            group.all("its weights at the end of an epoch", |process| process.digest(DigestMoment::EpochParameters, epoch))?;
+        let held = group.all(told::WEIGHTS_AT_END, |process| process.digest(DigestMoment::EpochParameters, epoch))?;
         let apart = group.differing(&held);
         if !apart.is_empty() {
             return Ok(Some((epoch, apart)));
@@ -146,7 +114,8 @@ fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> {
 }
 
 fn has_one_rate(group: &Group) -> Result<bool, Objection> {
-    let rates = group.all("a step", |process| Some(process.steps.iter().map(|step| step.lr.to_bits()).collect::<Vec<_>>()))?;
+    let rates =
+        group.all(told::A_STEP, |process| Some(process.steps.iter().map(|step| step.lr.to_bits()).collect::<Vec<_>>()))?;
     Ok(group.differing(&rates).is_empty())
 }
 
@@ -160,20 +129,13 @@ pub fn metrics(group: &Group) -> Finding {
     seen::stop_together(group)?;
     let epochs = group.epochs()?;
     for &epoch in &epochs {
-        let reports = group.all("an epoch", |process| process.epoch(epoch))?;
-        let own = |process: usize| format!("{:.4}", reports[process].judged().accuracy);
+        let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
         let averaged: Vec<usize> = (0..group.np()).filter(|process| reports[*process].averaged.is_some()).collect();
         if averaged.len() < group.np() {
             let alone: Vec<usize> = (0..group.np()).filter(|process| !averaged.contains(process)).collect();
             // The accuracies of two who disagree say more than a missing average.
-            let shown: Vec<String> = alone.iter().take(4).map(|process| own(*process)).collect();
-            return failed(format!(
-                "{} judged epoch {epoch} by {} own validation accuracy ({}): average the metrics on every rank{}",
-                group.names(&alone),
-                if alone.len() == 1 { "its" } else { "their" },
-                shown.join(", "),
-                because_strangers(group),
-            ));
+            let own: Vec<f64> = alone.iter().map(|process| reports[*process].judged().accuracy).collect();
+            return failed(words::judged_alone(&group.names(&alone), epoch, &own, &because_strangers(group)));
         }
         type Of = fn(&EpochReport) -> Metrics;
         let mean = |of: Of| {
@@ -185,27 +147,20 @@ pub fn metrics(group: &Group) -> Finding {
         for (process, report) in reports.iter().enumerate() {
             let found = report.judged();
             type Pick = fn(&Metrics) -> f64;
-            let pairs: [(&str, Pick); 2] = [("loss", |metrics| metrics.loss), ("accuracy", |metrics| metrics.accuracy)];
-            if let Some((name, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted), group.np())) {
+            let pairs: [(Metric, Pick); 2] =
+                [(Metric::Loss, |metrics| metrics.loss), (Metric::Accuracy, |metrics| metrics.accuracy)];
+            if let Some((metric, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted), group.np())) {
                 let (found, wanted, trained) = (pick(&found), pick(&wanted), pick(&trained));
                 let is_own = |of: usize, by: &EpochReport| near(pick(&by.judged()), pick(&reports[of].validation));
                 let whose = (0..group.np()).find(|of| reports.iter().all(|by| is_own(*of, by)));
                 let cause = match whose {
-                    _ if near(found, wanted * group.np() as f64) => " but the sum: divide by the number of ranks".to_owned(),
-                    Some(whose) => format!(" but {}'s own, on every rank: average instead of a broadcast", group.name(whose)),
-                    None if is_own(process, report) => " but its own: average every metric".to_owned(),
-                    None if near(found, trained) => {
-                        " but the mean over the training images: average what was measured on the validation images".to_owned()
-                    }
-                    None => String::new(),
+                    _ if near(found, wanted * group.np() as f64) => NotMean::Sum,
+                    Some(whose) => NotMean::OfOne(group.name(whose)),
+                    None if is_own(process, report) => NotMean::Own,
+                    None if near(found, trained) => NotMean::OfTraining,
+                    None => NotMean::Unknown,
                 };
-                let [found, wanted] = told_apart(found, wanted);
-                return failed(format!(
-                    "{} judged epoch {epoch} by a validation {name} of {found}, which is not the mean over the ranks, \
-                     {wanted}{}",
-                    group.name(process),
-                    cause,
-                ));
+                return failed(words::not_the_mean(&group.name(process), epoch, metric, (found, wanted), cause));
             }
         }
     }
@@ -213,15 +168,9 @@ pub fn metrics(group: &Group) -> Finding {
     seen::stops_at_target(group)?;
     seen::tested(group)?;
     let last = epochs.last().copied().unwrap_or(0);
-    let reports = group.all("an epoch", |process| process.epoch(last))?;
-    let some: Vec<String> = reports.iter().take(4).map(|report| format!("{:.4}", report.validation.accuracy)).collect();
-    Ok(format!(
-        "all {} ranks judged epoch {last} by the mean accuracy {:.4} (of {}{})",
-        group.np(),
-        reports[group.root()].judged().accuracy,
-        some.join(", "),
-        if group.np() > 4 { ", ..." } else { "" }
-    ))
+    let reports = group.all(told::AN_EPOCH, |process| process.epoch(last))?;
+    let own: Vec<f64> = reports.iter().map(|report| report.validation.accuracy).collect();
+    Ok(words::judged_by_mean(last, reports[group.root()].judged().accuracy, &own))
 }
 
 /// The same mean of as many numbers. A program may well average float32, where each number and each sum is rounded.

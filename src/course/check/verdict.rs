@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::words::group as words;
 use crate::domain::step::Step;
 
 /// What a run shows of one step.
@@ -48,9 +49,9 @@ pub enum Outcome {
 impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Passed => "passed",
-            Outcome::Failed => "failed",
-            Outcome::CannotTell => "cannot tell",
+            Outcome::Passed => words::PASSED,
+            Outcome::Failed => words::FAILED,
+            Outcome::CannotTell => words::CANNOT_TELL,
         }
     }
 }
