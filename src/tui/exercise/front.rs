@@ -18,7 +18,7 @@ static OWN: &[Binding<Command>] = &[
     row(&[Char('e')], Command::Edit, "e", "edit", ""),
     row(&[Char('r')], Command::Run, "r", "build and run", "").ranked(0),
     row(&[Char('d')], Command::Diff, "d", "diff to the solution", ""),
-    row(&[Char('c')], Command::Compare, "c", "1 rank and 2", "run it on one rank and on two, and compare"),
+    row(&[Char('v')], Command::Compare, "v", "1 rank and 2", "run it on one rank and on two, and compare"),
     row(&[Char('u')], Command::Reset, "u", "undo", "put back a step of your program, or all of it (asks first)"),
     row(&[Char('H')], Command::Hint, "H", "hint", ""),
     row(&[Char('w')], Command::Lesson, "w", "lesson", ""),

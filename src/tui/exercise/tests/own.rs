@@ -187,11 +187,11 @@ fn another_exercise_waits_for_the_end_of_an_attempt() {
 fn a_program_is_compared_on_one_rank_and_two_where_the_exercise_has_such_runs() {
     use crate::exercise::{FOUR_CHANGES, Track};
     let mut state = edited();
-    type_text(&mut state, "c");
+    type_text(&mut state, "v");
     assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("hvd-lab guided 4")), "of the ten steps");
     state.exercise.track = Track::Program(&FOUR_CHANGES);
-    assert_eq!(type_text(&mut state, "c"), [Effect::CompareExercise]);
-    assert!(type_text(&mut state, "c").is_empty(), "one after the other");
+    assert_eq!(type_text(&mut state, "v"), [Effect::CompareExercise]);
+    assert!(type_text(&mut state, "v").is_empty(), "one after the other");
     update(&mut state, Message::Exercise(News::Started(RunId(3), None)));
     update(&mut state, Message::Exercise(News::Started(RunId(4), None)));
     let words = "run 3, 1 rank: 12 epochs in all; 8.0 s\nrun 4, 2 ranks: 6 epochs in all; 4.0 s, 2.00 times as fast\n".to_owned();
