@@ -13,8 +13,9 @@ use tch::{Device, Tensor};
 /// Relative to the golden number, or to the root mean square of its tensor: the golden numbers have double precision.
 const TOLERANCE: f64 = 1e-3;
 /// With batch norm over a small batch, a ReLU's input near 0 may fall on the other side, and with it the gradients of whatever
-/// comes before. PyTorch's own gradients in single precision are up to 3.4 % off those in double precision.
-const OF_NORMS_BEHIND_BATCHES: f64 = 0.02;
+/// comes before. PyTorch's own gradients in single precision are up to 3.4 % off those in double precision. Which side it is
+/// depends on the number of threads too.
+const OF_NORMS_BEHIND_BATCHES: f64 = 0.04;
 const OF_NUMBERS_BEHIND_BATCHES: f64 = 0.2;
 
 #[derive(Deserialize)]
