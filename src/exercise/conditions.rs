@@ -18,7 +18,8 @@ const BELOW: f64 = 1e-6;
 /// What is different from the first run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
-    /// Three ranks, as if on two hosts: the number of ranks is not 2, and a local rank is not the rank.
+    /// Three ranks, as if on two hosts: the number of ranks is not 2, and a local rank is not the rank. Long enough for the rate to
+    /// fall, on few images.
     ThreeRanks,
     /// A target accuracy that the mean over the ranks exceeds and the accuracy of one rank does not.
     EarlyStop { target: f64 },
@@ -63,11 +64,14 @@ fn between(first: &Evidence) -> Option<f64> {
     }
 }
 
+/// Epochs until the rate has fallen once, and images of which each of three ranks gets three batches, and one to validate on.
+const FALLS: (usize, Option<usize>, Option<usize>) = (16, Some(288), Some(32));
+
 impl Condition {
     /// As the end of a sentence.
     pub fn in_words(self) -> &'static str {
         match self {
-            Condition::ThreeRanks => "on 3 ranks of two simulated hosts",
+            Condition::ThreeRanks => "on 3 ranks of two simulated hosts, for 16 epochs",
             Condition::EarlyStop { .. } => "with a target accuracy that the ranks reach",
             Condition::GoOn { .. } => "going on from its checkpoint",
         }
@@ -95,6 +99,9 @@ impl Condition {
             Condition::EarlyStop { target } => (training.target_accuracy, training.patience) = (target, 1),
             Condition::ThreeRanks => {
                 training.trainer_flags.extend(["--ranks-per-host", "2"].map(String::from));
+                (training.epochs, training.train_images, training.validation_images) = FALLS;
+                // Nobody stops before.
+                training.target_accuracy = 1.0;
                 let limit = request.spec.resources.time_limit_s;
                 request.spec.resources = Resources { time_limit_s: limit, ..Resources::ranks(3) };
             }

@@ -167,6 +167,19 @@ fn what_hangs_is_ended_and_explained() {
 }
 
 #[test]
+fn a_rate_that_never_falls_shows_in_a_longer_run() {
+    let (_turn, Some(lab)) = (turn(), started()) else { return };
+    let all = solution(Step::NovoGrad);
+    let wrong = all.replacen("schedule.lr(epoch, index)", "schedule.lr(epoch.min(14), index)", 1);
+    assert_ne!(wrong, all);
+    let output = attempt(&lab, &wrong);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
+    let said = "on 3 ranks of two simulated hosts, for 16 epochs, epoch 16, batch 1 trained at";
+    assert!(text.contains("step  8 failed") && text.contains(said), "{text}");
+}
+
+#[test]
 fn a_save_is_built_and_run() {
     let (_turn, Some(lab)) = (turn(), started()) else { return };
     let mut watch = lab.spawn(&["exercise", "watch"]);
