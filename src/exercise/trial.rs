@@ -2,10 +2,13 @@
 //!
 //! Never shows a run: whoever asks for the attempt follows its runs in their own way.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::conditions::Condition;
+use super::folder::Folder;
+use super::language::Language;
 use super::program::Program;
+use super::track::Track;
 use crate::course::{Evidence, Shown, conclude};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::{Step, StepSet};
@@ -39,14 +42,17 @@ impl Program {
     /// # Errors
     /// A run that cannot be started or read, and whatever `follow` gives back.
     pub fn attempt(
-        &self,
-        (store, home): (&RunStore, &std::path::Path),
+        &'static self,
+        (store, home): (&RunStore, &Path),
         built: PathBuf,
         text: &str,
         mut follow: impl FnMut(Begun) -> anyhow::Result<()>,
     ) -> anyhow::Result<Attempted> {
         let run = launch::start(store, self.request(built.clone(), text))?;
         follow(Begun { run, once_more: None })?;
+        if let Some(words) = self.changed_meanwhile(home, text) {
+            return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
+        }
         let mut judged = self.judge(store, home, run)?;
         let status = store.status(run)?;
         if self.is_tried_further(text) {
@@ -58,6 +64,9 @@ impl Program {
             for condition in conditions {
                 let once_more = condition.start(self, store, &built, text, run)?;
                 follow(Begun { run: once_more, once_more: Some(condition) })?;
+                if let Some(words) = self.changed_meanwhile(home, text) {
+                    return Ok(Attempted { run, words, notes: judged.notes, has_passed: false });
+                }
                 let status = store.status(once_more)?;
                 if status.state == RunState::Stopped {
                     let words = format!(
@@ -74,6 +83,20 @@ impl Program {
         let words = self.verdict_in_words(&status, &judged.shown, text);
         let has_passed = self.passes(&status, &judged.shown, text);
         Ok(Attempted { run, words, notes: judged.notes, has_passed })
+    }
+
+    /// What to say where the learner's file is no longer of this text. Each rank of each run reads a program in Python anew, so the runs
+    /// would be of two programs.
+    fn changed_meanwhile(&'static self, home: &Path, text: &str) -> Option<String> {
+        if self.language != Language::Python {
+            return None;
+        }
+        let what = match Folder::of_track(home, Track::Program(self)).read() {
+            Ok(now) if now == text => return None,
+            Ok(_) => "You saved your program while it was being checked, so nothing can be said of it.",
+            Err(_) => "Your program was moved or deleted while it was being checked, so nothing can be said of it.",
+        };
+        Some(format!("{what} Check it again.\n"))
     }
 
     fn passes(&self, status: &RunStatus, shown: &[Shown], text: &str) -> bool {

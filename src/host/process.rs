@@ -28,6 +28,8 @@ pub struct Process {
     pub suspended: bool,
     /// Processor time of itself and of the children that it has waited for.
     pub cpu_ticks: u64,
+    /// Bytes of it that are in memory.
+    pub resident: u64,
 }
 
 impl Process {
@@ -44,6 +46,7 @@ impl Process {
             zombie: matches!(*fields.first()?, "Z" | "X"),
             suspended: *fields.first()? == "T",
             cpu_ticks: (11..15).map(number).sum::<Option<u64>>()?,
+            resident: number(21)?.saturating_mul(rustix::param::page_size() as u64),
         })
     }
 }
@@ -115,9 +118,11 @@ mod tests {
 
     #[test]
     fn names_with_spaces_and_brackets_do_not_shift_the_fields() {
-        let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 1 2 3 4 20 0 1 0 987654 1 1";
+        let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 1 2 3 4 20 0 1 0 987654 1 3";
+        let resident = 3 * rustix::param::page_size() as u64;
+        let (zombie, suspended) = (false, false);
         let process =
-            Process { pid: 42, parent: 1, session: 7, start_ticks: 987_654, zombie: false, suspended: false, cpu_ticks: 10 };
+            Process { pid: 42, parent: 1, session: 7, start_ticks: 987_654, zombie, suspended, cpu_ticks: 10, resident };
         assert_eq!(Process::parse(stat), Some(process.clone()));
         assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process.clone() }));
         assert_eq!(Process::parse(&stat.replace(" R ", " T ")), Some(Process { suspended: true, ..process }));

@@ -11,6 +11,9 @@ use crate::domain::units;
 const OWN_LOG: u64 = 4 << 20;
 const ANY_LOG: u64 = 256 << 20;
 
+/// Most memory of a launcher. It keeps what it cannot pass on: a few GiB in a minute, of ranks that print on and on.
+const LAUNCHER: u64 = 256 << 20;
+
 /// What a run may do before it is ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
@@ -63,6 +66,14 @@ impl Bounds {
         self.is_own
             .then(|| format!("process {process} printed more than {bytes}, so the run was ended: is there a print in a loop?"))
     }
+
+    /// Why a run ends whose launcher has come to hold so many bytes of memory.
+    pub fn backlog(&self, resident: u64) -> Option<String> {
+        let bytes = units::bytes(resident);
+        (self.is_own && resident > LAUNCHER).then(|| {
+            format!("the ranks print faster than mpirun can pass it on, and it holds {bytes} already, so the run was ended: is there a print in a loop?")
+        })
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +100,8 @@ mod tests {
         // Whatever the lab's own trainer does is asked for.
         let trainer = Bounds { is_own: false, ..own };
         assert_eq!((step(trainer, 9, 9, None), trainer.flood(0)), (None, None));
+        assert_eq!((own.backlog(LAUNCHER), trainer.backlog(LAUNCHER + 1)), (None, None));
+        assert!(own.backlog(300 << 20).unwrap().contains("it holds 300"));
         assert!(own.flood(3).unwrap().starts_with("process 3 printed more than 4"));
     }
 }

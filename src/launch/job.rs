@@ -215,6 +215,7 @@ impl Job {
                 }
                 _ = look.tick() => {
                     self.look_for_faults();
+                    self.look_at_backlog();
                     self.look_for_vanished();
                     self.look_for_folder();
                     self.silence.look();

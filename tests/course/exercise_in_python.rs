@@ -8,12 +8,13 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
+use hvd_lab::domain::event::Event;
 use hvd_lab::domain::step::Step;
 use hvd_lab::exercise::TEN_STEPS_IN_PYTHON;
 use hvd_lab::runs::process;
 use serde::Deserialize;
 
-use super::lab::{Lab, program, stderr, stdout};
+use super::lab::{Lab, finish, program, stderr, stdout, wait_for};
 use super::trainer::{self, turn};
 
 const MODULE: &str = "libhvd_lab_python.so";
@@ -64,6 +65,34 @@ fn the_language_is_chosen_once_and_remembered() {
     }
     assert_eq!(path(&["start", "--language", "rust"]).0, "fashion_mnist.rs");
     assert_eq!(path(&["path"]).0, "fashion_mnist.rs");
+}
+
+#[test]
+fn nothing_is_said_of_a_program_that_is_saved_or_deleted_while_it_is_checked() {
+    let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
+    let file = lab.home().join("exercise/fashion_mnist.py");
+    type Change = fn(&Path);
+    let changes: [(Change, &str); 2] = [
+        (|file| fs::write(file, TEN_STEPS_IN_PYTHON.exercise).unwrap(), "You saved your program while"),
+        (|file| fs::remove_file(file).unwrap(), "Your program was moved or deleted while"),
+    ];
+    for (run, (change, said)) in changes.into_iter().enumerate() {
+        fs::write(&file, TEN_STEPS_IN_PYTHON.solution(10)).unwrap();
+        let check = lab.spawn(&["exercise", "run"]);
+        // Both ranks have read it by then.
+        wait_for("the first step", || {
+            let id = u32::try_from(run + 1).unwrap();
+            lab.store().ids().iter().any(|found| found.0 == id).then_some(())?;
+            lab.folder(id).events().any(|line| matches!(line.event, Event::Step { .. })).then_some(())
+        });
+        change(&file);
+        let output = finish(check);
+        let text = stdout(&output);
+        assert!(output.status.code() == Some(1) && text.contains(said), "{text}{}", stderr(&output));
+        assert!(!text.contains("passed") && !text.contains("failed"), "{text}");
+    }
+    let progress = stdout(&lab.run(&["progress"]));
+    assert!(progress.contains("written 0 of 10 steps"), "{progress}");
 }
 
 #[test]

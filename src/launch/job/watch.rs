@@ -50,6 +50,15 @@ impl Job {
         }
     }
 
+    /// Once a second: whether the launcher holds more output than it can pass on, before it fills the memory of this host.
+    pub(super) fn look_at_backlog(&mut self) {
+        let launcher = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none()).and_then(process::look_up);
+        if let Some(why) = launcher.and_then(|launcher| self.bounds.backlog(launcher.resident)) {
+            self.stuck = Some(why);
+            self.begin_end();
+        }
+    }
+
     /// What a rank said may name the one that is at fault.
     pub(super) fn heard(&mut self, process: usize, event: &Event) {
         let line = match event {

@@ -206,6 +206,9 @@ fn begin(exercise: &mut Exercise, shared: &Shared) -> Vec<Action> {
 /// Run it on one rank and on two, unless something else is going.
 fn compare(exercise: &mut Exercise, shared: &mut Shared) -> Vec<Action> {
     let why_not = match exercise.track {
+        Track::Program(program) if program.has_steps() => {
+            Some("the ten steps are compared one by one: close this window, choose a step, and press g")
+        }
         Track::Program(program) => program.why_not_compared(),
         Track::Collectives => {
             Some("this exercise has no runs to compare: `hvd-lab collectives run` times the ring beside the others")

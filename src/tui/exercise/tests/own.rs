@@ -188,7 +188,7 @@ fn a_program_is_compared_on_one_rank_and_two_where_the_exercise_has_such_runs() 
     use crate::exercise::{FOUR_CHANGES, Track};
     let mut state = edited();
     type_text(&mut state, "v");
-    assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("hvd-lab guided 4")), "of the ten steps");
+    assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("press g")), "of the ten steps");
     state.exercise.track = Track::Program(&FOUR_CHANGES);
     assert_eq!(type_text(&mut state, "v"), [Effect::CompareExercise]);
     assert!(type_text(&mut state, "v").is_empty(), "one after the other");
