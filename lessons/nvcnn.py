@@ -22,7 +22,7 @@ def inference_lenet(net, images):
 #        x = net.conv(x, 384, (3,3)); x = net.conv(x, 256, (3,3)); x = net.conv(x, 256, (3,3)); x = net.pool(x, 'MAX', (3,3))
 #        x = net.flatten(x); x = net.fully_connected(x, 4096); x = net.dropout(x)
 #        x = net.fully_connected(x, 4096); x = net.dropout(x)
-# Here: the same. Its images have 227x227 pixels, and it tells 1000 classes apart, as every model here if nothing else is said.
+# Here: the same. Its images have 227x227 pixels, and it has 1000 classes, as every model here if nothing else is said.
 
 def known(name):
     """A model by its name: its layers, the size of its images, and the learning rate that it begins with."""
@@ -38,7 +38,7 @@ def known(name):
 # What is done to a photo before the model sees it: it is decoded, and a random part of it is resized.
 
 # TODO: Change 2: decode with the accurate cosine transform.
-# nvcnn: tf.image.decode_jpeg(imgdata, channels=3, fancy_upscaling=False, dct_method='INTEGER_FAST')
+# nvcnn: tf.image.decode_jpeg(imgdata, channels=3, fancy_upscaling=False, dct_method='INTEGER_ACCURATE')
 dct_method = "INTEGER_FAST"
 
 # TODO: Change 3: mirror half of the photos. `flip` is the chance that a photo is mirrored.

@@ -51,7 +51,7 @@ fn lenet(net: &mut Builder, images: Value) -> Value {
     net.fully_connected(x, 512)
 }
 
-// TODO: Change 1: AlexNet, written down like LeNet above. Its images have 227x227 pixels, and it tells 1000 classes apart.
+// TODO: Change 1: AlexNet, written down like LeNet above. Its images have 227x227 pixels, and it has 1000 classes.
 // nvcnn: x = net.conv(x, 64, (11,11), (4,4), 'VALID'); x = net.pool(x, 'MAX', (3,3))
 //        x = net.conv(x, 192, (5,5)); x = net.pool(x, 'MAX', (3,3))
 //        x = net.conv(x, 384, (3,3)); x = net.conv(x, 256, (3,3)); x = net.conv(x, 256, (3,3)); x = net.pool(x, 'MAX', (3,3))
@@ -74,7 +74,7 @@ fn known(name: &str) -> anyhow::Result<(&'static Definition, f64)> {
 /// What is done to a photo before the model sees it: it is decoded, and a random part of it is resized.
 fn operations(size: usize) -> Operations {
     // TODO: Change 2: decode with the accurate cosine transform.
-    // nvcnn: tf.image.decode_jpeg(imgdata, channels=3, fancy_upscaling=False, dct_method='INTEGER_FAST')
+    // nvcnn: tf.image.decode_jpeg(imgdata, channels=3, fancy_upscaling=False, dct_method='INTEGER_ACCURATE')
     let decoding = Decoding { dct: Dct::Fast, fancy_upsampling: false };
 
     // TODO: Change 3: mirror half of the photos. `flip` is the chance that a photo is mirrored.

@@ -162,7 +162,7 @@ fn stop_ends_ranks_that_do_not_listen() {
             .spawn();
         wait_for("ranks to report", || (lab.pids(id).len() == 2).then_some(()));
         let output = lab.run(&["stop", &id.to_string()]);
-        assert_eq!(stdout(&output), format!("run {id} stopped: stopped after 0 epochs\n"));
+        assert_eq!(stdout(&output), format!("run {id} stopped after 0 epochs\n"));
         lab.assert_nothing_left(id);
         assert_eq!(finish(child.unwrap()).status.code(), Some(1));
         let again = lab.run(&["stop", &id.to_string()]);
@@ -345,7 +345,7 @@ fn a_run_that_still_fetches_its_images_can_be_stopped() {
         (status.state == RunState::Preparing && status.message.starts_with("fetching")).then_some(())
     });
     let begin = Instant::now();
-    assert_eq!(stdout(&lab.run(&["stop", "1"])), "run 1 stopped: stopped before training began\n");
+    assert_eq!(stdout(&lab.run(&["stop", "1"])), "run 1 stopped before training began\n");
     assert!(begin.elapsed() < Duration::from_secs(5));
     lab.assert_nothing_left(1);
     assert_eq!(finish(child).status.code(), Some(1));

@@ -205,9 +205,12 @@ def _check_that_all_have(native, callbacks, numbers):
             extra = [name for name in there if there.count(name) > missing.count(name)]
             if extra:
                 step = " (step {})".format(steps[extra[0]]) if steps[extra[0]] else ""
+                counts = "and rank {} has none"
+                if extra[0] in missing:
+                    counts = "more than once, and rank {} has fewer"
                 raise ValueError(
-                    "rank {} has {}{} more often than rank {}. The ranks talk to each other in it: append it on every rank, outside of "
-                    "`if hvd.rank() == 0`".format(has, extra[0], step, lacks)
+                    "rank {} has {}{} {}. The ranks talk to each other in it: append it on every rank, outside of "
+                    "`if hvd.rank() == 0`".format(has, extra[0], step, counts.format(lacks))
                 )
         if names != ranks[0]:
             raise ValueError("rank {} has its callbacks in another order than rank 0: {}, not {}".format(

@@ -90,7 +90,7 @@ pub fn network(input: InputShape, images_of: ModelSpec, layers: &[Written]) -> a
     };
     ensure!(
         *classes == images_of.classes(),
-        "the last layer tells {classes} classes apart, and there are {}: Dense({})",
+        "the last layer has {classes} outputs, and there are {} classes: Dense({})",
         images_of.classes(),
         images_of.classes()
     );

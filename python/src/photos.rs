@@ -33,6 +33,7 @@ use hvd_lab::trainer::startup;
 
 use crate::layers::{self, Written};
 use crate::ranks::Ranks;
+use crate::session::program_name;
 
 /// What the program draws where no photos are given, and how many are decoded with both cosine transforms to compare them: as in
 /// Rust.
@@ -96,6 +97,7 @@ impl Photos {
         let is_first = comm::launched_index() == 0;
         // Every process finds the same wrong flag: the first one speaks for all, and the others do not fail before it has spoken.
         let silent = |stop: Stop| if is_first { stop } else { Stop { text: String::new(), code: 0 } };
+        let name = program_name(&arguments);
         let (args, spec) = Args::read(arguments).map_err(silent)?;
         device::keep_freed_memory();
         let warnings = Reporter::new(comm::launched_index(), args.events);
@@ -103,6 +105,7 @@ impl Photos {
         let (ranks, comm) = Ranks::join(joined.map_err(|error| Stop { text: format!("hvd-nvcnn: {error}"), code: 1 })?);
         let mut report = Reporter::new(comm::launched_index(), args.events);
         report.set_verbose(comm.topology().is_root());
+        report.set_program(name);
         Ok(Photos { spec, report, comm, ranks, launched, training: None, exit_code: 1 })
     }
 

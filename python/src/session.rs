@@ -53,6 +53,11 @@ pub struct Session {
     pub exit_code: i32,
 }
 
+/// The file of the learner's program, for its last words.
+pub fn program_name(arguments: &[OsString]) -> Option<String> {
+    Some(Path::new(arguments.first()?).file_name()?.to_string_lossy().into_owned())
+}
+
 /// Where this rank computes, and where its time goes.
 pub struct Placed {
     pub placement: Placement,
@@ -64,7 +69,7 @@ impl Session {
     /// What there is to print instead.
     pub fn start(arguments: Vec<OsString>) -> Result<Session, Stop> {
         let launched = Instant::now();
-        let name = arguments.first().map(Path::new).and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let name = program_name(&arguments);
         let config = Config::from_args(arguments.iter().cloned())?;
         if config.build_info {
             return Err(Stop { text: build_info().to_string(), code: 0 });

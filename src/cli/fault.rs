@@ -133,7 +133,7 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_secs_f64(lasts) + NAMED_WITHIN);
         if status.state.is_over() || (fault.request.kind != FaultKind::FileLimit && Instant::now() > deadline) {
             let line = match status.state.is_over() {
-                true => format!("run {id} {}: {}\n", status.state.name(), safe::line(&status.message)),
+                true => format!("run {id} {}\n", safe::line(&status.end_in_words())),
                 false => String::new(),
             };
             super::output::print(&format!("{line}nobody has named rank {} in this time\n", fault.request.process))?;

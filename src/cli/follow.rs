@@ -5,13 +5,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::SIGINT;
 
+use super::interrupt;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::run::{RunState, RunStatus};
@@ -86,10 +84,7 @@ fn follow_run(
     json: bool,
     lines: Option<&mut dyn Lines>,
 ) -> anyhow::Result<ExitCode> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    // In this order: the first Ctrl-C only sets the flag, the second finds it set and leaves.
-    signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
-    signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
+    interrupt::heed()?;
     let record = store.record(id)?;
     let mut view = View::new(
         json,
@@ -119,7 +114,7 @@ fn follow_run(
         if let Some(status) = ended {
             break status;
         }
-        if interrupted.load(Ordering::Relaxed) && !stopping {
+        if interrupt::is_asked() && !stopping {
             stopping = true;
             view.note(&format!("stopping run {id}; Ctrl-C again leaves at once"));
             // It may be ending by itself at this moment.
@@ -255,7 +250,7 @@ impl<'a> View<'a> {
             say(&format!("run {id} finished: {}{}{}", status.message, time.unwrap_or_default(), rate.unwrap_or_default()));
             return Ok(ExitCode::SUCCESS);
         }
-        say(&format!("run {id} {}: {}", status.state.name(), status.message));
+        say(&format!("run {id} {}", status.end_in_words()));
         if !status.last_lines.is_empty() {
             let whose = status.failed_process.map_or("mpirun's last lines:".to_owned(), |process| {
                 format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display())

@@ -39,6 +39,7 @@ pub mod fault;
 mod follow;
 pub mod generate;
 pub mod guided;
+mod interrupt;
 pub mod lessons;
 pub mod nvcnn;
 mod output;

@@ -32,7 +32,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     if args.gone {
         let status = store.give_up(args.id)?;
-        super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), status.message))?;
+        super::output::print(&format!("run {} {}\n", args.id, status.end_in_words()))?;
         return Ok(ExitCode::SUCCESS);
     }
     launch::stop(&store, args.id)?;
@@ -40,7 +40,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let status = store.status(args.id)?;
         if status.state.is_over() {
-            super::output::print(&format!("run {} {}: {}\n", args.id, status.state.name(), safe::line(&status.message)))?;
+            super::output::print(&format!("run {} {}\n", args.id, safe::line(&status.end_in_words())))?;
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::ensure!(

@@ -2,12 +2,9 @@
 //!
 //! Never leaves one behind: Ctrl-C stops the one that is going, and no other begins.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::SIGINT;
-
+use super::interrupt;
 use super::output::say;
 use super::settings::Settings;
 use crate::course::{Next, Series};
@@ -19,10 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Run all turns; gives back the series with the runs that they became.
 pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> anyhow::Result<Series> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    // In this order: the first Ctrl-C only sets the flag, the second finds it set and leaves.
-    signal_hook::flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupted))?;
-    signal_hook::flag::register(SIGINT, Arc::clone(&interrupted))?;
+    interrupt::heed()?;
     let base = settings.request()?;
     while let Next::Start(index) = series.next(|run| store.status(run).ok().map(|status| status.state)) {
         let turn = &series.turns[index];
@@ -31,22 +25,22 @@ pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> 
         let run = launch::start(store, request)?;
         say(&format!("{} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.workload.steps));
         series.turns[index].run = Some(run);
-        wait(store, run, &interrupted)?;
-        series.is_cancelled = interrupted.load(Ordering::Relaxed);
+        wait(store, run)?;
+        series.is_cancelled = interrupt::is_asked();
     }
     Ok(series)
 }
 
-fn wait(store: &RunStore, run: RunId, interrupted: &AtomicBool) -> anyhow::Result<()> {
+fn wait(store: &RunStore, run: RunId) -> anyhow::Result<()> {
     let mut is_stopping = false;
     loop {
         let status = store.status(run)?;
         if status.state.is_over() {
             let took = store.summary(run)?.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
-            say(&format!("run {run} {}: {}{}", status.state.name(), status.message, took.unwrap_or_default()));
+            say(&format!("run {run} {}{}", status.end_in_words(), took.unwrap_or_default()));
             return Ok(());
         }
-        if interrupted.load(Ordering::Relaxed) && !is_stopping {
+        if interrupt::is_asked() && !is_stopping {
             is_stopping = true;
             say(&format!("stopping run {run}; Ctrl-C again leaves at once"));
             // It may be ending by itself at this moment.

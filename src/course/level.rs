@@ -41,6 +41,7 @@ impl Level {
     /// What a run was the first to do: `run 3 was the first to show steps 1-4`.
     pub fn first_in_words(self, run: RunId, steps: StepSet) -> String {
         let noun = if steps.iter().count() == 1 { "step" } else { "steps" };
+        let steps = steps.to_string().replace(',', ", ");
         match self {
             Level::Seen => format!("run {run} was the first to show {noun} {steps}"),
             Level::Predicted => format!("{noun} {steps} predicted before run {run}"),

@@ -52,6 +52,12 @@ impl RunStatus {
             last_lines: Vec::new(),
         }
     }
+
+    /// How it ended, behind "the run": `failed: rank 1 ...`, `stopped after 3 epochs`.
+    pub fn end_in_words(&self) -> String {
+        let name = self.state.name();
+        if self.message.starts_with(name) { self.message.clone() } else { format!("{name}: {}", self.message) }
+    }
 }
 
 impl Bounded for RunStatus {

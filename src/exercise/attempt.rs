@@ -63,6 +63,20 @@ impl Program {
         self.place_at(text, lines.iter().rev().find_map(line).filter(|line| *line > 0)?)
     }
 
+    /// The name that Python did not know, and the number of the place that makes it: `hvd` is imported in step 1, whichever line
+    /// uses it first.
+    fn missing(&self, message: &str) -> Option<(String, usize)> {
+        let name = message.split("name '").nth(1)?.split('\'').next()?;
+        let whole = self.solution(self.count);
+        let mut lines = (1..).zip(whole.lines());
+        let makes = |line: &str| {
+            let line = line.trim_start();
+            line.starts_with(&format!("{name} = ")) || line.starts_with("import ") && line.ends_with(&format!(" as {name}"))
+        };
+        let (line, _) = lines.find(|(_, text)| makes(text))?;
+        Some((name.to_owned(), self.place_at(&whole, line)?))
+    }
+
     /// Whether everything that is taken for done is.
     pub fn has_passed(&self, shown: &[Shown], text: &str) -> bool {
         let done = self.done(text);
@@ -103,8 +117,9 @@ impl Program {
     /// How the run ended and what it shows: of the places that the learner takes for done, and of the next one.
     pub fn verdict_in_words(&self, status: &RunStatus, shown: &[Shown], text: &str) -> String {
         let mut words = String::new();
+        let missing = self.missing(&status.message).filter(|_| status.state == RunState::Failed);
         if status.state != RunState::Finished {
-            let _ = writeln!(words, "the run {}: {}", status.state.name(), status.message);
+            let _ = writeln!(words, "the run {}", status.end_in_words());
             if status.message.contains("has waited") {
                 let _ = writeln!(
                     words,
@@ -115,7 +130,9 @@ impl Program {
             }
             let named = self.place_named(&status.message, text);
             let last = &status.last_lines;
-            if let Some(number) = named.or_else(|| self.place_shown(last, text)) {
+            if let Some((name, number)) = &missing {
+                let _ = writeln!(words, "    `{name}` comes with {} {number}.", self.noun);
+            } else if let Some(number) = named.or_else(|| self.place_shown(last, text)) {
                 let _ = writeln!(words, "    This line belongs to {} {number}.", self.noun);
             }
             // A message that names the line says what the rank said.
@@ -128,16 +145,18 @@ impl Program {
         let tells = |shown: &&Shown| status.state == RunState::Finished || shown.outcome == Outcome::Failed;
         let is_asked = |shown: &&Shown| done.contains(&shown.number) || next.is_some_and(|(number, _)| number == shown.number);
         for shown in shown.iter().filter(is_asked).filter(tells) {
-            let to_do = if done.contains(&shown.number) || shown.has_passed() { "" } else { ", still to do" };
-            let _ = writeln!(words, "{} {:>2} {}{to_do}: {}", self.noun, shown.number, shown.outcome.name(), shown.evidence);
-            if let Some(line) = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && to_do.is_empty())
-            {
+            // What was never begun has not failed.
+            let is_begun = done.contains(&shown.number) || shown.has_passed();
+            let how = if is_begun { shown.outcome.name() } else { "is still to do" };
+            let _ = writeln!(words, "{} {:>2} {how}: {}", self.noun, shown.number, shown.evidence);
+            if let Some(line) = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && is_begun) {
                 let _ = writeln!(words, "    See {}:{line}.", self.file);
             }
         }
         let failed = shown.iter().find(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
+        let failed = missing.map(|(_, number)| number).or(failed.map(|shown| shown.number));
         let named = || self.place_named(&status.message, text).filter(|_| status.state != RunState::Finished);
-        if let Some(number) = failed.map(|shown| shown.number).or_else(named) {
+        if let Some(number) = failed.or_else(named) {
             let _ = writeln!(words, "next: fix {} {number} ({})", self.noun, (self.title)(number));
         } else if let Some((number, line)) = next {
             let noun = self.noun;

@@ -49,7 +49,7 @@ impl Program {
             let status = store.status(run)?;
             if status.state != RunState::Finished {
                 let on = units::counted(np, "rank");
-                words += &format!("run {run} on {on} was to be compared, and it {}: {}\n", status.state.name(), status.message);
+                words += &format!("run {run} on {on} was to be compared, and it {}\n", status.end_in_words());
                 return Ok(Compared { runs, words, has_finished: false });
             }
             let summary = store.summary(run)?;

@@ -120,7 +120,7 @@ impl Condition {
                 Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
                 Condition::ThreeRanks => Step::InitAndPin.number(),
             };
-            failed.push((place, format!("the run {}: {}", status.state.name(), status.message)));
+            failed.push((place, format!("the run {}", status.end_in_words())));
         }
         for (number, why) in failed {
             if let Some(place) = first.iter_mut().find(|shown| shown.number == number) {

@@ -2,6 +2,7 @@
 //!
 //! Never draws: who shows it chooses one column or two.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use similar::{ChangeTag, DiffOp, TextDiff};
@@ -87,9 +88,17 @@ impl Diff {
         Diff::new((before, &program.before(number)), (after(number), &program.solution(number)))
     }
 
-    /// The learner's program against the solution with the places up to `number`.
+    /// The learner's program against the solution with the places up to `number`, and with later ones that the learner has done: nobody
+    /// is to undo those.
     pub fn to_solution(program: &Program, own: &str, number: usize) -> Diff {
-        Diff::new(("yours", own), (format!("solution after {} {number}", program.noun), &program.solution(number)))
+        let later: BTreeSet<usize> = program.done(own).into_iter().filter(|done| *done > number).collect();
+        let reached = program.numbers().take_while(|one| *one <= number || later.contains(one)).last().unwrap_or(number);
+        let mut name = format!("solution after {} {reached}", program.noun);
+        let others: Vec<String> = later.range(reached + 1..).map(usize::to_string).collect();
+        if !others.is_empty() {
+            name += &format!(", with {}s {} too", program.noun, others.join(", "));
+        }
+        Diff::new(("yours", own), (name, &program.solution_of(&(1..=number).chain(later).collect())))
     }
 
     /// Lines that go, and lines that come.
@@ -235,6 +244,28 @@ mod tests {
             }
         }
         assert!(begin.elapsed().as_secs() < 30, "{:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn later_places_that_are_done_are_not_shown_as_to_undo() {
+        for program in PROGRAMS {
+            let all: BTreeSet<usize> = program.numbers().collect();
+            for open in 1..program.count {
+                let done: BTreeSet<usize> = all.iter().copied().filter(|number| *number != open).collect();
+                let own = program.solution_of(&done);
+                assert_eq!(program.done(&own), done, "{} {open}", program.mark);
+                let before = Diff::to_solution(program, &own, open - 1);
+                assert_eq!(before.blocks, [], "{} {open}", program.mark);
+                let (removed, added) = Diff::to_solution(program, &own, open).count();
+                assert!(removed + added > 0, "{} {open}", program.mark);
+                assert_eq!(
+                    Diff::to_solution(program, &own, open).new,
+                    format!("solution after {} {}", program.noun, program.count)
+                );
+            }
+        }
+        let own = TEN_STEPS.solution_of(&[1, 2, 3, 5, 6, 9].into());
+        assert_eq!(Diff::to_solution(&TEN_STEPS, &own, 3).new, "solution after step 3, with steps 5, 6, 9 too");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::program::Program;
 use super::programs::TEN_STEPS;
 use super::track::Track;
 use crate::host::{access, files, read};
+use crate::runs::remedy;
 
 /// No program that somebody wrote is longer.
 const MOST_BYTES: u64 = 16 << 20;
@@ -27,7 +28,7 @@ pub struct Folder {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ExerciseError {
-    #[error("cannot {what} {}: {cause}", path.display())]
+    #[error("cannot {what} {}: {cause}{}", path.display(), remedy(cause))]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("{} is not there yet: `{start}` makes it", path.display())]
     NotStarted { path: PathBuf, start: String },

@@ -2,6 +2,7 @@
 //!
 //! Never says where the places are: `places` does. A program is a file in `programs` and a line there.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -86,6 +87,14 @@ impl Program {
                 (number + 1..=self.count).fold((*whole).to_owned(), |text, later| self.without(&text, later).unwrap_or(text))
             }
         }
+    }
+
+    /// The program in which the places of these numbers are done, and no others.
+    pub fn solution_of(&self, done: &BTreeSet<usize>) -> String {
+        let last = done.last().copied().unwrap_or(0);
+        let open = (1..last).filter(|number| !done.contains(number));
+        // A solution has all places up to its own: a test puts each of them back.
+        open.fold(self.solution(last), |text, number| self.without(&text, number).unwrap_or(text))
     }
 
     /// The program that a place begins from: the solution before it, or the exercise.

@@ -53,8 +53,13 @@ impl Program {
         if let Some(words) = self.changed_meanwhile(home, text) {
             return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
         }
-        let mut judged = self.judge(store, home, run)?;
         let status = store.status(run)?;
+        // One that ran out of time shows something of the program; one that somebody stopped does not.
+        if status.state == RunState::Stopped && !status.message.contains("time limit") {
+            let words = format!("run {run} was {}, so it is not judged: check your program again\n", status.end_in_words());
+            return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
+        }
+        let mut judged = self.judge(store, home, run)?;
         if self.is_tried_further(text) {
             let first = self.passes(&status, &judged.shown, text);
             let conditions = match first {

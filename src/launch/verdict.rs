@@ -23,8 +23,20 @@ const LEFT: &str = ": a program that leaves in the middle, by os._exit or std::p
 /// What the launcher says about the first process that died.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Notice {
-    Signal { process: Option<usize>, pid: Option<u32>, signal: i32 },
-    ExitCode { process: Option<usize>, pid: Option<u32>, code: i32 },
+    Signal {
+        process: Option<usize>,
+        pid: Option<u32>,
+        signal: i32,
+    },
+    ExitCode {
+        process: Option<usize>,
+        pid: Option<u32>,
+        code: i32,
+    },
+    /// With exit code 0 and without letting go of the others.
+    Left {
+        process: usize,
+    },
 }
 
 /// Judge a run whose launcher has ended.
@@ -49,7 +61,7 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         None => Vec::new(),
     };
     // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
-    let last_lines = match last_lines.is_empty() {
+    let last_lines = match last_lines.is_empty() && !matches!(notice(evidence), Some(Notice::Left { .. })) {
         true => launcher_words(evidence).into_iter().rev().take(10).rev().collect(),
         false => last_lines,
     };
@@ -79,6 +91,11 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         let said = evidence.tails.get(&process).and_then(|tail| tail.iter().rfind(|line| !line.trim().is_empty()));
         let said = said.map(|line| format!(": {}", line.trim())).unwrap_or_default();
         return (Some(process), format!("process {process} ended{} with exit code {code}{said}", place(process, evidence)));
+    }
+    if let Some(Notice::Left { process }) = &notice {
+        let place = place(*process, evidence);
+        let cause = "by itself, without an error, before its program was over. Look for an exit that only some ranks reach";
+        return (Some(*process), format!("process {process} left{place} {cause}"));
     }
     if let Some(process) = evidence.vanished {
         return (
@@ -163,6 +180,12 @@ fn notice(evidence: &Evidence) -> Option<Notice> {
     {
         let process = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest));
         return Some(Notice::Signal { process, pid: None, signal });
+    }
+    // Open MPI: "... has exited due to process rank 1 with PID 77 on node vm exiting improperly."
+    if let Some((before, _)) = text.split_once("exiting improperly")
+        && let Some(process) = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest))
+    {
+        return Some(Notice::Left { process });
     }
     // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]".
     if let Some((_, after)) = text.split_once("Process name:")

@@ -16,6 +16,15 @@ thus causing the job to be terminated. The first process to do so was:
    Process name: [prterun-vm-17652@1,1]
    Exit code:    3
 --------------------------------------------------------------------------";
+const OPEN_MPI_LEFT: &str = "\
+--------------------------------------------------------------------------
+prterun has exited due to process rank 1 with PID 17785 on node vm exiting
+improperly. There are three reasons this could occur:
+
+1. this process did not call \"init\" before exiting, but others in
+the job did. This can cause a job to hang indefinitely while it waits
+for all processes to call \"init\".
+--------------------------------------------------------------------------";
 const OPEN_MPI_4_CODE: &str = "  Process name: [[4242,1],1]\n  Exit code:    3";
 const OPEN_MPI_NO_PROGRAM: &str = "\
 --------------------------------------------------------------------------
@@ -110,6 +119,20 @@ fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
     let mut run = evidence(OPEN_MPI_SIGNAL);
     fail(&mut run, 1, "epoch 2", "the loss is not a number");
     assert_eq!(failed(&run, code(134)), (Some(1), "process 1 failed during epoch 2: the loss is not a number".into()));
+}
+
+#[test]
+fn one_that_leaves_quietly_is_named_and_mpirun_does_not_lecture() {
+    for run in [evidence(OPEN_MPI_LEFT), before_any_reports(OPEN_MPI_LEFT)] {
+        let verdict = judge(&run, code(1), false, None);
+        let wanted = "process 1 left by itself, without an error, before its program was over. Look for an exit that only some \
+                      ranks reach";
+        assert_eq!((verdict.failed_process, verdict.message.as_str()), (Some(1), wanted));
+        assert_eq!(verdict.last_lines, ["one", "two"], "its own");
+    }
+    let mut run = evidence(OPEN_MPI_LEFT);
+    run.tails.clear();
+    assert_eq!(judge(&run, code(1), false, None).last_lines, [""; 0]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub enum StoreError {
     #[error("no folder for the runs: set HVD_LAB_HOME or HOME to a folder you may write to")]
     NoHome,
     /// `cause` is part of the message, and so not the `source`, which would be printed a second time.
-    #[error("{what} {}: {cause}{}", path.display(), remedy(what, cause))]
+    #[error("{what} {}: {cause}{}", path.display(), remedy_of(what, cause))]
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("the name of the folder {path:?} is not UTF-8 text, so a run cannot use it: set HVD_LAB_HOME to another one")]
     NotText { path: PathBuf },
@@ -82,16 +82,22 @@ impl StoreError {
     }
 }
 
-/// What to do about an error of the operating system, where there is something to do.
-fn remedy(what: &str, error: &io::Error) -> &'static str {
+fn remedy_of(what: &str, error: &io::Error) -> &'static str {
+    match remedy(error) {
+        // Only in the home are folders made.
+        "" if what == StoreError::MAKE_FOLDER => ". Set HVD_LAB_HOME to a folder you may write to",
+        remedy => remedy,
+    }
+}
+
+/// What to do about an error of the operating system in the lab's home, where there is something to do.
+pub fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ". Set HVD_LAB_HOME to a folder you may write to",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             ". Free some space, or set HVD_LAB_HOME to a folder on another disk"
         }
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ". Set HVD_LAB_HOME to another folder",
-        // Only in the home are folders made.
-        _ if what == StoreError::MAKE_FOLDER => ". Set HVD_LAB_HOME to a folder you may write to",
         _ => "",
     }
 }

@@ -44,7 +44,7 @@ mod trash;
 
 pub use comparable::{Work, gained, gained_so_far, no_efficiency, work};
 pub use compare::{Difference, Row, differences};
-pub use error::StoreError;
+pub use error::{StoreError, remedy};
 pub use export::Report;
 pub use files::{json, lock, write_json};
 pub use folder::RunFolder;

@@ -8,11 +8,14 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use hvd_lab::domain::event::Event;
+use hvd_lab::domain::run::RunState;
 use hvd_lab::domain::step::Step;
 use hvd_lab::exercise::TEN_STEPS;
 use hvd_lab::runs::process;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use super::lab::{Lab, stderr, stdout};
+use super::lab::{Lab, finish, stderr, stdout};
 use super::trainer::{self, turn};
 
 const EXERCISE: &str = TEN_STEPS.exercise;
@@ -79,7 +82,7 @@ fn every_exercise_fails_as_shipped_and_every_solution_passes() {
             assert!(text.contains(&format!("step {step:>2} passed: ")), "solution {done}:\n{text}");
         }
         if done < Step::ALL.len() {
-            assert!(text.contains(&format!("step {:>2} failed, still to do: ", done + 1)), "exercise {}:\n{text}", done + 1);
+            assert!(text.contains(&format!("step {:>2} is still to do: ", done + 1)), "exercise {}:\n{text}", done + 1);
         }
         // Progress follows what the program did, whatever flag or text says.
         let progress = stdout(&lab.run(&["progress"]));
@@ -180,9 +183,9 @@ fn a_rate_that_never_falls_shows_in_a_longer_run() {
 }
 
 #[test]
-fn a_save_is_built_and_run() {
+fn a_save_is_built_and_run_and_one_ctrl_c_leaves() {
     let (_turn, Some(lab)) = (turn(), started()) else { return };
-    let mut watch = lab.spawn(&["exercise", "watch"]);
+    let watch = lab.spawn(&["exercise", "watch"]);
     lab.wait_until_over(1);
     let deadline = Instant::now() + Duration::from_secs(60);
     fs::write(lab.home().join("exercise/fashion_mnist.rs"), solution(Step::InitAndPin)).unwrap();
@@ -190,7 +193,17 @@ fn a_save_is_built_and_run() {
         assert!(Instant::now() < deadline, "nothing came of the save");
         std::thread::sleep(Duration::from_millis(50));
     }
-    lab.wait_until_over(2);
-    watch.kill().unwrap();
-    watch.wait().unwrap();
+    // Whatever the second run is doing.
+    kill(Pid::from_raw(watch.id() as i32), Signal::SIGINT).unwrap();
+    let left = finish(watch);
+    let said = stdout(&left);
+    assert_eq!(left.status.code(), Some(130), "{said}{}", stderr(&left));
+    assert_eq!(lab.wait_until_over(2).state, RunState::Stopped);
+    assert!(said.contains("run 2 was stopped") && said.contains("it is not judged"), "{said}");
+    assert!(!said.contains("step  2 is still to do"), "a run that was broken off shows nothing: {said}");
+
+    let watch = lab.spawn(&["exercise", "watch"]);
+    lab.wait_until_over(3);
+    kill(Pid::from_raw(watch.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(finish(watch).status.code(), Some(130), "while nothing runs");
 }

@@ -189,7 +189,7 @@ fn a_benchmark_is_stopped_and_fails_like_a_training() {
     let hanging = Lab::with_fake_mpirun("4").env("STAND_IN", "hang");
     let child = hanging.spawn(&[&SMALL, ["--np", "2"].as_slice()].concat());
     wait_for("ranks to report", || (hanging.pids(1).len() == 2).then_some(()));
-    assert_eq!(stdout(&hanging.run(&["stop", "1"])), "run 1 stopped: stopped after 0 iterations\n");
+    assert_eq!(stdout(&hanging.run(&["stop", "1"])), "run 1 stopped after 0 iterations\n");
     assert_eq!(finish(child).status.code(), Some(1));
     hanging.assert_nothing_left(1);
     let failing = Lab::with_fake_mpirun("4").env("STAND_IN", "exit");

@@ -65,7 +65,7 @@ fn a_run_without_rows_says_why() {
     let failed = Lab::with_fake_mpirun("4").env("STAND_IN", "exit");
     failed.run(&["collectives", "run", "--np", "2"]);
     let said = stderr(&failed.run(&["collectives", "show", "1"]));
-    assert!(said.contains("run 1 measured nothing: it failed (") && said.contains("cannot send"), "{said}");
+    assert!(said.contains("run 1 measured nothing: it failed: ") && said.contains("cannot send"), "{said}");
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_run_is_stopped_fails_and_runs_out_of_time_like_a_training() {
     let hanging = Lab::with_fake_mpirun("4").env("STAND_IN", "hang");
     let child = hanging.spawn(&SMALL);
     wait_for("ranks to report", || (hanging.pids(1).len() == 2).then_some(()));
-    assert_eq!(stdout(&hanging.run(&["stop", "1"])), "run 1 stopped: stopped after 0 rows\n");
+    assert_eq!(stdout(&hanging.run(&["stop", "1"])), "run 1 stopped after 0 rows\n");
     assert_eq!(crate::lab::finish(child).status.code(), Some(1));
     let late = hanging.run(&[SMALL.as_slice(), &["--time-limit", "1"]].concat());
     assert_eq!(late.status.code(), Some(1));

@@ -112,7 +112,7 @@ fn a_run_is_stopped_though_its_host_has_another_name_since() {
     wait_for("the rank to report", || (lab.pids(1).len() == 1).then_some(()));
     assert_eq!(lab.store().record(RunId(1)).unwrap().host, "another-name");
     let output = lab.run(&["stop", "1"]);
-    assert_eq!(stdout(&output), "run 1 stopped: stopped after 0 epochs\n", "{}", stderr(&output));
+    assert_eq!(stdout(&output), "run 1 stopped after 0 epochs\n", "{}", stderr(&output));
     lab.assert_nothing_left(1);
     finish(child);
 }

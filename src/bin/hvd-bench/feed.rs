@@ -179,5 +179,5 @@ impl Epochs {
 
 fn check_classes(spec: &BenchmarkSpec, label: &str, classes: usize) -> Result<(), String> {
     let most = spec.model.classes();
-    if classes > most { Err(format!("{label} has {classes} classes, and {} tells {most} apart", spec.model)) } else { Ok(()) }
+    if classes > most { Err(format!("{label} has {classes} classes, and {} has outputs for {most}", spec.model)) } else { Ok(()) }
 }

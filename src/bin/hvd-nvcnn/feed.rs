@@ -55,7 +55,7 @@ impl Photos {
         let images = images::open(Path::new(folder), part, most, spec.bad_records).map_err(|error| error.to_string())?;
         let classes = images.source.classes();
         if classes > most {
-            return Err(format!("{folder} has {classes} classes, and {} tells {most} apart", spec.model));
+            return Err(format!("{folder} has {classes} classes, and {} has outputs for {most}", spec.model));
         }
         let left_out = images.left_out.iter().map(ToString::to_string).collect();
         Ok(Photos { source: images.source.into(), left_out })

@@ -95,7 +95,7 @@ pub fn ended(store: &RunStore, told: &Measurement) -> anyhow::Result<String> {
     let status = store.status(told.id)?;
     Ok(match status.state {
         RunState::Finished => "the run finished, so its events were changed or lost since. Measure again".to_owned(),
-        state if state.is_over() => format!("the run {} ({})", state.name(), status.message),
+        state if state.is_over() => format!("the run {}", status.end_in_words()),
         _ => "the run is still running".to_owned(),
     })
 }

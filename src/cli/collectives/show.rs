@@ -92,7 +92,7 @@ fn no_rows(store: &RunStore, told: &Measurement) -> anyhow::Result<String> {
             let file = store.folder(*id).events_file();
             format!("run {id} finished, and its events hold no row: {} was changed or damaged. Measure again", file.display())
         }
-        state => format!("run {id} measured nothing: it {} ({})", state.name(), status.message),
+        _ => format!("run {id} measured nothing: it {}", status.end_in_words()),
     })
 }
 

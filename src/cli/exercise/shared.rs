@@ -8,10 +8,14 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::super::confirm::confirm;
-use super::super::output::say;
+use super::super::interrupt;
+use super::super::output::{Usage, say};
 use crate::course::{Progress, ProgressFile};
 use crate::domain::safe;
 use crate::exercise::{self, Folder, Role, Row, Watch, editor};
+
+/// For Ctrl-C, while nothing is saved.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum What {
@@ -53,6 +57,11 @@ pub(super) enum What {
 }
 
 pub(super) fn open_editor(folder: &Folder, line: usize) -> anyhow::Result<ExitCode> {
+    // An editor that draws a screen would wait for keys that never come.
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        let path = folder.program();
+        return Err(Usage(format!("an editor needs a terminal: open {} in one of yours", path.display())).into());
+    }
     let words = editor::command(&folder.program(), line);
     let status = Command::new(&words[0]).args(&words[1..]).status();
     let status = status.with_context(|| format!("cannot start the editor `{}`: set EDITOR to one that is there", words[0]))?;
@@ -62,14 +71,22 @@ pub(super) fn open_editor(folder: &Folder, line: usize) -> anyhow::Result<ExitCo
 /// Try at every save, until Ctrl-C.
 pub(super) fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     folder.start()?;
+    interrupt::heed()?;
     let watch = Watch::start(folder)
         .with_context(|| format!("{} cannot be watched: run `hvd-lab exercise run` after each save", folder.path().display()))?;
     loop {
         if let Err(error) = attempt() {
             say(&format!("{error:#}"));
         }
-        say(&format!("waiting for the next save of {} (Ctrl-C leaves)", folder.program().display()));
-        while !watch.next(Duration::from_secs(3600)) {}
+        // It may have ended a run before.
+        if !interrupt::is_asked() {
+            say(&format!("waiting for the next save of {} (Ctrl-C leaves)", folder.program().display()));
+        }
+        while !watch.next(LOOK_EVERY) {
+            if interrupt::is_asked() {
+                return Ok(ExitCode::from(interrupt::EXIT_CODE));
+            }
+        }
     }
 }
 

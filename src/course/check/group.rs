@@ -104,7 +104,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A word to begin a sentence with after all: `and each takes itself for rank 0` where step 1 is not done.
+/// To end a sentence with, where step 1 is not done.
 pub fn because_strangers(group: &Group) -> String {
     match group.know_each_other() {
         true => String::new(),

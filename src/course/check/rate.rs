@@ -77,7 +77,7 @@ fn find_scaled(rates: &Rates) -> Finding {
     let (base, np) = (group.spec.workload.base_lr, group.np());
     match shape.scaled {
         Scaled::Power(1.0) => Ok(words::full_rate(rates.steps.len(), base, np)),
-        Scaled::Power(power) => failed(words::scaled_otherwise(power, &first, base, np)),
+        Scaled::Power(power) => failed(words::scaled_otherwise(power, (&first, shape.ramp != Ramp::None), base, np)),
         Scaled::As(_) => rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::private::Private;
 use crate::domain::job::{RunSpec, Workload};
+use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::disturbed::{marked, note};
 use crate::runs::{RunId, RunSummary, gained, work};
@@ -68,11 +69,11 @@ pub fn run_rows(runs: &[RunSummary], private: &Private) -> (Vec<RunRow>, Option<
     (rows, best)
 }
 
-/// Runs of the same work that have trained an epoch.
+/// Runs of the same work that have trained an epoch, without those that failed: nobody compares with half a run.
 fn alike<'a>(run: &RunSummary, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
     let Ok(wanted) = work(run) else { return Vec::new() };
-    let is_alike = |other: &&RunSummary| other.figures.images_per_sec.is_some() && work(other).as_ref() == Ok(&wanted);
-    runs.iter().filter(is_alike).collect()
+    let tells = |other: &RunSummary| other.figures.images_per_sec.is_some() && other.status.state != RunState::Failed;
+    runs.iter().filter(|other| tells(other) && work(other).as_ref() == Ok(&wanted)).collect()
 }
 
 /// Fewest ranks, then the newest.
@@ -83,7 +84,9 @@ fn baseline<'a>(alike: &[&'a RunSummary]) -> Option<&'a RunSummary> {
 fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRow> {
     let record = run.record.as_ref()?;
     let work = trained(&record.spec)?;
-    let baseline = run.figures.images_per_sec.and_then(|_| baseline(&alike(run, runs)));
+    let alike = alike(run, runs);
+    // A run that is alone of its kind has nothing to be the baseline of.
+    let baseline = baseline(&alike).filter(|_| alike.len() > 1 && alike.iter().any(|other| other.id == run.id));
     let gained = baseline.and_then(|baseline| gained(run, baseline).ok()).unwrap_or_default();
     Some(RunRow {
         run: run.id,

@@ -63,7 +63,7 @@ fn predictions(report: &Report) -> String {
 
 fn practice(report: &Report) -> String {
     let lines: String = report.practice().iter().map(|line| cell("li", line) + "\n").collect();
-    if lines.is_empty() { lines } else { section("Collectives", &format!("<ul>\n{lines}</ul>\n")) }
+    if lines.is_empty() { lines } else { section("Other exercises and checks", &format!("<ul>\n{lines}</ul>\n")) }
 }
 
 fn runs(report: &Report) -> String {

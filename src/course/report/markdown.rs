@@ -14,7 +14,7 @@ pub fn render(report: &Report) -> String {
     text += &format!("\n## Predictions\n\n{}", predictions(report));
     let practice: String = report.practice().iter().map(|line| format!("- {}\n", markup::markdown(line))).collect();
     if !practice.is_empty() {
-        text += &format!("\n## Collectives\n\n{practice}");
+        text += &format!("\n## Other exercises and checks\n\n{practice}");
     }
     text += &format!("\n## Runs\n\n{}", runs(report));
     text += &format!("\n## Speed-up\n\n{}", report.speedup.as_ref().map_or_else(nothing_to_compare, speedup));

@@ -80,7 +80,10 @@ pub fn inspect(folder: &Path, epoch: usize) -> CheckpointReport {
     let path = path(folder, epoch);
     match load(&path) {
         Ok((_, written)) => {
-            let note = format!("whole, with the weights {}: the last rank to rename its file won", written.digest);
+            let note = format!(
+                "whole, with the weights {}: of several ranks that write it, the last to rename its file wins",
+                written.digest
+            );
             CheckpointReport { note: Some(note), ..written.report(CheckpointAction::Inspected) }
         }
         Err(reason) => CheckpointReport { action: CheckpointAction::Inspected, epoch, ..Refused { path, reason }.report() },

@@ -124,7 +124,7 @@ pub fn ended(own: &Collectives, shared: &mut Shared, run: RunId) {
         && own.run == Some(run)
         && let Some(status) = shared.status(run)
     {
-        let text = format!("run {run} {}: {}", status.state.name(), status.message);
+        let text = format!("run {run} {}", status.end_in_words());
         shared.inform(text);
     }
 }

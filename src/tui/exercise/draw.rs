@@ -7,6 +7,8 @@ use crate::tui::widgets::theme::Theme;
 use ratatui::text::{Line, Span};
 
 use crate::columns::{left, wrap};
+use crate::course::{Level, Practised};
+use crate::domain::step::{Step, StepSet};
 use crate::exercise::{Diff, Language, Track};
 use crate::tui::exercise::state::Stage;
 use crate::tui::shared::state::Shared;
@@ -34,8 +36,7 @@ pub fn list(exercise: &Exercise, theme: Theme, chosen: usize, width: usize) -> V
     };
     let mut lines: Vec<Line> = tracks_in_order().into_iter().enumerate().map(row).collect();
     lines.push(Line::raw(""));
-    let what =
-        "Enter takes one up and makes your copy of it, unless you have one. What you wrote in the others stays where it is.";
+    let what = "Enter opens one and makes your copy of it, unless you have one. What you wrote in the others stays where it is.";
     lines.extend(wrap(what, width).into_iter().map(|line| Line::styled(line, theme.dim())));
     lines
 }
@@ -83,6 +84,20 @@ fn hints(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -> Ve
     page.lines
 }
 
+/// What was found before the screen was here, by another screen or by a command.
+fn so_far(exercise: &Exercise, shared: &Shared) -> Option<String> {
+    let progress = &shared.course.progress;
+    match exercise.track {
+        Track::Collectives => progress.ring.as_ref().map(Practised::in_words),
+        Track::Program(program) if program.has_steps() => {
+            let written: StepSet = Step::ALL.into_iter().filter(|step| progress.has(*step, Level::Written)).collect();
+            let noun = if written.iter().count() == 1 { "step" } else { "steps" };
+            (!written.is_empty()).then(|| format!("passed so far: {noun} {}", written.to_string().replace(',', ", ")))
+        }
+        Track::Program(program) => progress.exercises.get(program.track).map(Practised::in_words),
+    }
+}
+
 pub fn lines(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let mut lines = vec![Line::styled(exercise.path.clone(), theme.dim()), Line::raw("")];
@@ -90,7 +105,7 @@ pub fn lines(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -
     let is_built = exercise.track.language() == Language::Rust;
     let (heading, style, text) = match &exercise.stage {
         Stage::Idle => (
-            "not checked yet".to_owned(),
+            so_far(exercise, shared).unwrap_or_else(|| "not checked yet".to_owned()),
             theme.text(),
             match exercise.track {
                 Track::Program(_) if is_built => {

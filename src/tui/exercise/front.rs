@@ -16,13 +16,13 @@ use crate::tui::window::{FRAME, Page, Question, View, Window};
 
 static OWN: &[Binding<Command>] = &[
     row(&[Char('e')], Command::Edit, "e", "edit", ""),
-    row(&[Char('r')], Command::Run, "r", "build and run", "").ranked(0),
-    row(&[Char('d')], Command::Diff, "d", "diff to the solution", ""),
-    row(&[Char('v')], Command::Compare, "v", "1 rank and 2", "run it on one rank and on two, and compare"),
+    row(&[Char('r')], Command::Run, "r", "run", "build it, run it and check what it did").ranked(0),
+    row(&[Char('d')], Command::Diff, "d", "diff", "yours against the solution"),
+    row(&[Char('v')], Command::Compare, "v", "compare", "run it on one rank and on two, and compare"),
     row(&[Char('u')], Command::Reset, "u", "undo", "put back a step of your program, or all of it (asks first)"),
     row(&[Char('H')], Command::Hint, "H", "hint", ""),
     row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
-    row(&[Char('o')], Command::Tracks, "o", "other exercises", "").ranked(1),
+    row(&[Char('o')], Command::Tracks, "o", "others", "other exercises").ranked(1),
     row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -98,7 +98,7 @@ impl Window for Diff {
 }
 
 static TRACKS: &[Binding<Command>] = &[
-    row(ENTER, Command::Choose, "Enter", "take it up", "").ranked(0),
+    row(ENTER, Command::Choose, "Enter", "open it", "").ranked(0),
     row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
     row(DOWN, Command::Move(Move::Down), "", "", ""),
     row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),

@@ -25,7 +25,8 @@ fn front() -> Window {
 /// Shows how the program stands.
 pub fn show(exercise: &mut Exercise) -> Vec<Action> {
     exercise.window = Some(front());
-    vec![Effect::ReadExercise.into()]
+    // A command may have judged it since.
+    vec![Effect::ReadExercise.into(), Effect::ReadProgress.into()]
 }
 
 /// The editor, with the window of the exercise behind it, which shows what comes of a save.
@@ -57,7 +58,7 @@ pub fn diff(diff: Diff, exercise: &mut Exercise, shared: &mut Shared, command: C
             shared.inform("this exercise has no places: this is yours against the solution")
         }
         Command::Mine if of.name() != exercise.track.name() => {
-            shared.inform(format!("you are at another exercise, {}: E and then o take this one up", exercise.track.name()));
+            shared.inform(format!("you are at another exercise, {}: E and then o open this one", exercise.track.name()));
         }
         Command::Mine => {
             exercise.window = Some(Diff { of, number, mine: !mine, scroll: 0 }.into());

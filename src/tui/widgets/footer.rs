@@ -31,8 +31,6 @@ fn short(label: &'static str) -> &'static str {
         "before and after" => "both",
         "run before" => "before",
         "run after" => "after",
-        "build and run" => "run",
-        "diff to the solution" => "diff",
         "details" => "info",
         "compare" => "vs.",
         "delete" => "del",

@@ -6,8 +6,8 @@ use crate::domain::event::TopologyReport;
 pub const NO_LOGS: &str = "there are no logs of the ranks";
 
 pub fn alone(who: &str, is_one: bool) -> String {
-    let take = if is_one { "takes itself" } else { "take themselves" };
-    format!("{who} {take} for rank 0 of 1: initialise the communicator in every process")
+    let think = if is_one { "thinks it is" } else { "each think they are" };
+    format!("{who} {think} rank 0 of 1: let every process find the others first")
 }
 
 pub fn no_such_rank(process: usize, rank: usize, size: usize, np: usize) -> String {

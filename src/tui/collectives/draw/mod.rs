@@ -95,7 +95,7 @@ fn nothing_yet(own: &Collectives, shared: &Shared) -> String {
         (_, Some((run, status))) if status.state == RunState::Finished => {
             format!("Run {run} finished, and its events hold no row: they were changed or damaged since. Enter measures again.")
         }
-        (_, Some((run, status))) => format!("Run {run} measured nothing: it {} ({}).", status.state.name(), status.message),
+        (_, Some((run, status))) => format!("Run {run} measured nothing: it {}.", status.end_in_words()),
         (Some(_), None) => "The rows of the table appear here as they are measured.".to_owned(),
         (None, _) => {
             "No run has measured collectives yet, so there is no chart: Enter starts one. ← shows the schedules.".to_owned()

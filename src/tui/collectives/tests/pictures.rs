@@ -182,7 +182,7 @@ fn a_run_that_ended_without_rows_says_why() {
     let finished = show(RunState::Finished, "measured 3 rows", Measured::default());
     assert!(finished.contains("Run 3 finished, and its events hold no row"), "{finished}");
     let failed = show(RunState::Failed, "rank 1: cannot send", Measured::default());
-    assert!(failed.contains("Run 3 measured nothing: it failed (rank 1: cannot send)."), "{failed}");
+    assert!(failed.contains("Run 3 measured nothing: it failed: rank 1: cannot send."), "{failed}");
     let zeroed: Vec<AllreduceReport> = rows()
         .into_iter()
         .enumerate()

@@ -3,6 +3,7 @@
 use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
+use crate::course::Done;
 use crate::domain::step::Step;
 use crate::exercise::TEN_STEPS;
 use crate::runs::RunId;
@@ -133,6 +134,19 @@ fn the_window_shows_errors_and_verdicts() {
     assert!(text(&state, 80, 24).contains("Yours and the solution after step 1/10"));
     press(&mut state, KeyCode::Esc);
     assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "the diff was opened from here");
+}
+
+#[test]
+fn what_a_command_found_is_told_before_the_screen_checks_anything() {
+    let mut state = edited();
+    assert!(text(&state, 80, 24).contains("not checked yet"));
+    for step in [1, 2, 5] {
+        let done = Done { run: RunId(3), time_s: 0.0, evidence: String::new() };
+        state.shared.course.progress.written.insert(step, done);
+    }
+    assert!(text(&state, 80, 24).contains("passed so far: steps 1-2, 5"), "{}", text(&state, 80, 24));
+    press(&mut state, KeyCode::Esc);
+    assert_eq!(type_text(&mut state, "E"), [Effect::ReadExercise, Effect::ReadProgress], "a command may have judged it since");
 }
 
 #[test]
