@@ -136,7 +136,7 @@ const WRONG: &[Case] = &[
         &["rank 1 looked for a checkpoint by itself"],
     ),
     (8, |e| rates(e, 0, |_, _| 0.01), &["never scaled", "epoch 1, batch 1", "0.01", "by 3"]),
-    (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0), &["never scaled"]),
+    (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0), &["never scaled: it climbs to 0.01"]),
     (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) * 3.0), &["2 times, not once"]),
     (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 9.0), &["divided by the number of ranks"]),
     (8, |e| rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3f64.sqrt()), &["the square root"]),

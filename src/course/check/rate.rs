@@ -77,7 +77,10 @@ fn find_scaled(rates: &Rates) -> Finding {
     let (base, np) = (group.spec.workload.base_lr, group.np());
     match shape.scaled {
         Scaled::Power(1.0) => Ok(words::full_rate(rates.steps.len(), base, np)),
-        Scaled::Power(power) => failed(words::scaled_otherwise(power, (&first, shape.ramp != Ramp::None), base, np)),
+        Scaled::Power(power) => {
+            let full = base * times(shape);
+            failed(words::scaled_otherwise(power, (&first, (!equal(first.lr, full)).then_some(full)), base, np))
+        }
         Scaled::As(_) => rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
     }
 }

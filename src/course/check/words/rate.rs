@@ -19,17 +19,17 @@ pub fn full_rate(steps: usize, base: f64, np: usize) -> String {
     format!("the rates of all {steps} steps are those of a full rate of {base} x {np} ranks = {}", digits(base * np as f64))
 }
 
-/// Multiplied by this power of the number of ranks, which is not 1. Where the rate climbs, its first step says little.
-pub fn scaled_otherwise(power: f64, (first, climbs): (&TrainingStep, bool), base: f64, np: usize) -> String {
+/// Multiplied by this power of the number of ranks, which is not 1. Where the rate climbs, to `full`, its first step says little.
+pub fn scaled_otherwise(power: f64, (first, full): (&TrainingStep, Option<f64>), base: f64, np: usize) -> String {
     let said = match power {
         0.0 => "the rate was never scaled".to_owned(),
         0.5 => "the rate was multiplied by the square root of the number of ranks".to_owned(),
         -1.0 => "the rate was divided by the number of ranks, not multiplied".to_owned(),
         times => format!("the rate was multiplied by the number of ranks {times} times, not once"),
     };
-    let shown = match climbs {
-        true => format!("it climbs to {}", digits(base * (np as f64).powf(power))),
-        false => format!("{} trained at {}", place(first), digits(first.lr)),
+    let shown = match full {
+        Some(full) => format!("it climbs to {}", digits(full)),
+        None => format!("{} trained at {}", place(first), digits(first.lr)),
     };
     format!("{said}: {shown}; multiply {base} by {np}, the number of ranks")
 }
