@@ -8,6 +8,8 @@
 mod closed;
 #[path = "screen/editor.rs"]
 mod editor;
+#[path = "screen/faults.rs"]
+mod faults;
 #[path = "screen/gain.rs"]
 mod gain;
 #[path = "screen/habits.rs"]

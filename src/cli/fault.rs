@@ -7,18 +7,14 @@ use super::output::{Usage, say};
 use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord, FaultRequest, MAX_FAULT_SECONDS};
 use crate::domain::safe;
 use crate::domain::units;
-use crate::host::{self, read};
+use crate::host;
 use crate::launch;
 use crate::runs::{RunId, RunStore};
 
-/// For the supervisor to take the request, which it looks for once a second.
-const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 /// After the end of a fault that lasts, or of the run, for somebody to name the rank.
 const NAMED_WITHIN: Duration = Duration::from_secs(10);
 /// For the supervisor to undo a fault when its time is over, in seconds.
 const UNDONE_WITHIN_S: f64 = 0.3;
-/// Of launcher.log, which is short.
-const MOST_LOG_BYTES: u64 = 4 << 20;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "\
@@ -64,55 +60,25 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return Ok(ExitCode::SUCCESS);
     }
-    let (before, refusals) = (faults(&store, id)?.len(), refused(&store, id).0);
-    launch::make_fault(&store, id, request)?;
-    let begin = Instant::now();
-    while faults(&store, id)?.len() == before {
-        if let (count, Some(why)) = refused(&store, id)
-            && count > refusals
-        {
-            anyhow::bail!("run {id}: {why}");
-        }
-        if begin.elapsed() > TAKEN_WITHIN {
-            launch::take_fault_back(&store, id);
-            anyhow::bail!("run {id} does not answer: its supervisor is busy, or of a version that makes no faults");
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-    follow(&store, id, before)
-}
-
-/// How many faults the run has refused so far, and why it refused the last one.
-fn refused(store: &RunStore, id: RunId) -> (usize, Option<String>) {
-    let text = read::small_file(&store.folder(id).launcher_log(), MOST_LOG_BYTES).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let reasons = text.lines().filter_map(|line| line.strip_prefix(launch::FAULT_REFUSED));
-    reasons.fold((0, None), |(count, _), why| (count + 1, Some(safe::line(why).into_owned())))
+    let made = launch::make_fault(&store, id, request)?;
+    follow(&store, id, made)
 }
 
 fn request(args: &Args, kind: FaultKind, np: usize) -> Result<FaultRequest, Usage> {
     if !(args.seconds > 0.0 && args.seconds <= MAX_FAULT_SECONDS) {
         return Err(Usage(format!("--seconds is {}: give more than 0 and at most {MAX_FAULT_SECONDS}", args.seconds)));
     }
-    let process = match (kind, args.rank) {
-        (FaultKind::FileLimit, None | Some(0)) => 0,
-        (FaultKind::FileLimit, Some(rank)) => {
-            return Err(Usage(format!("--rank {rank}: only rank 0 writes files, so file-limit is made in rank 0")));
-        }
-        (FaultKind::SharedCore, _) if np < 2 => {
-            return Err(Usage("shared-core needs a run on two ranks or more, which then share a core".into()));
-        }
-        (_, rank) => rank.unwrap_or(np - 1),
-    };
+    if kind.needs_two() && np < 2 {
+        return Err(Usage(format!("{kind} needs a run on two ranks or more, and run {} has one", args.id.unwrap_or(RunId(0)))));
+    }
+    let process = kind.victim(args.rank, np);
+    if let Some(rank) = args.rank.filter(|rank| *rank != process) {
+        return Err(Usage(format!("--rank {rank}: only rank 0 writes files, so {kind} is made in rank 0")));
+    }
     match process < np {
         true => Ok(FaultRequest { kind, process, seconds: args.seconds }),
         false => Err(Usage(format!("--rank {process}: the run has the ranks 0 to {}", np - 1))),
     }
-}
-
-fn faults(store: &RunStore, id: RunId) -> anyhow::Result<Vec<FaultRecord>> {
-    let record = store.record(id)?;
-    Ok(record.attempts.into_iter().next_back().map(|attempt| attempt.faults).unwrap_or_default())
 }
 
 /// Until somebody has named the rank, or nobody will.
@@ -121,7 +87,7 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
     loop {
         // The status first: what is noted at the end of a run is there when it is over.
         let status = store.status(id)?;
-        let fault = faults(store, id)?.into_iter().nth(index);
+        let fault = launch::faults_made(store, id)?.into_iter().nth(index);
         let Some(fault) = fault else { anyhow::bail!("run {id} was started anew meanwhile") };
         if let (Some(after), Some(words)) = (fault.found_after_s, &fault.found_by) {
             let found = format!("found after {}: {}\n", units::seconds(after), safe::line(words));

@@ -34,6 +34,19 @@ impl FaultKind {
         matches!(self, FaultKind::Freeze | FaultKind::Slow | FaultKind::SharedCore)
     }
 
+    /// The rank that it is made in: the one that is asked for, else the last. Only the root writes files.
+    pub fn victim(self, asked: Option<usize>, np: usize) -> usize {
+        match self {
+            FaultKind::FileLimit => 0,
+            _ => asked.unwrap_or(np.saturating_sub(1)),
+        }
+    }
+
+    /// Whether it is about two ranks.
+    pub fn needs_two(self) -> bool {
+        self == FaultKind::SharedCore
+    }
+
     /// What is going to happen, told to whoever is about to do it. `{rank}` stands for its number.
     pub fn expected(self) -> &'static str {
         match self {

@@ -13,7 +13,6 @@ use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, links};
 use crate::dataset::Location;
 use crate::domain::checkpoint;
-use crate::domain::fault::FaultRequest;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
@@ -259,32 +258,6 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-/// Ask the supervisor of a run to make a fault, which it notes in the record of the run; returns at once.
-///
-/// # Errors
-/// The run is over, runs elsewhere, or has not taken the last request yet; or the folder cannot be written to.
-pub fn make_fault(store: &RunStore, id: RunId, request: FaultRequest) -> Result<(), LaunchError> {
-    let (status, supervision) = store.supervision(id)?;
-    match supervision {
-        Supervision::Here { .. } if status.state == RunState::Running => {}
-        Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
-        _ if status.state.is_over() => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
-        _ => return Err(LaunchError::NotYet { id, state: status.state.name() }),
-    }
-    let path = store.folder(id).fault_file();
-    let text = serde_json::to_vec(&request).map_err(|error| StoreError::damaged(&path, &error.to_string()))?;
-    match files::write_new(&path, &text) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(LaunchError::FaultIsAsked { id }),
-        written => Ok(written.map_err(StoreError::io("cannot write", &path))?),
-    }
-}
-
-/// The request that nobody took is not for whoever comes next.
-pub fn take_fault_back(store: &RunStore, id: RunId) {
-    // Taken in the last moment it is not there any more.
-    let _ = std::fs::remove_file(store.folder(id).fault_file());
 }
 
 fn beginning() -> RunStatus {

@@ -38,6 +38,10 @@ pub enum LaunchError {
     NotYet { id: RunId, state: &'static str },
     #[error("another fault was just asked of run {id}: try again in a moment")]
     FaultIsAsked { id: RunId },
+    #[error("run {id}: {why}")]
+    FaultRefused { id: RunId, why: String },
+    #[error("run {id} does not answer: its supervisor is busy, or of a version that makes no faults")]
+    FaultNotTaken { id: RunId },
     #[error("run {id} is still running: stop it first (`hvd-lab stop {id}`), or wait for its end")]
     StillGoing { id: RunId },
     #[error(
@@ -79,6 +83,7 @@ impl LaunchError {
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).
     pub fn is_bad_input(&self) -> bool {
         match self {
+            LaunchError::FaultRefused { .. } | LaunchError::FaultNotTaken { .. } => false,
             LaunchError::Supervisor { .. } | LaunchError::NoAnswer { .. } | LaunchError::Suspended { .. } => false,
             LaunchError::Store(error) => error.is_bad_input(),
             _ => true,

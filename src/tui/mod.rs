@@ -27,6 +27,7 @@ mod collectives;
 pub mod config;
 mod devices;
 mod exercise;
+mod faults;
 mod forms;
 mod help;
 mod io;

@@ -4,6 +4,7 @@
 
 use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
+use crate::domain::fault::FaultRequest;
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::exercise::Track;
 use crate::runs::recording::PlayerOrder;
@@ -26,6 +27,7 @@ pub enum Effect {
         epochs: usize,
     },
     Stop(RunId),
+    MakeFault(RunId, FaultRequest),
     /// Follow this run, and no other.
     Watch(RunId),
     /// Read the curves of a run that the chart shows and that is not followed.

@@ -16,6 +16,7 @@ use crate::tui::chart::state::Chart;
 use crate::tui::collectives::state::Collectives;
 use crate::tui::devices::state::Devices;
 use crate::tui::exercise::state::Exercise;
+use crate::tui::faults::state::Faults;
 use crate::tui::forms::state::Forms;
 use crate::tui::help::state::Help;
 use crate::tui::lesson::state::Lesson;
@@ -27,7 +28,7 @@ use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::widgets::theme::Theme;
-use crate::tui::{chart, collectives, devices, exercise, forms, help, lesson, log, next_run, replay, runs, series};
+use crate::tui::{chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, replay, runs, series};
 
 /// Everything the screen knows: one owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]
@@ -43,6 +44,7 @@ pub struct State {
     pub exercise: Exercise,
     pub collectives: Collectives,
     pub forms: Forms,
+    pub faults: Faults,
     pub help: Help,
     pub preferences: Preferences,
     /// What the learner has done so far, for the hint at what to do next.
@@ -72,6 +74,7 @@ impl State {
             exercise: Exercise::default(),
             collectives: Collectives::default(),
             forms: Forms::default(),
+            faults: Faults::default(),
             help: Help::default(),
             preferences: Preferences::default(),
             hints: Done::default(),
@@ -143,6 +146,7 @@ commands! {
     Exercise(exercise::keys::Command),
     Collectives(collectives::keys::Command),
     Forms(forms::keys::Command),
+    Faults(faults::keys::Command),
     Help(help::keys::Command),
     Replay(replay::keys::Command),
 }
@@ -158,6 +162,8 @@ impl Command {
                 | Command::Lesson(lesson::keys::Command::Guided)
                 | Command::Series(series::keys::Command::Stop)
                 | Command::App(AppCommand::Edit | AppCommand::Exercise | AppCommand::Benchmark | AppCommand::Photos)
+                | Command::App(AppCommand::Faults)
+                | Command::Faults(faults::keys::Command::Make)
                 | Command::Runs(runs::keys::Command::Again)
                 | Command::Forms(forms::keys::Command::StartRun)
                 | Command::Exercise(
@@ -186,6 +192,7 @@ macro_rules! window_openers {
             $($borrow)+ $state.exercise,
             $($borrow)+ $state.collectives,
             $($borrow)+ $state.forms,
+            $($borrow)+ $state.faults,
             $($borrow)+ $state.help,
         ]
     };
@@ -243,7 +250,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         // Of the application, or of windows only.
         Command::App(_) | Command::Scroll(_) => Vec::new(),
         Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) => Vec::new(),
-        Command::Collectives(_) | Command::Forms(_) | Command::Help(_) => Vec::new(),
+        Command::Collectives(_) | Command::Forms(_) | Command::Faults(_) | Command::Help(_) => Vec::new(),
     }
 }
 

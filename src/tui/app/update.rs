@@ -38,7 +38,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             dispatch::keep_focus_on_the_screen(state);
             return dispatch::read_log(state);
         }
-        Message::Tick(now_s) => tick(shared, now_s),
+        Message::Tick(now_s) => tick(shared, now_s, state.faults.window.is_some()),
         Message::Runs(runs) => return list(state, runs),
         Message::Updates(run, updates) => return follow(state, run, updates),
         Message::Replay(step) => return play(state, *step),
@@ -167,8 +167,12 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     effects
 }
 
-fn tick(shared: &mut Shared, now_s: f64) -> Vec<Action> {
+fn tick(shared: &mut Shared, now_s: f64, shows_faults: bool) -> Vec<Action> {
     shared.now_s = now_s;
+    // Who was named after how long is in the record of the run, which the list has.
+    if shows_faults {
+        return vec![Effect::ListRuns.into()];
+    }
     // A run that goes on behind the one on the screen has no follower: its row comes from the list.
     let watched_goes = shared.watched.as_ref().is_some_and(Watched::is_going);
     if shared.going().is_some() && !watched_goes { vec![Effect::ListRuns.into()] } else { Vec::new() }

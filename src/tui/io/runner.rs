@@ -198,6 +198,10 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
             launch::stop(store, run)?;
             return Ok(None);
         }
+        Effect::MakeFault(run, request) => {
+            launch::make_fault(store, run, request)?;
+            Message::Done(format!("run {run}: {} in rank {} has begun", request.kind, request.process))
+        }
         Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
         Effect::ReadCollectives(run) => {
             // A run that is gone has measured nothing.

@@ -55,7 +55,7 @@ pub static KEYS: &[Binding<Command>] = &[
     row(&[Char('n')], C::NextMatch, "n N", "next match", "next match of the search; N the one before"),
     row(&[Char('N')], C::PreviousMatch, "", "", ""),
     row(&[Char('f')], C::Prompt(Prompt::Filter), "f", "filter", "only lines with a text; empty shows all").ranked(2),
-    row(&[Char('F')], C::Prompt(Prompt::InverseFilter), "F", "", "only lines without a text"),
+    row(&[Char('!')], C::Prompt(Prompt::InverseFilter), "!", "", "only lines without a text"),
     row(&[Char('W')], C::Wrap, "W", "", "wrap long lines, or cut them"),
     row(&[Char(',')], C::Leftwards, ", .", "", "scroll cut lines to the left and right"),
     row(&[Char('.')], C::Rightwards, "", "", ""),
