@@ -17,6 +17,8 @@ use trainer::{turn, with_trainer};
 
 #[path = "end_to_end/benchmarks.rs"]
 mod benchmarks;
+#[path = "end_to_end/damaged.rs"]
+mod damaged;
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
 // Shared with tests/launch.rs, which uses the other half of it.

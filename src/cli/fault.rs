@@ -33,9 +33,9 @@ pub struct Args {
     /// Number of the run, as `hvd-lab runs` shows it.
     #[arg(requires = "kind")]
     id: Option<RunId>,
-    /// kill, freeze, slow, shared-core or file-limit.
+    /// kill, freeze, slow, shared-core, file-limit or damaged-checkpoint.
     kind: Option<FaultKind>,
-    /// The rank that it is made in [default: the last one; file-limit: 0].
+    /// The rank that it is made in [default: the last one; file-limit and damaged-checkpoint: 0].
     #[arg(long, value_name = "R")]
     rank: Option<usize>,
     /// How long freeze, slow and shared-core last.

@@ -18,6 +18,8 @@ choices! {
         SharedCore = "shared-core",
         /// The root's files may not grow beyond 4 KiB.
         FileLimit = "file-limit",
+        /// The newest checkpoint is cut in the middle, and the root is killed.
+        DamagedCheckpoint = "damaged-checkpoint",
     }
 }
 
@@ -37,7 +39,7 @@ impl FaultKind {
     /// The rank that it is made in: the one that is asked for, else the last. Only the root writes files.
     pub fn victim(self, asked: Option<usize>, np: usize) -> usize {
         match self {
-            FaultKind::FileLimit => 0,
+            FaultKind::FileLimit | FaultKind::DamagedCheckpoint => 0,
             _ => asked.unwrap_or(np.saturating_sub(1)),
         }
     }
@@ -69,6 +71,11 @@ impl FaultKind {
             FaultKind::FileLimit => {
                 "No file of rank 0 may grow beyond 4 KiB, as on a full disk or with `ulimit -f`. The next checkpoint cannot be \
                  written. The run fails, and names the file. The checkpoint before it stays."
+            }
+            FaultKind::DamagedCheckpoint => {
+                "The newest checkpoint is cut in the middle and rank 0 is killed, as when a host dies while its disk still \
+                 writes. The run fails, and names rank 0. When you continue it, the lab refuses the damaged file, says why, and \
+                 takes the checkpoint before it: one epoch more has to be done again."
             }
         }
     }

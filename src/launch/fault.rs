@@ -2,7 +2,9 @@
 //!
 //! Only the supervisor does it: a fault is undone when its time is over, whoever asked for it and whether or not they are still there.
 
+use std::fs::OpenOptions;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -11,6 +13,7 @@ use nix::unistd::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 
 use crate::domain::bounds::Bounded;
+use crate::domain::checkpoint;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS};
 use crate::host::{self, read};
 use crate::runs::{RunFolder, process};
@@ -96,6 +99,9 @@ impl Faults {
             FaultKind::SharedCore => Some(self.partner(process, ranks)?),
             _ => None,
         };
+        if kind == FaultKind::DamagedCheckpoint {
+            newest_checkpoint(&self.folder.log_dir())?;
+        }
         let began = Instant::now();
         let mut going = Going {
             kind,
@@ -123,6 +129,11 @@ impl Faults {
             }
             FaultKind::SharedCore => going.cores = other.map(|other| crowd(rank, other)).unwrap_or_default(),
             FaultKind::FileLimit => limit_files(rank)?,
+            FaultKind::DamagedCheckpoint => {
+                // Before the cut: a rank that goes on would soon write a whole one.
+                self.signal(rank, Signal::SIGKILL);
+                cut(&newest_checkpoint(&self.folder.log_dir())?)?;
+            }
         }
         self.open = Some(Open { index, process, began });
         self.going = kind.lasts().then_some(going);
@@ -206,6 +217,23 @@ impl Faults {
         let process = self.open.as_ref()?.process;
         words.contains(&format!("rank {process} has not")).then(|| self.found(process, words))?
     }
+}
+
+/// The checkpoint that a run would go on from.
+fn newest_checkpoint(folder: &Path) -> Result<PathBuf, String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| checkpoint::epoch_of(entry.file_name().to_str()?));
+    let newest = numbers.max().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
+    Ok(folder.join(checkpoint::file_name(newest)))
+}
+
+/// Half of the file is gone.
+fn cut(path: &Path) -> Result<(), String> {
+    let cut = || {
+        let file = OpenOptions::new().write(true).open(path)?;
+        file.set_len(file.metadata()?.len() / 2)
+    };
+    cut().map_err(|error: io::Error| format!("{} cannot be cut: {error}", path.display()))
 }
 
 /// From now on no file of the process may grow beyond a size that a checkpoint has.

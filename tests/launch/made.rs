@@ -102,9 +102,10 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
     for (words, said) in [
         (["1", "freeze", "--rank", "2"].as_slice(), "the run has the ranks 0 to 1"),
         (&["1", "file-limit", "--rank", "1"], "only rank 0 writes files"),
+        (&["1", "damaged-checkpoint", "--rank", "1"], "only rank 0 writes files"),
         (&["1", "freeze", "--seconds", "0"], "--seconds is 0"),
         (&["1", "freeze", "--seconds", "NaN"], "--seconds is NaN"),
-        (&["1", "sneeze"], "`sneeze` is not a fault: use kill, freeze, slow, shared-core, file-limit"),
+        (&["1", "sneeze"], "`sneeze` is not a fault: use kill, freeze, slow, shared-core, file-limit, damaged-checkpoint"),
         (&["1"], "<KIND>"),
         (&["7", "kill"], "7"),
     ] {
@@ -112,13 +113,16 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stdout(&output));
         assert!(stderr(&output).contains(said), "{words:?}: {}", stderr(&output));
     }
+    // These ranks train nothing.
+    let none = lab.run(&["fault", "1", "damaged-checkpoint"]);
+    assert!(none.status.code() == Some(1) && stderr(&none).contains("there is no checkpoint yet"), "{}", stderr(&none));
     // What a stranger writes there is thrown away, and said.
     for strange in ["{", r#"{"kind":"kill","process":1,"seconds":1e300}"#, r#"{"kind":"kill","process":99,"seconds":1}"#] {
         std::fs::write(lab.folder(1).fault_file(), strange).unwrap();
         wait_for("the request's end", || (!lab.folder(1).fault_file().exists()).then_some(()));
     }
     let log = || std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
-    wait_for("three refusals", || (log().matches("hvd-lab: no fault was made: ").count() == 3).then_some(()));
+    wait_for("three more refusals", || (log().matches("hvd-lab: no fault was made: ").count() == 4).then_some(()));
     let dry = lab.run(&["fault", "1", "kill", "--dry-run"]);
     assert!(dry.status.success() && stdout(&dry).contains("Rank 1 is killed"), "{}", stdout(&dry));
     assert_eq!(lab.status(1).state, RunState::Running);
