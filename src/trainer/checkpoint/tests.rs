@@ -260,7 +260,7 @@ fn many_writers_of_one_file_leave_it_whole_and_one_of_theirs() {
     let report = inspect(folder.path(), 2);
     let digest = report.digest.unwrap();
     assert!(writers.iter().any(|writer| writer.parameters_digest() == digest));
-    assert!(report.note.unwrap().contains("the last rank"));
+    assert!(report.note.unwrap().contains("the last to rename its file wins"));
     assert_eq!(names(folder.path()), ["checkpoint-1.safetensors", "checkpoint-2.safetensors"]);
     assert_eq!(load(&path(folder.path(), 1)).unwrap().0, checkpoint(1), "the one before is untouched");
     assert!(inspect(folder.path(), 3).note.unwrap().contains("unreadable"));
