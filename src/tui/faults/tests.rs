@@ -30,8 +30,10 @@ fn a_fault_is_chosen_with_its_rank_and_asked_for() {
     }
     assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::Freeze, last));
     press(&mut state, KeyCode::End);
-    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::FileLimit, 0), "only the root writes files");
-    assert!(text(&state, 80, 24).contains("No file of rank 0 may grow"), "{}", text(&state, 80, 24));
+    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::DamagedCheckpoint, 0), "only the root writes files");
+    assert!(text(&state, 80, 24).contains("The newest checkpoint is cut"), "{}", text(&state, 80, 24));
+    press(&mut state, KeyCode::Up);
+    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::FileLimit, 0));
     assert_eq!(update(&mut state, Message::Tick(5.0)), [Effect::ListRuns], "who was named comes from the list");
     press(&mut state, KeyCode::Esc);
     assert_ne!(update(&mut state, Message::Tick(6.0)), [Effect::ListRuns]);
