@@ -16,6 +16,8 @@ mod collectives;
 mod files;
 #[path = "launch/hostile.rs"]
 mod hostile;
+#[path = "launch/hosts.rs"]
+mod hosts;
 #[path = "launch/input.rs"]
 mod input;
 #[path = "launch/kept.rs"]

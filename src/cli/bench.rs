@@ -125,7 +125,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
     let Some(spec) = request.spec.benchmark().cloned() else { return Ok(ExitCode::FAILURE) };
-    let id = launch::start(&store, request)?;
+    let id = args.starting.start(&store, request)?;
     if args.starting.detach {
         return follow::leave(&store, id, args.json);
     }

@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::output::print;
+use crate::domain::job::Resources;
 use crate::domain::units;
 
 mod check;
+mod hosts;
 mod launcher;
 mod machine;
 mod trainer;
@@ -20,6 +22,9 @@ const EXAMPLES: &str = "\
 Examples:
   hvd-lab doctor          a line for each thing that a run needs
   hvd-lab doctor --json   {\"ok\":..., \"checks\":[{\"name\",\"state\",\"found\",\"remedy\"}]}
+  hvd-lab doctor -H node1,node2
+                          looks at these hosts as well: ssh, hvd-train and its
+                          libraries, the folder of runs, clock, cores, GPUs, network
 
 ok: good. warn: a run starts, but not as well as it could. FAIL: no run can \
 start, and the exit code is 1.";
@@ -31,6 +36,15 @@ pub struct Args {
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
+    /// Look at these hosts as well, as mpirun takes them: host:slots,...
+    #[arg(short = 'H', long, value_name = "HOSTS", conflicts_with = "hostfile")]
+    hosts: Option<String>,
+    /// Look at the hosts of this host file as well.
+    #[arg(long, value_name = "FILE")]
+    hostfile: Option<String>,
+    /// The interfaces or networks by which hosts reach each other, such as eth0 or 10.0.0.0/8.
+    #[arg(long, value_name = "NAMES")]
+    network_interface: Option<String>,
     /// Act as if there were no network (also by HVD_LAB_OFFLINE=1).
     #[arg(long)]
     offline: bool,
@@ -54,23 +68,28 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     checks.push(machine::memory());
     checks.push(machine::data(args.offline));
     checks.extend(machine::home());
+    let Args { hosts, hostfile, network_interface, json, .. } = args;
+    hosts::examine(&Resources { hosts, hostfile, network_interface, ..Resources::ranks(1) }, &mut checks)?;
     let report = Report { ok: checks.iter().all(|check| check.state != State::Fail), checks };
-    let text = if args.json { serde_json::to_string(&report)? + "\n" } else { describe(&report) };
+    let text = if json { serde_json::to_string(&report)? + "\n" } else { describe(&report) };
     print(&text)?;
     Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn describe(report: &Report) -> String {
     let mut text = String::new();
-    for check in &report.checks {
-        let state = match check.state {
-            State::Ok => "ok  ",
-            State::Warn => "warn",
-            State::Fail => "FAIL",
-        };
-        text += &format!("{state}  {:<13}{}\n", check.name, check.found);
-        if !check.remedy.is_empty() {
-            text += &format!("{:19}-> {}\n", "", check.remedy);
+    // What is well with a host fits into one line.
+    let hosts = report.checks.chunk_by(|one, next| one.host.is_some() && one.host == next.host);
+    for checks in hosts {
+        let good = checks.iter().filter(|check| check.state == State::Ok).map(|check| check.found.as_str());
+        let good = good.collect::<Vec<_>>().join("; ");
+        let name = |check: &Check| check.host.clone().unwrap_or_else(|| check.name.to_owned());
+        if !good.is_empty() {
+            text += &format!("ok    {:<12} {good}\n", name(&checks[0]));
+        }
+        for check in checks.iter().filter(|check| check.state != State::Ok) {
+            let state = if check.state == State::Warn { "warn" } else { "FAIL" };
+            text += &format!("{state}  {:<12} {}\n{:19}-> {}\n", name(check), check.found, "", check.remedy);
         }
     }
     let count = |state| report.checks.iter().filter(|check| check.state == state).count();

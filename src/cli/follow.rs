@@ -252,9 +252,12 @@ impl<'a> View<'a> {
         }
         say(&format!("run {id} {}", status.end_in_words()));
         if !status.last_lines.is_empty() {
-            let whose = status.failed_process.map_or("mpirun's last lines:".to_owned(), |process| {
-                format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display())
-            });
+            let whose = match status.failed_process {
+                Some(process) => format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display()),
+                // It was never started.
+                None if store.record(id)?.attempts.is_empty() => "to fix:".to_owned(),
+                None => "mpirun's last lines:".to_owned(),
+            };
             say(&whose);
             status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));
         }

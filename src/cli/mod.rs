@@ -46,6 +46,7 @@ mod output;
 #[cfg(test)]
 mod programs;
 pub mod progress;
+mod rank_files;
 pub mod record;
 pub mod replay;
 pub mod report;

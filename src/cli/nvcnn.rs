@@ -46,7 +46,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.starting.dry_run {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
-    let id = launch::start(&store, request)?;
+    let id = args.starting.start(&store, request)?;
     match args.starting.detach {
         true => follow::leave(&store, id, args.json),
         false => follow::follow(&store, id, Follower::new(store.folder(id)), args.json),

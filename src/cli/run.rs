@@ -49,7 +49,7 @@ pub struct Args {
 
 /// Flags that a run which goes on has settled already: all but its epochs and its time.
 fn of_a_new_run() -> Vec<&'static str> {
-    let others = ["preset", "steps", "data_dir", "name", "dry_run", "trainer_flags"];
+    let others = ["preset", "steps", "data_dir", "name", "dry_run", "output_filename", "trainer_flags"];
     let open = [Key::Epochs, Key::TimeLimit].map(|key| key.setting().flag);
     settings::flag_names().filter(|flag| !open.contains(flag)).chain(others).collect()
 }
@@ -76,7 +76,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.starting.dry_run {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
-    let id = launch::start(&store, request)?;
+    let id = args.starting.start(&store, request)?;
     follow_or_leave(&store, id, Follower::new(store.folder(id)), &args)
 }
 

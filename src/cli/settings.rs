@@ -7,10 +7,12 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use super::output::Usage;
+use super::rank_files;
 use crate::dataset;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::settings::{Key, SETTINGS, Setting, Values};
 use crate::launch::{self, Machine, Preset, StartRequest};
+use crate::runs::{RunId, RunStore};
 
 /// A preset, and what to change of it.
 #[derive(Debug, clap::Args)]
@@ -26,7 +28,7 @@ pub struct Settings {
     /// Download nothing.
     #[arg(long)]
     pub offline: bool,
-    /// Start even if there are more ranks than cores or GPUs.
+    /// Start even if there are more ranks than cores or GPUs, or something is wrong with a host.
     #[arg(long, visible_alias = "oversubscribe")]
     pub force: bool,
 }
@@ -40,12 +42,23 @@ pub struct Starting {
     /// Start it and return.
     #[arg(long)]
     pub detach: bool,
+    /// A folder for links to what each rank prints: DIR/rank.0/stdout and so on.
+    #[arg(long, value_name = "DIR")]
+    output_filename: Option<PathBuf>,
     /// Show the exact mpirun line and start nothing.
     #[arg(long)]
     pub dry_run: bool,
 }
 
 impl Starting {
+    /// Start a run of this verb.
+    ///
+    /// # Errors
+    /// As [`launch::start`], and where the folder of [`Starting::output_filename`] cannot be used.
+    pub fn start(&self, store: &RunStore, request: StartRequest) -> anyhow::Result<RunId> {
+        rank_files::start(store, request, self.output_filename.as_deref())
+    }
+
     /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
     pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<StartRequest, Usage> {
         let spec = RunSpec { resources, workload };
@@ -61,7 +74,7 @@ impl Starting {
 pub struct Place {
     #[command(flatten)]
     given: Given<ResourcesOnly>,
-    /// Start even if there are more ranks than cores or GPUs.
+    /// Start even if there are more ranks than cores or GPUs, or something is wrong with a host.
     #[arg(long, visible_alias = "oversubscribe")]
     pub force: bool,
 }
@@ -95,7 +108,7 @@ impl Rows for AllButSteps {
 
 impl Rows for ResourcesOnly {
     fn has(key: Key) -> bool {
-        [Key::Np, Key::Hosts, Key::Hostfile, Key::TimeLimit].contains(&key)
+        [Key::Np, Key::Hosts, Key::Hostfile, Key::NetworkInterface, Key::StartTimeout, Key::TimeLimit].contains(&key)
     }
 }
 

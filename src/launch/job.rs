@@ -2,6 +2,7 @@
 //!
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
+mod ending;
 mod moments;
 mod watch;
 
@@ -10,12 +11,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::Context;
-use nix::sys::signal::Signal;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::Instant;
 
 use super::excess::Bounds;
 use super::fault::Faults;
@@ -36,7 +36,7 @@ use crate::host;
 use crate::host::load::Load;
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
-use moments::{at, ticks};
+use moments::{at, ticks, until};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -84,6 +84,8 @@ pub(super) struct Job {
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
+    /// When every rank has to have reported, and after how many seconds.
+    start: Option<(Instant, f64)>,
     /// When its time limit ends it, and that limit in seconds.
     deadline: Option<(Instant, f64)>,
     out_of_time: bool,
@@ -160,6 +162,7 @@ impl Job {
             lock: None,
             kill_at: None,
             asked_to_stop: false,
+            start: None,
             deadline: None,
             out_of_time: false,
             stuck: None,
@@ -185,9 +188,12 @@ impl Job {
 
     /// Stop it when it has run for so many seconds; never without.
     pub fn with_time_limit(self, limit_s: Option<f64>) -> Job {
-        // A limit beyond all clocks is none.
-        let end = |limit_s| Instant::now().checked_add(Duration::try_from_secs_f64(limit_s).ok()?);
-        Job { deadline: limit_s.and_then(|limit_s| Some((end(limit_s)?, limit_s))), ..self }
+        Job { deadline: limit_s.and_then(until), ..self }
+    }
+
+    /// End it when not every rank has reported after so many seconds; never without.
+    pub fn with_start_timeout(self, limit_s: Option<f64>) -> Job {
+        Job { start: limit_s.and_then(until), ..self }
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
@@ -235,6 +241,7 @@ impl Job {
                     self.begin_end();
                     tell(RunState::Stopping, "its time limit is over");
                 }
+                () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
                 () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.kill_at) => {
@@ -336,61 +343,5 @@ impl Job {
         // Where nobody is missed any more, a final event was still on its way.
         let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
         self.vanished_at = evidence.vanished.and(first_missed);
-    }
-
-    /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
-    fn begin_end(&mut self) {
-        if self.kill_at.is_none() {
-            let is_asked = self.asked_to_stop && self.ask_ranks();
-            // None once it has ended: its number may be another process's then.
-            if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
-                process::signal(launcher, Signal::SIGTERM);
-            }
-            self.kill_at = Some(Instant::now() + GRACE);
-        }
-    }
-
-    /// Ask ranks that may write a checkpoint first; whether all of them could be asked. The launcher would end them at once.
-    fn ask_ranks(&self) -> bool {
-        let evidence = &self.journal.evidence;
-        let ranks: Vec<&TopologyReport> = evidence.introduced().map(|(_, report)| report).collect();
-        let is_whole = ranks.len() == self.np && ranks.iter().all(|report| report.host == self.host);
-        if evidence.work != Work::Photos || !is_whole {
-            return false;
-        }
-        // Its number is what a program printed: only one of this session is a rank.
-        let is_ours = |pid: &u32| process::look_up(*pid).is_some_and(|found| found.session == std::process::id());
-        let pids: Vec<u32> = ranks.iter().map(|report| report.pid).filter(is_ours).collect();
-        pids.iter().for_each(|pid| process::signal(*pid, Signal::SIGTERM));
-        pids.len() == self.np
-    }
-
-    /// SIGKILL to every process that was started for this run; whether there was any. Ranks have process groups of
-    /// their own, but share the session; the variable in their environment finds those that left even that.
-    fn kill_round(&self) -> bool {
-        let in_session = process::signal_own_session(Signal::SIGKILL);
-        // Given up and continued by another lab, the run has other processes by now.
-        let is_anothers = self.is_lost() && self.folder.path().exists();
-        let is_left = !is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL);
-        // A child that took on a session and an environment of its own is still a descendant.
-        process::signal_descendants(Signal::SIGKILL) || is_left || in_session
-    }
-
-    /// End every process that is left, then take the output that is still on its way.
-    async fn end_what_is_left(&mut self) {
-        for _ in 0..ROUNDS {
-            if !self.kill_round() {
-                break;
-            }
-            sleep(ROUND).await;
-        }
-        // The pipes close with the last process that holds them, which is gone; but a stray must not hang the end.
-        let drained = timeout(DRAIN, async {
-            while let Some(line) = self.lines.recv().await {
-                self.take(line);
-            }
-        });
-        let _ = drained.await;
-        self.readers.iter().for_each(JoinHandle::abort);
     }
 }

@@ -26,6 +26,7 @@ mod mpirun;
 mod once;
 mod output;
 mod pipe;
+pub mod preflight;
 mod prepare;
 mod preset;
 mod question;

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::preflight::listed;
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, binding, links, presets};
 use crate::domain::benchmark::BenchmarkSpec;
@@ -36,7 +37,7 @@ impl CommandLine {
     }
 }
 
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
@@ -64,7 +65,7 @@ pub fn command_line(
     let resources = &spec.resources;
     let oversubscribe = placement(resources, preset, setup, force)?;
     let benchmark = spec.benchmark();
-    let is_here = resources.hosts.is_none() && resources.hostfile.is_none() && !setup.machine.in_allocation;
+    let is_here = !is_spread(resources, setup);
     let unbound = binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe);
     let misfit = || match &spec.workload {
         Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room(), resources.np),
@@ -82,6 +83,14 @@ pub fn command_line(
         env.push(("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
     }
     let mut notes = Vec::new();
+    if let Some(networks) = &resources.network_interface {
+        match is_spread(resources, setup) {
+            // NCCL takes names only; a network such as 10.0.0.0/8 is for MPI.
+            true if !networks.contains('/') => env.push(("NCCL_SOCKET_IFNAME".to_owned(), format!("={networks}"))),
+            true => {}
+            false => notes.push(format!("the network {networks} is not used: all ranks are on this host")),
+        }
+    }
     if oversubscribe {
         notes.push(oversubscribed(resources, setup));
     }
@@ -122,6 +131,15 @@ pub(super) fn first_words(is_root: bool, binding: &[String]) -> Vec<String> {
     root.into_iter().chain(binding.iter().cloned()).collect()
 }
 
+/// Whether ranks may run on other hosts.
+fn is_spread(resources: &Resources, setup: &Setup) -> bool {
+    resources.names_hosts() || setup.machine.in_allocation
+}
+
+/// How mpirun notices that another host is gone: after 3 quiet seconds it asks once a second, three times.
+const KEEPALIVE: [(&str, &str); 3] =
+    [("oob_tcp_keepalive_time", "3"), ("oob_tcp_keepalive_intvl", "1"), ("oob_tcp_keepalive_probes", "3")];
+
 /// The words of Open MPI 4 and 5 before the number of ranks.
 fn open_mpi(
     resources: &Resources,
@@ -131,7 +149,7 @@ fn open_mpi(
     has_made_links: bool,
 ) -> Vec<String> {
     let is_4 = setup.flavour == Flavour::OpenMpi4;
-    let is_spread = resources.hosts.is_some() || resources.hostfile.is_some() || setup.machine.in_allocation;
+    let is_spread = is_spread(resources, setup);
     let mut argv = Vec::new();
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
     // Inside of a namespace of one's own everybody is root.
@@ -152,7 +170,14 @@ fn open_mpi(
         add(&["--hostfile", hostfile]);
     }
     if is_spread {
-        for name in env.iter().map(|(name, _)| name).chain(&setup.machine.forwarded) {
+        // A host that is cut off does not say so: mpirun asks, or would wait for hours.
+        let to_daemons = if is_4 { "--mca" } else { "--prtemca" };
+        KEEPALIVE.iter().for_each(|(name, value)| add(&[to_daemons, name, value]));
+        if let Some(networks) = &resources.network_interface {
+            add(&["--mca", "btl_tcp_if_include", networks, to_daemons, "oob_tcp_if_include", networks]);
+        }
+        let own = |name: &&String| env.iter().all(|(set, _)| set != *name);
+        for name in env.iter().map(|(name, _)| name).chain(setup.machine.forwarded.iter().filter(own)) {
             add(&["-x", name]);
         }
         // Its name alone: the value is made anew for each launch, and stands in no record.
@@ -163,8 +188,7 @@ fn open_mpi(
 
 /// Why ranks cannot be given links of their own, in one sentence.
 fn no_links(resources: &Resources, setup: &Setup) -> Option<String> {
-    let is_spread = resources.hosts.is_some() || resources.hostfile.is_some() || setup.machine.in_allocation;
-    if is_spread {
+    if is_spread(resources, setup) {
         return Some("links are made on one machine: leave the hosts out, or the link".into());
     }
     let flavour = setup.flavour;
@@ -181,6 +205,9 @@ fn mpich(resources: &Resources, binding: &[String]) -> Vec<String> {
     if let Some(hostfile) = &resources.hostfile {
         words.extend(["-f", hostfile]);
     }
+    if let Some(interface) = &resources.network_interface {
+        words.extend(["-iface", interface]);
+    }
     words.into_iter().map(String::from).collect()
 }
 
@@ -194,7 +221,7 @@ fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) ->
     let (np, machine) = (resources.np, &setup.machine);
     let refuse = |message: String| if force { Ok(true) } else { Err(LaunchError::Spec(message)) };
     if let Some(hosts) = &resources.hosts {
-        let slots = slots(hosts)?;
+        let slots = listed(hosts)?.iter().filter_map(|host| host.slots).sum();
         return match np > slots {
             true => refuse(format!(
                 "np {np} is more than the {slots} slots of `{hosts}`: write host:slots for each host, or add --force"
@@ -222,17 +249,6 @@ fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) ->
         ));
     }
     Ok(np > machine.physical_cores)
-}
-
-/// Slots of `host:slots,...`; a host without a number has one.
-fn slots(hosts: &str) -> Result<usize, LaunchError> {
-    hosts.split(',').try_fold(0, |sum, host| {
-        let (name, slots) = host.trim().rsplit_once(':').unwrap_or((host.trim(), "1"));
-        match (name.is_empty() || name.starts_with('-'), slots.parse::<usize>()) {
-            (false, Ok(slots @ 1..=100_000)) => Ok(sum + slots),
-            _ => Err(LaunchError::Spec(format!("`{host}` in the hosts `{hosts}` is not a host: write host:slots,host:slots"))),
-        }
-    })
 }
 
 /// What each rank runs: the program, and its flags.

@@ -85,13 +85,15 @@ fn hosts_go_to_the_launcher_with_the_variables_that_they_need() {
     for (flavour, hosts, file) in [
         (
             Flavour::OpenMpi4,
-            "--bind-to none --tag-output --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG \
+            "--bind-to none --tag-output --mca mpi_yield_when_idle 1 -H a:4,b:4 --mca oob_tcp_keepalive_time 3 \
+             --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG \
              -x HVD_LAB_EVENT_SECRET -np 8",
             "--hostfile /tmp/hosts",
         ),
         (
             Flavour::OpenMpi5,
-            "--bind-to none --output tag --mca mpi_yield_when_idle 1 -H a:4,b:4 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG \
+            "--bind-to none --output tag --mca mpi_yield_when_idle 1 -H a:4,b:4 --prtemca oob_tcp_keepalive_time 3 \
+             --prtemca oob_tcp_keepalive_intvl 1 --prtemca oob_tcp_keepalive_probes 3 -x CUDA_DEVICE_ORDER -x NCCL_DEBUG \
              -x HVD_LAB_EVENT_SECRET -np 8",
             "--hostfile /tmp/hosts",
         ),
@@ -102,6 +104,34 @@ fn hosts_go_to_the_launcher_with_the_variables_that_they_need() {
         assert_eq!(launcher_words(&spread, &setup), hosts);
         assert!(launcher_words(&filed, &setup).contains(file));
     }
+}
+
+#[test]
+fn the_network_goes_to_everybody_who_opens_connections() {
+    let spread = |networks: &str| {
+        spec(2).with(|job| {
+            job.resources.hosts = Some("a:1,b:1".into());
+            job.resources.network_interface = Some(networks.into());
+        })
+    };
+    let mut five = setup(Flavour::OpenMpi5);
+    five.machine.forwarded = vec!["NCCL_SOCKET_IFNAME".into()];
+    let words = launcher_words(&spread("eth0"), &five);
+    assert!(words.contains("--mca btl_tcp_if_include eth0 --prtemca oob_tcp_if_include eth0"), "{words}");
+    assert_eq!(words.matches("-x NCCL_SOCKET_IFNAME").count(), 1, "{words}");
+    let set = |networks| line(&spread(networks), &five).unwrap().env.contains(&("NCCL_SOCKET_IFNAME".into(), "=eth0".into()));
+    assert!(set("eth0") && !set("10.0.0.0/8"), "NCCL takes names only");
+    let four = launcher_words(&spread("eth0"), &setup(Flavour::OpenMpi4));
+    assert!(four.contains("--mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0"), "{four}");
+    assert!(launcher_words(&spread("eth0"), &setup(Flavour::Mpich)).contains("-iface eth0"));
+    for bad in ["", "-x", "eth0,", "eth0 --mca x y", "eth0;reboot"] {
+        let error = line(&spread(bad), &five).unwrap_err().to_string();
+        assert!(error.contains("names no network"), "{bad}: {error}");
+    }
+    let here = spec(2).with(|job| job.resources.network_interface = Some("eth0".into()));
+    let here = line(&here, &five).unwrap();
+    assert!(here.notes.iter().any(|note| note.contains("eth0 is not used")), "{:?}", here.notes);
+    assert!(!here.argv.contains(&"btl_tcp_if_include".to_owned()));
 }
 
 #[test]

@@ -213,6 +213,11 @@ pub(super) fn is_on_path(program: &str) -> bool {
     on_path(program).is_some()
 }
 
+/// Whether there is such a program, by its name or path.
+pub(super) fn is_program_at(program: &str) -> bool {
+    resolve(Path::new(program)).is_some()
+}
+
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }

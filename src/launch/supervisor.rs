@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 
 use super::excess::Bounds;
 use super::job::{self, Job};
+use super::preflight;
 use super::prepare::{self, Images};
 use super::silence::PATIENCE;
 use super::verdict::Verdict;
@@ -105,8 +106,8 @@ impl Supervisor {
         Ok(())
     }
 
-    fn fail(&mut self, message: String) -> anyhow::Result<()> {
-        self.end(Verdict { state: RunState::Failed, message, failed_process: None, last_lines: Vec::new() }, None)
+    fn fail(&mut self, message: String, last_lines: Vec<String>) -> anyhow::Result<()> {
+        self.end(Verdict { state: RunState::Failed, message, failed_process: None, last_lines }, None)
     }
 
     async fn run(mut self) -> anyhow::Result<()> {
@@ -118,23 +119,43 @@ impl Supervisor {
         // Whoever started it has seen to that; a lab of another version may not have.
         let _ = self.folder.reserve_status();
         let lock = self.lock.clone();
-        let images = tokio::select! {
-            images = self.prepare() => images,
+        let prepared = async {
+            let notes = self.look_at_hosts().await?;
+            Ok((notes, self.prepare().await.map_err(|message| (message, Vec::new()))?))
+        };
+        let prepared = tokio::select! {
+            prepared = prepared => prepared,
             () = gone(lock) => return Ok(()),
             _ = terminate.recv() => {
+                // Whatever was asking another host goes as well.
+                process::signal_own_session(Signal::SIGKILL);
                 let message = Work::of(&self.record.spec.workload).stopped_early().into();
                 return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![] }, None);
             }
         };
-        let prepared = images.and_then(|images| self.command(&images));
-        let (line, flavour) = match prepared {
-            Ok(prepared) => prepared,
-            Err(message) => return self.fail(message),
+        let command = prepared.and_then(|(notes, images)| self.command(&images, notes).map_err(|message| (message, Vec::new())));
+        let (line, flavour) = match command {
+            Ok(command) => command,
+            Err((message, lines)) => return self.fail(message, lines),
         };
         match self.launch(&line, flavour, &mut terminate).await {
             Ok(end) => self.end(end.verdict, end.exit_code),
-            Err(error) => self.fail(format!("{error:#}")),
+            Err(error) => self.fail(format!("{error:#}"), Vec::new()),
         }
+    }
+
+    /// Look at the other hosts of the run, if it has any: what is odd about them, or why none of them gets a rank, in a sentence and
+    /// in lines.
+    async fn look_at_hosts(&mut self) -> Result<Vec<String>, (String, Vec<String>)> {
+        let plain = |message: String| (message, Vec::new());
+        if !self.record.spec.resources.names_hosts() {
+            return Ok(Vec::new());
+        }
+        self.set(RunState::Preparing, "looking at the hosts").map_err(|error| plain(error.to_string()))?;
+        let (record, folder) = (self.record.clone(), self.folder.path().to_owned());
+        let looking = tokio::task::spawn_blocking(move || preflight::before_run(&record, &folder));
+        let outlook = looking.await.map_err(|error| plain(format!("looking at the hosts failed: {error}")))?.map_err(plain)?;
+        outlook.refusal.map_or(Ok(outlook.notes), Err)
     }
 
     /// Fetch the images if need be, telling the status how far that is.
@@ -163,14 +184,14 @@ impl Supervisor {
         }
     }
 
-    /// The command line of this attempt, entered into the record.
-    fn command(&mut self, images: &Images) -> Result<(CommandLine, Flavour), String> {
+    /// The command line of this attempt with what is to be noted beside it, entered into the record.
+    fn command(&mut self, images: &Images, notes: Vec<String>) -> Result<(CommandLine, Flavour), String> {
         let setup =
             Setup::detect(&self.record.spec.workload, self.record.program.as_deref()).map_err(|error| error.to_string())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
         let mut line = command_line(&record.spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
-        line.notes.extend(images.in_words());
+        line.notes.extend(notes.into_iter().chain(images.in_words()));
         let attempt = Attempt {
             argv: line.argv.clone(),
             env: line.env.clone(),
@@ -200,6 +221,7 @@ impl Supervisor {
             .with_work(Work::of(&self.record.spec.workload))
             .with_lock(self.lock.clone())
             .with_patience(patience)
+            .with_start_timeout(self.record.spec.resources.start_patience_s())
             .with_time_limit(self.record.spec.resources.time_limit_s);
         let end = job
             .follow(stop, &mut |state, message| {

@@ -70,6 +70,10 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
 
 /// Which process failed first, and how, in one sentence.
 fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
+    // A host that is gone takes its ranks along, and the others fail for it.
+    if let Some(host) = lost_host(evidence) {
+        return lost(&host, evidence);
+    }
     let notice = notice(evidence);
     let fatal =
         |Fatal { process, during, cause }: &Fatal| (Some(*process), format!("process {process} failed during {during}: {cause}"));
@@ -128,6 +132,34 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         ),
         None => (None, format!("every rank finished, but mpirun{}", code_words(exit))),
     }
+}
+
+/// The host with which the launcher of Open MPI lost touch, by its name or address.
+fn lost_host(evidence: &Evidence) -> Option<String> {
+    let text = evidence.launcher.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+    let after =
+        |notice: &str, key: &str| Some(text.split_once(notice)?.1.split_once(key)?.1.split_whitespace().next()?.to_owned());
+    // "... has lost communication with a remote daemon. HNP daemon : [job@0,0] on node one Remote daemon: [job@0,1] on node two"
+    let daemon = text.find("Remote daemon").and_then(|at| text[at..].split_once("on node ")).map(|(_, rest)| rest);
+    let by_network = daemon.filter(|_| text.contains("lost communication with a remote daemon"));
+    by_network
+        .and_then(|rest| Some(rest.split_whitespace().next()?.to_owned()))
+        // "A daemon failed to report back after being spawned. ... Local host: one Remote host: two"
+        .or_else(|| after("daemon failed to report back", "Remote host:"))
+}
+
+fn lost(host: &str, evidence: &Evidence) -> (Option<usize>, String) {
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let ranks: Vec<usize> =
+        evidence.introduced().filter(|(_, report)| short(&report.host) == short(host)).map(|(process, _)| process).collect();
+    let Some(first) = ranks.first() else {
+        let cause = if evidence.introduced().next().is_some() { "is gone" } else { "could not begin" };
+        let remedy = format!("`hvd-lab doctor -H {host}` looks at it; a firewall between the hosts does this as well");
+        return (None, format!("host {host} {cause}: mpirun lost touch with it. {remedy}"));
+    };
+    let all = ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let names = if ranks.len() == 1 { format!("process {all}") } else { format!("processes {all}") };
+    (Some(*first), format!("host {host} died or was cut off{}, and {names} with it", place(*first, evidence)))
 }
 
 /// Where a process was last seen, as the end of a sentence; nothing where nobody knows.

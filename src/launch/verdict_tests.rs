@@ -34,6 +34,25 @@ access an executable:
    Executable: /nonexist
    Node: vm
 --------------------------------------------------------------------------";
+const OPEN_MPI_LOST: &str = "\
+--------------------------------------------------------------------------
+PRTE has lost communication with a remote daemon.
+
+  HNP daemon   : [prterun-one-1961@0,0] on node one
+  Remote daemon: [prterun-one-1961@0,1] on node two
+
+This is usually due to either a failure of the TCP network
+--------------------------------------------------------------------------";
+const OPEN_MPI_NO_DAEMON: &str = "\
+------------------------------------------------------------
+A daemon failed to report back after being spawned. This could
+be due to several factors, including inability to find the
+back to prterun:
+
+  Local host:    one
+  Remote host:   two
+  Daemon exit status: 0
+------------------------------------------------------------";
 const MPICH_SIGNAL: &str = "\
 ===================================================================================
 =   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
@@ -119,6 +138,24 @@ fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
     let mut run = evidence(OPEN_MPI_SIGNAL);
     fail(&mut run, 1, "epoch 2", "the loss is not a number");
     assert_eq!(failed(&run, code(134)), (Some(1), "process 1 failed during epoch 2: the loss is not a number".into()));
+}
+
+#[test]
+fn a_host_that_is_gone_is_named_with_its_ranks_whatever_the_others_say() {
+    for words in [OPEN_MPI_LOST, OPEN_MPI_NO_DAEMON] {
+        let mut run = before_any_reports(words);
+        for (process, host) in [(0, "one"), (1, "two.example.org"), (2, "two.example.org")] {
+            let report = TopologyReport { host: host.into(), ..TopologyReport::sample() };
+            tell(&mut run, process, Event::Topology(report));
+        }
+        fail(&mut run, 0, "allreduce", "a peer is gone");
+        // mpirun itself ends well then.
+        let wanted = "host two died or was cut off, and processes 1, 2 with it";
+        assert_eq!(failed(&run, code(0)), (Some(1), wanted.into()));
+    }
+    let (process, message) = failed(&before_any_reports(OPEN_MPI_NO_DAEMON), code(1));
+    assert_eq!(process, None);
+    assert!(message.starts_with("host two could not begin") && message.contains("doctor -H two"), "{message}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl RunStore {
     }
 
     /// The folder of all run folders.
-    pub(super) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 

@@ -17,6 +17,9 @@ metrics() { echo "{\"loss\":0.5,\"accuracy\":$1}"; }
 resume=0
 while [ -f "$logs/checkpoint-$((resume + 1)).safetensors" ]; do resume=$((resume + 1)); done
 
+# Rank 1 never gets as far as to report.
+[ "$STAND_IN" = mute ] && [ "$rank" = 1 ] && exec sleep 300
+
 event "\"event\":\"topology\",\"rank\":$rank,\"size\":$size,\"local_rank\":$rank,\"local_size\":$size,\"host\":\"$(hostname)\",\
 \"pid\":$$,\"communicator\":\"mpi\",\"device\":\"cpu\",\"device_uuid\":null,\"cores\":[0],\"threads\":1,\"versions\":[\"stand-in 1\"]"
 event "\"event\":\"config\",\"steps\":\"1-10\",\"seed\":1,\"epochs\":$epochs,\"resume_epoch\":$resume,\"local_batch_size\":64,\

@@ -95,7 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let np = request.spec.resources.np;
     let Some(spec) = request.spec.collectives().cloned() else { return Ok(ExitCode::FAILURE) };
-    let id = launch::start(&store, request)?;
+    let id = args.starting.start(&store, request)?;
     if args.starting.detach {
         return follow::leave(&store, id, args.json);
     }

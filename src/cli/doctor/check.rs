@@ -16,6 +16,9 @@ pub(super) enum State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
     pub(super) name: &'static str,
+    /// Whose thing it is, where that is not this host's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) host: Option<String>,
     pub(super) state: State,
     /// What was found, with the cause where it is not good.
     pub(super) found: String,
@@ -25,14 +28,14 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn ok(name: &'static str, found: impl Into<String>) -> Check {
-        Check { name, state: State::Ok, found: found.into(), remedy: String::new() }
+        Check { name, host: None, state: State::Ok, found: found.into(), remedy: String::new() }
     }
 
     pub(super) fn warn(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { name, state: State::Warn, found: found.into(), remedy: remedy.into() }
+        Check { name, host: None, state: State::Warn, found: found.into(), remedy: remedy.into() }
     }
 
     pub(super) fn fail(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Check {
-        Check { name, state: State::Fail, found: found.into(), remedy: remedy.into() }
+        Check { name, host: None, state: State::Fail, found: found.into(), remedy: remedy.into() }
     }
 }

@@ -31,11 +31,12 @@ mod tests {
     #[test]
     fn every_stored_field_has_a_row() {
         let mut job = TrainingJob::sample();
-        job.resources.time_limit_s = Some(60.0);
+        (job.resources.time_limit_s, job.resources.start_timeout_s) = (Some(60.0), Some(60.0));
+        job.resources.network_interface = Some("eth0".into());
         let stored = serde_json::to_value(&job).unwrap();
         let mut fields: Vec<&str> = stored.as_object().unwrap().keys().map(String::as_str).collect();
         let mut rows: Vec<String> = SETTINGS.iter().map(|setting| setting.flag.replace('-', "_")).collect();
-        rows.iter_mut().filter(|row| *row == "time_limit").for_each(|row| row.push_str("_s"));
+        rows.iter_mut().filter(|row| ["time_limit", "start_timeout"].contains(&row.as_str())).for_each(|row| row.push_str("_s"));
         fields.sort_unstable();
         rows.sort_unstable();
         assert_eq!(fields, rows);

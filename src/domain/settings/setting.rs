@@ -27,6 +27,8 @@ pub enum Key {
     Seed,
     Hosts,
     Hostfile,
+    NetworkInterface,
+    StartTimeout,
     TimeLimit,
 }
 

@@ -36,7 +36,7 @@ fn no_images(images: Option<usize>) -> Option<String> {
     when(images == Some(0), "0 images: use at least 1, or leave the limit out")
 }
 
-pub static SETTINGS: [Setting; 19] = [
+pub static SETTINGS: [Setting; 21] = [
     Setting {
         key: Key::Np,
         flag: "np",
@@ -288,6 +288,32 @@ pub static SETTINGS: [Setting; 19] = [
         values: Values::Free,
         get: |job| or_word(job.resources.hostfile.as_deref(), NONE),
         set: |job, text| put_text(&mut job.resources.hostfile, text),
+        problem: fine,
+        trainer: TrainerFlag::None,
+    },
+    Setting {
+        key: Key::NetworkInterface,
+        flag: "network-interface",
+        value_name: "NAMES",
+        help: "The way from host to host: interfaces such as eth0, or networks such as 10.0.0.0/8, separated by commas",
+        label: "network",
+        hint: "such as eth0 or 10.0.0.0/8, or none",
+        values: Values::Free,
+        get: |job| or_word(job.resources.network_interface.as_deref(), NONE),
+        set: |job, text| put_text(&mut job.resources.network_interface, text),
+        problem: |job| job.resources.network_problem(),
+        trainer: TrainerFlag::None,
+    },
+    Setting {
+        key: Key::StartTimeout,
+        flag: "start-timeout",
+        value_name: "H:MM:SS",
+        help: "End the run if not every rank has reported after this time [default: 2 minutes where hosts are named, else none]",
+        label: "start timeout",
+        hint: "such as 0:00:30, or none",
+        values: Values::Free,
+        get: |job| or_word(job.resources.start_timeout_s.map(units::clock), NONE),
+        set: |job, text| put_time(&mut job.resources.start_timeout_s, text),
         problem: fine,
         trainer: TrainerFlag::None,
     },

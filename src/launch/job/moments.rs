@@ -18,3 +18,9 @@ pub(super) async fn at(moment: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+/// The moment in so many seconds, and those seconds; a moment beyond all clocks is none.
+pub(super) fn until(seconds: f64) -> Option<(Instant, f64)> {
+    let end = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+    Some((end, seconds))
+}

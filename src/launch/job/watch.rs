@@ -4,6 +4,7 @@ use tokio::time::Instant;
 
 use super::Job;
 use crate::domain::event::Event;
+use crate::domain::units;
 use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::verdict::Verdict;
 use crate::runs::process;
@@ -16,6 +17,24 @@ impl Job {
         let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
         let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
         ranks.map(|(process, report)| (process, report.pid)).filter(|(_, pid)| is_ours(*pid)).collect()
+    }
+
+    /// The time for every rank to report is over.
+    pub(super) fn judge_start(&mut self) {
+        let Some((_, seconds)) = self.start.take() else { return };
+        let reported: Vec<usize> = self.journal.evidence.introduced().map(|(process, _)| process).collect();
+        let missing = (0..self.np).filter(|process| !reported.contains(process));
+        let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
+        if let Some((first, others)) = missing.split_first() {
+            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            self.stuck = Some(format!(
+                "process {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
+                 HOSTS` looks at hosts, and --start-timeout gives more time",
+                self.np,
+                units::clock(seconds)
+            ));
+            self.begin_end();
+        }
     }
 
     /// Ten times a second: a rank that is stopped.

@@ -1,0 +1,45 @@
+//! The hosts of a run, looked at from here.
+//!
+//! Never starts a rank there.
+
+use super::check::{Check, State};
+use crate::domain::job::Resources;
+use crate::launch::preflight::{self, Needs, Weight};
+use crate::launch::{Launcher, find_trainer};
+use crate::runs::RunStore;
+
+/// Adds a check for each thing of each host; nothing where no hosts are named. What is missing on this host is said already.
+///
+/// # Errors
+/// The list or the host file is none.
+pub(super) fn examine(resources: &Resources, checks: &mut Vec<Check>) -> anyhow::Result<()> {
+    if !resources.names_hosts() {
+        return Ok(());
+    }
+    if let Some(problem) = resources.problem() {
+        anyhow::bail!(problem);
+    }
+    let (Ok(launcher), Ok(program), Ok(store)) = (Launcher::detect(), find_trainer(), RunStore::open_default()) else {
+        return Ok(());
+    };
+    let hosts = preflight::hosts_of(resources, launcher.flavour)?;
+    let needs = Needs {
+        program: &std::path::absolute(&program).unwrap_or(program),
+        may_start: true,
+        folder: store.root(),
+        interfaces: resources.network_interface.as_deref(),
+        takes_gpus: false,
+    };
+    match preflight::look_at(&hosts, &needs, launcher.flavour) {
+        Ok(findings) => checks.extend(findings.into_iter().map(|finding| {
+            let state = match finding.weight {
+                Weight::Good => State::Ok,
+                Weight::Doubt => State::Warn,
+                Weight::Bad => State::Fail,
+            };
+            Check { name: finding.what, host: Some(finding.host), state, found: finding.found, remedy: finding.remedy }
+        })),
+        Err(cause) => checks.push(Check::fail("hosts", cause.to_string(), "point HVD_LAB_HOME at a folder that all hosts share")),
+    }
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! From what hosts said to what is wrong with them, each with its cause and a remedy.
+//!
+//! Never asks anybody: what is judged has been heard already.
+
+use std::path::Path;
+
+use super::agent::Agent;
+use super::probe::{Program, Seen, Unheard};
+use super::{Finding, Needs, Weight};
+use crate::domain::units;
+
+/// Clocks that differ by less are taken for equal, in seconds.
+const CLOCKS_APART_S: f64 = 2.0;
+/// Characters of a hash in a sentence.
+const SHORT_HASH: usize = 8;
+
+/// Of a host that could not be asked.
+pub(super) fn unheard(host: &str, agent: &Agent, why: &Unheard) -> Finding {
+    let name = agent.name();
+    let by_hand = format!("try `{name} {host} true` by hand until it works without a question");
+    let (cause, remedy) = match why {
+        Unheard::Late(seconds) => {
+            (format!("did not answer within {seconds} s"), format!("is it on, and the network up? Then {by_hand}"))
+        }
+        Unheard::Garbled => {
+            ("answered, but not what it was asked".to_owned(), format!("does `{name} {host} echo hello` print hello?"))
+        }
+        Unheard::Refused(_, words) if words.contains("Permission denied") => {
+            (words.clone(), format!("let ssh log in without a password: `ssh-copy-id {host}`"))
+        }
+        Unheard::Refused(_, words) if words.contains("Host key verification failed") => {
+            (words.clone(), format!("log in once by hand, `ssh {host}`, and accept its key"))
+        }
+        Unheard::Refused(_, words) if words.contains("resolve") || words.contains("not known") => {
+            (words.clone(), "check the name, or enter it in /etc/hosts".to_owned())
+        }
+        Unheard::Refused(code, words) => {
+            let code = code.map_or_else(String::new, |code| format!("{name} ended with exit code {code}"));
+            let said = [code, words.clone()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+            (said, by_hand)
+        }
+    };
+    Finding::bad(host, "reach", format!("cannot be reached by {name}: {cause}"), remedy)
+}
+
+/// Of a host that answered. `here` is what this host says of itself.
+pub(super) fn heard(host: &str, slots: Option<usize>, seen: &Seen, here: &Seen, token: &str, needs: &Needs) -> Vec<Finding> {
+    let mut findings = vec![program(host, seen, here, needs.program)];
+    findings.extend(starts(host, seen, needs.program));
+    findings.push(folder(host, seen, token, needs.folder));
+    findings.push(clock(host, seen.clock_ahead_s));
+    findings.push(devices(host, slots, seen, needs.takes_gpus));
+    findings.push(network(host, seen, needs.interfaces));
+    findings
+}
+
+fn program(host: &str, seen: &Seen, here: &Seen, path: &Path) -> Finding {
+    let name = short(path);
+    let share = "put it there, at the same path, or into a folder that all hosts share";
+    match (&seen.program, &here.program) {
+        (Program::Missing, _) => Finding::bad(host, "program", format!("{} is not there", path.display()), share),
+        (Program::Closed, _) => {
+            let found = format!("{} may not be run there", path.display());
+            Finding::bad(host, "program", found, format!("`chmod +x {}` on {host}", path.display()))
+        }
+        (Program::There(Some(there)), Program::There(Some(own))) if there != own => {
+            let part = |hash: &str| hash.chars().take(SHORT_HASH).collect::<String>();
+            let found = format!("{name} is another build there (sha256 {}...) than here ({}...)", part(there), part(own));
+            Finding::bad(host, "program", found, format!("copy {} from here to {host}, or share the folder", path.display()))
+        }
+        (Program::There(Some(_)), Program::There(Some(_))) => Finding::good(host, "program", format!("{name} is the same")),
+        (Program::There(_), _) => {
+            let found = format!("{name} is there, and nobody knows whether it is the same: there is no sha256sum");
+            Finding::doubt(host, "program", found, format!("install coreutils on {host}"))
+        }
+    }
+}
+
+fn starts(host: &str, seen: &Seen, path: &Path) -> Option<Finding> {
+    let (code, words) = seen.started.as_ref()?;
+    let name = short(path);
+    Some(match code {
+        0 => Finding::good(host, "libraries", format!("{name} starts")),
+        _ => {
+            let said = if words.is_empty() { format!("exit code {code}") } else { words.clone() };
+            let remedy = format!("run `make setup` on {host}, or share the project's folder with the libraries in it");
+            Finding::bad(host, "libraries", format!("{name} does not start there: {said}"), remedy)
+        }
+    })
+}
+
+fn folder(host: &str, seen: &Seen, token: &str, path: &Path) -> Finding {
+    let path = path.display();
+    if seen.token != token {
+        let remedy = "point HVD_LAB_HOME at a folder that all hosts share, such as one on NFS";
+        return Finding::bad(host, "folder", format!("{path} of this host cannot be seen there"), remedy);
+    }
+    match seen.write.is_empty() {
+        true => Finding::good(host, "folder", "the folder of runs is shared"),
+        false => {
+            let cause = seen.write.rsplit(": ").next().unwrap_or(&seen.write);
+            let remedy = format!("let your account write there: look at its owner, its space and how {host} mounts it");
+            Finding::bad(host, "folder", format!("{path} cannot be written there: {cause}"), remedy)
+        }
+    }
+}
+
+fn clock(host: &str, ahead_s: f64) -> Finding {
+    if ahead_s.abs() < CLOCKS_APART_S {
+        return Finding::good(host, "clock", "the clock is right");
+    }
+    let way = if ahead_s > 0.0 { "ahead of" } else { "behind" };
+    let found = format!("its clock is {} {way} this host's", units::clock(ahead_s.abs()));
+    Finding::doubt(
+        host,
+        "clock",
+        found,
+        "let both take the time from the network (`timedatectl set-ntp true`): until then times are wrong",
+    )
+}
+
+fn devices(host: &str, slots: Option<usize>, seen: &Seen, takes_gpus: bool) -> Finding {
+    let gpus = units::counted(seen.gpus, "GPU");
+    match slots.filter(|slots| takes_gpus && *slots > seen.gpus) {
+        Some(slots) => {
+            let remedy = match seen.gpus {
+                0 => format!("leave {host} out, or use the preset cpu"),
+                gpus => format!("write {host}:{gpus}"),
+            };
+            Finding::bad(host, "devices", format!("{slots} ranks are to start there, and there are {gpus}"), remedy)
+        }
+        None => {
+            let cores = seen.cores.map(|cores| format!("{}, ", units::counted(cores, "core"))).unwrap_or_default();
+            Finding::good(host, "devices", format!("{cores}{gpus}"))
+        }
+    }
+}
+
+/// An interface may be named, or a network that it is in, such as 10.0.0.0/8.
+fn network(host: &str, seen: &Seen, wanted: Option<&str>) -> Finding {
+    let words = |(name, address): &(String, String)| match address.is_empty() {
+        true => name.clone(),
+        false => format!("{name} {address}"),
+    };
+    let usable = |(name, address): &&(String, String)| name != "lo" && !address.starts_with("127.");
+    let all: Vec<String> = seen.interfaces.iter().filter(usable).map(words).collect();
+    let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+    let is = |wanted: &str| {
+        let mut interfaces = seen.interfaces.iter();
+        match wanted.contains('/') {
+            true => interfaces.any(|(_, address)| is_within(address, wanted)),
+            false => interfaces.any(|(name, _)| name == wanted),
+        }
+    };
+    match wanted.and_then(|wanted| wanted.split(',').map(str::trim).find(|wanted| !is(wanted))) {
+        Some(missing) => {
+            let found = format!("the network interface {missing} is not there, or not up; there are: {all}");
+            Finding::bad(
+                host,
+                "network",
+                found,
+                "name one that every host has: --network-interface NAME, or a network such as 10.0.0.0/8",
+            )
+        }
+        None => Finding::good(host, "network", all),
+    }
+}
+
+/// Whether an IPv4 address such as 10.0.0.7/24 is in the network.
+fn is_within(address: &str, network: &str) -> bool {
+    let parse = |text: &str| -> Option<(u32, u32)> {
+        let (address, bits) = text.split_once('/').unwrap_or((text, "32"));
+        let address: std::net::Ipv4Addr = address.parse().ok()?;
+        Some((u32::from(address), bits.parse().ok().filter(|bits| *bits <= 32)?))
+    };
+    let (Some((address, _)), Some((network, bits))) = (parse(address), parse(network)) else { return false };
+    let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+    address & mask == network & mask
+}
+
+/// An address that several hosts have is no way from one to another: virtual bridges of containers have the same everywhere.
+pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>) -> Vec<Finding> {
+    if interfaces.is_some() {
+        return Vec::new();
+    }
+    let twin = |at: usize| {
+        let (host, seen) = &hosts[at];
+        let is_twin = |(name, address): &&(String, String)| {
+            let outward = name != "lo" && !address.is_empty() && !address.starts_with("127.");
+            outward && hosts[..at].iter().any(|(_, other)| other.interfaces.iter().any(|(_, same)| same == address))
+        };
+        let (name, address) = seen.interfaces.iter().find(is_twin)?;
+        let found = format!("{name} has the address {address}, which another host has as well: ranks that try it wait for ever");
+        Some(Finding::doubt(host, "network", found, "name the interface that joins the hosts: --network-interface NAME"))
+    };
+    (0..hosts.len()).filter_map(twin).collect()
+}
+
+fn short(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+impl Finding {
+    fn good(host: &str, what: &'static str, found: impl Into<String>) -> Finding {
+        Finding { host: host.to_owned(), what, weight: Weight::Good, found: found.into(), remedy: String::new() }
+    }
+
+    fn doubt(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { weight: Weight::Doubt, remedy: remedy.into(), ..Finding::good(host, what, found) }
+    }
+
+    pub(super) fn bad(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { weight: Weight::Bad, remedy: remedy.into(), ..Finding::good(host, what, found) }
+    }
+}
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -1,0 +1,206 @@
+//! A look at every host of a run before it starts, so that what is wrong there is told with its host, and not by a launcher that hangs.
+//!
+//! Never starts a rank, and leaves nothing on the hosts.
+
+mod agent;
+mod hosts;
+mod judge;
+mod probe;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Flavour, LaunchError, Ranks, Setup, presets};
+use crate::domain::job::Resources;
+use crate::host::{self, read};
+use crate::runs::RunRecord;
+use agent::Agent;
+pub use hosts::Host;
+pub(super) use hosts::listed;
+use probe::{Question, Seen};
+
+/// Hosts that are asked at a time: each takes a process and a thread of this host.
+const AT_ONCE: usize = 32;
+/// A host file of thousands of hosts is smaller.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What every host of a run has to have.
+#[derive(Clone, Debug)]
+pub struct Needs<'a> {
+    /// Of the ranks, by its whole path.
+    pub program: &'a Path,
+    /// Whether it may be started to see whether its libraries are there. One that somebody is working on may do anything.
+    pub may_start: bool,
+    /// Where runs are written: the ranks' folder, or one above it.
+    pub folder: &'a Path,
+    /// Interfaces or networks that are asked for, separated by commas.
+    pub interfaces: Option<&'a str>,
+    /// Whether each rank takes a GPU.
+    pub takes_gpus: bool,
+}
+
+/// How good something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Good,
+    /// A run starts, and something about it will be odd.
+    Doubt,
+    /// A run cannot start, or would hang.
+    Bad,
+}
+
+/// One thing that a host has or lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub host: String,
+    /// `reach`, `program`, `libraries`, `folder`, `clock`, `devices` or `network`.
+    pub what: &'static str,
+    pub weight: Weight,
+    /// With the cause where it is not good.
+    pub found: String,
+    /// What to do about it; empty where it is good.
+    pub remedy: String,
+}
+
+impl Finding {
+    /// `node2: hvd-train does not start there: ... -> run ...`
+    pub fn in_words(&self) -> String {
+        let remedy = if self.remedy.is_empty() { String::new() } else { format!(". To do: {}", self.remedy) };
+        format!("host {}: {}{remedy}", self.host, self.found)
+    }
+}
+
+/// The hosts that a run names; none where it stays on this one.
+///
+/// # Errors
+/// [`LaunchError::Spec`] where the list or the host file is none.
+pub fn hosts_of(resources: &Resources, flavour: Flavour) -> Result<Vec<Host>, LaunchError> {
+    match (&resources.hosts, &resources.hostfile) {
+        (Some(hosts), _) => listed(hosts),
+        (None, Some(file)) => {
+            let cannot = |error| {
+                LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
+            };
+            let text = read::small_text(Path::new(file), MOST_BYTES).map_err(cannot)?;
+            hosts::in_file(file, &text, flavour)
+        }
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// Look at all hosts, many at a time. The findings stand in the order of the hosts.
+///
+/// # Errors
+/// This host's own folder cannot be written.
+pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Result<Vec<Finding>> {
+    // What a host sees in it tells whether it is the same folder. It goes with its owner.
+    let folder = tempfile::Builder::new().prefix(".hosts-").tempdir_in(needs.folder)?;
+    let token = host::secret()?;
+    std::fs::write(folder.path().join("token"), &token)?;
+    let question = Question { program: needs.program, starts: needs.may_start, folder: folder.path() };
+    let own = probe::ask(&mut question.here("here"))
+        .map_err(|error| std::io::Error::other(format!("this host does not answer a shell of its own: {error:?}")))?;
+
+    let agent = Agent::find(flavour);
+    let next = AtomicUsize::new(0);
+    let heard: Mutex<Vec<(usize, Result<Seen, Finding>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..hosts.len().min(AT_ONCE) {
+            scope.spawn(|| {
+                while let Some((at, host)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hosts.get(at)?)))
+                {
+                    let said = ask_one(at, host, &question, &own, &agent);
+                    heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, said));
+                }
+            });
+        }
+    });
+    let mut heard = heard.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    heard.sort_by_key(|(at, _)| *at);
+
+    let mut findings = Vec::new();
+    let mut answered = Vec::new();
+    for (at, said) in heard {
+        let Host { name, slots } = &hosts[at];
+        match said {
+            Ok(seen) => {
+                findings.extend(judge::heard(name, *slots, &seen, &own, &token, needs));
+                answered.push((name.clone(), seen));
+            }
+            Err(finding) => findings.push(finding),
+        }
+    }
+    findings.extend(judge::same_addresses(&answered, needs.interfaces));
+    Ok(findings)
+}
+
+/// What there is to say before ranks start on other hosts.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    /// What was found to be odd, for the log of the launcher.
+    pub notes: Vec<String>,
+    /// Why no rank may start: one sentence, and where there is more than one thing to fix, a line for each.
+    pub refusal: Option<(String, Vec<String>)>,
+}
+
+/// Look at the hosts that a run names. Nothing is looked at where it names none, or where a batch system has chosen them.
+///
+/// # Errors
+/// Why the hosts cannot be looked at, in one sentence.
+pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, String> {
+    let resources = &record.spec.resources;
+    if !resources.names_hosts() {
+        return Ok(Outlook::default());
+    }
+    let said = |error: LaunchError| error.to_string();
+    let setup = Setup::detect(&record.spec.workload, record.program.as_deref()).map_err(said)?;
+    if setup.machine.in_allocation {
+        return Ok(Outlook::default());
+    }
+    let takes_gpus = presets().iter().any(|preset| preset.name == record.preset && preset.ranks == Ranks::Gpus);
+    let needs = Needs {
+        program: &setup.program,
+        may_start: record.program.is_none(),
+        folder,
+        interfaces: resources.network_interface.as_deref(),
+        takes_gpus,
+    };
+    let hosts = hosts_of(resources, setup.flavour).map_err(said)?;
+    let findings =
+        look_at(&hosts, &needs, setup.flavour).map_err(|error| format!("cannot look at the hosts of the run: {error}"))?;
+    Ok(Outlook::of(&findings, record.force))
+}
+
+impl Outlook {
+    /// `force` lets ranks start all the same.
+    fn of(findings: &[Finding], force: bool) -> Outlook {
+        let of = |weight| findings.iter().filter(move |finding| finding.weight == weight).map(Finding::in_words);
+        let bad: Vec<String> = of(Weight::Bad).collect();
+        let Some((first, others)) = bad.split_first().filter(|_| !force) else {
+            return Outlook { notes: bad.into_iter().chain(of(Weight::Doubt)).collect(), refusal: None };
+        };
+        let more = match others.len() {
+            0 => String::new(),
+            1 => ". There is 1 more thing to fix".to_owned(),
+            others => format!(". There are {others} more things to fix"),
+        };
+        let lines = if others.is_empty() { Vec::new() } else { bad.clone() };
+        Outlook { notes: of(Weight::Doubt).collect(), refusal: Some((format!("{first}{more}"), lines)) }
+    }
+}
+
+fn ask_one(
+    at: usize,
+    host: &Host,
+    question: &Question,
+    own: &Seen,
+    agent: &Result<Agent, (String, String)>,
+) -> Result<Seen, Finding> {
+    if hosts::is_here(&host.name) {
+        return Ok(own.clone());
+    }
+    let agent = agent.as_ref().map_err(|(cause, remedy)| Finding::bad(&host.name, "reach", cause, remedy))?;
+    let mut command = agent.command(&host.name, &question.line(&format!("host-{at}")));
+    probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
+}
