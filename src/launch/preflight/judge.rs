@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use super::agent::Agent;
+use super::finding::{Finding, Needs};
 use super::probe::{Program, Seen, Unheard};
-use super::{Finding, Needs, Weight};
 use crate::domain::units;
 
 /// Clocks that differ by less are taken for equal, in seconds.
@@ -198,20 +198,6 @@ pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>)
 
 fn short(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-impl Finding {
-    fn good(host: &str, what: &'static str, found: impl Into<String>) -> Finding {
-        Finding { host: host.to_owned(), what, weight: Weight::Good, found: found.into(), remedy: String::new() }
-    }
-
-    fn doubt(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { weight: Weight::Doubt, remedy: remedy.into(), ..Finding::good(host, what, found) }
-    }
-
-    pub(super) fn bad(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { weight: Weight::Bad, remedy: remedy.into(), ..Finding::good(host, what, found) }
-    }
 }
 
 #[cfg(test)]

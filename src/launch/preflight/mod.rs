@@ -3,6 +3,7 @@
 //! Never starts a rank, and leaves nothing on the hosts.
 
 mod agent;
+mod finding;
 mod hosts;
 mod judge;
 mod probe;
@@ -16,6 +17,7 @@ use crate::domain::job::Resources;
 use crate::host::{self, read};
 use crate::runs::RunRecord;
 use agent::Agent;
+pub use finding::{Finding, Needs, Weight};
 pub use hosts::Host;
 pub(super) use hosts::listed;
 use probe::{Question, Seen};
@@ -24,52 +26,6 @@ use probe::{Question, Seen};
 const AT_ONCE: usize = 32;
 /// A host file of thousands of hosts is smaller.
 const MOST_BYTES: u64 = 1 << 20;
-
-/// What every host of a run has to have.
-#[derive(Clone, Debug)]
-pub struct Needs<'a> {
-    /// Of the ranks, by its whole path.
-    pub program: &'a Path,
-    /// Whether it may be started to see whether its libraries are there. One that somebody is working on may do anything.
-    pub may_start: bool,
-    /// Where runs are written: the ranks' folder, or one above it.
-    pub folder: &'a Path,
-    /// Interfaces or networks that are asked for, separated by commas.
-    pub interfaces: Option<&'a str>,
-    /// Whether each rank takes a GPU.
-    pub takes_gpus: bool,
-}
-
-/// How good something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
-    Good,
-    /// A run starts, and something about it will be odd.
-    Doubt,
-    /// A run cannot start, or would hang.
-    Bad,
-}
-
-/// One thing that a host has or lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    pub host: String,
-    /// `reach`, `program`, `libraries`, `folder`, `clock`, `devices` or `network`.
-    pub what: &'static str,
-    pub weight: Weight,
-    /// With the cause where it is not good.
-    pub found: String,
-    /// What to do about it; empty where it is good.
-    pub remedy: String,
-}
-
-impl Finding {
-    /// `node2: hvd-train does not start there: ... -> run ...`
-    pub fn in_words(&self) -> String {
-        let remedy = if self.remedy.is_empty() { String::new() } else { format!(". To do: {}", self.remedy) };
-        format!("host {}: {}{remedy}", self.host, self.found)
-    }
-}
 
 /// The hosts that a run names; none where it stays on this one.
 ///

@@ -1,0 +1,63 @@
+//! What a run needs of every host, and what was found there.
+//!
+//! Never judges.
+
+use std::path::Path;
+
+/// What every host of a run has to have.
+#[derive(Clone, Debug)]
+pub struct Needs<'a> {
+    /// Of the ranks, by its whole path.
+    pub program: &'a Path,
+    /// Whether it may be started to see whether its libraries are there. One that somebody is working on may do anything.
+    pub may_start: bool,
+    /// Where runs are written: the ranks' folder, or one above it.
+    pub folder: &'a Path,
+    /// Interfaces or networks that are asked for, separated by commas.
+    pub interfaces: Option<&'a str>,
+    /// Whether each rank takes a GPU.
+    pub takes_gpus: bool,
+}
+
+/// How good something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Good,
+    /// A run starts, and something about it will be odd.
+    Doubt,
+    /// A run cannot start, or would hang.
+    Bad,
+}
+
+/// One thing that a host has or lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub host: String,
+    /// `reach`, `program`, `libraries`, `folder`, `clock`, `devices` or `network`.
+    pub what: &'static str,
+    pub weight: Weight,
+    /// With the cause where it is not good.
+    pub found: String,
+    /// What to do about it; empty where it is good.
+    pub remedy: String,
+}
+
+impl Finding {
+    /// `node2: hvd-train does not start there: ... -> run ...`
+    pub fn in_words(&self) -> String {
+        let remedy = if self.remedy.is_empty() { String::new() } else { format!(". To do: {}", self.remedy) };
+        format!("host {}: {}{remedy}", self.host, self.found)
+    }
+
+    pub(super) fn good(host: &str, what: &'static str, found: impl Into<String>) -> Finding {
+        Finding { host: host.to_owned(), what, weight: Weight::Good, found: found.into(), remedy: String::new() }
+    }
+
+    pub(super) fn doubt(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { weight: Weight::Doubt, remedy: remedy.into(), ..Finding::good(host, what, found) }
+    }
+
+    pub(super) fn bad(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { weight: Weight::Bad, remedy: remedy.into(), ..Finding::good(host, what, found) }
+    }
+}
