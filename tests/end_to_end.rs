@@ -21,6 +21,8 @@ mod benchmarks;
 mod damaged;
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
+#[path = "end_to_end/mistakes.rs"]
+mod mistakes;
 // Shared with tests/launch.rs, which uses the other half of it.
 #[path = "end_to_end/killed.rs"]
 mod killed;

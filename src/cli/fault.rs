@@ -33,9 +33,9 @@ pub struct Args {
     /// Number of the run, as `hvd-lab runs` shows it.
     #[arg(requires = "kind")]
     id: Option<RunId>,
-    /// kill, freeze, slow, shared-core, file-limit or damaged-checkpoint.
+    /// kill, freeze, slow, shared-core, file-limit, damaged-checkpoint, no-write, wrong-shape, root-collective or own-early-stop.
     kind: Option<FaultKind>,
-    /// The rank that it is made in [default: the last one; file-limit and damaged-checkpoint: 0].
+    /// The rank that it is made in [default: the last one, or 0 where it has to be the root].
     #[arg(long, value_name = "R")]
     rank: Option<usize>,
     /// How long freeze, slow and shared-core last.
@@ -73,7 +73,7 @@ fn request(args: &Args, kind: FaultKind, np: usize) -> Result<FaultRequest, Usag
     }
     let process = kind.victim(args.rank, np);
     if let Some(rank) = args.rank.filter(|rank| *rank != process) {
-        return Err(Usage(format!("--rank {rank}: only rank 0 writes files, so {kind} is made in rank 0")));
+        return Err(Usage(format!("--rank {rank}: only rank 0 writes files and is the root, so {kind} is made in rank 0")));
     }
     match process < np {
         true => Ok(FaultRequest { kind, process, seconds: args.seconds }),
@@ -97,7 +97,7 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         }
         let lasts = if fault.request.kind.lasts() { fault.request.seconds } else { 0.0 };
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_secs_f64(lasts) + NAMED_WITHIN);
-        if status.state.is_over() || (fault.request.kind != FaultKind::FileLimit && Instant::now() > deadline) {
+        if status.state.is_over() || (!fault.request.kind.waits_for_an_epoch() && Instant::now() > deadline) {
             let line = match status.state.is_over() {
                 true => format!("run {id} {}\n", safe::line(&status.end_in_words())),
                 false => String::new(),

@@ -106,7 +106,6 @@ impl Region {
     }
 }
 
-/// The statistics of a model without batch norm.
 #[cfg(test)]
 #[test]
 fn no_numbers_are_a_region_too() {

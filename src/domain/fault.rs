@@ -20,6 +20,14 @@ choices! {
         FileLimit = "file-limit",
         /// The newest checkpoint is cut in the middle, and the root is killed.
         DamagedCheckpoint = "damaged-checkpoint",
+        /// The folder of checkpoints becomes read-only, until the run ends.
+        NoWrite = "no-write",
+        /// A rank hands one number fewer to an allreduce than the others.
+        WrongShape = "wrong-shape",
+        /// The root calls a collective that nobody else calls.
+        RootCollective = "root-collective",
+        /// A rank stops training alone.
+        OwnEarlyStop = "own-early-stop",
     }
 }
 
@@ -39,14 +47,30 @@ impl FaultKind {
     /// The rank that it is made in: the one that is asked for, else the last. Only the root writes files.
     pub fn victim(self, asked: Option<usize>, np: usize) -> usize {
         match self {
-            FaultKind::FileLimit | FaultKind::DamagedCheckpoint => 0,
+            _ if self.is_of_the_root() => 0,
             _ => asked.unwrap_or(np.saturating_sub(1)),
         }
     }
 
-    /// Whether it is about two ranks.
+    /// Whether only rank 0 can have it: it alone writes files, and is the root.
+    pub fn is_of_the_root(self) -> bool {
+        use FaultKind::{DamagedCheckpoint, FileLimit, NoWrite, RootCollective};
+        matches!(self, FileLimit | DamagedCheckpoint | NoWrite | RootCollective)
+    }
+
+    /// Whether it takes two ranks to see it.
     pub fn needs_two(self) -> bool {
-        self == FaultKind::SharedCore
+        self == FaultKind::SharedCore || self.is_mistake()
+    }
+
+    /// Whether it is a mistake of a program: the rank makes it itself, in what it asks of the others.
+    pub fn is_mistake(self) -> bool {
+        matches!(self, FaultKind::WrongShape | FaultKind::RootCollective | FaultKind::OwnEarlyStop)
+    }
+
+    /// Whether it shows only when something is due, at the end of an epoch.
+    pub fn waits_for_an_epoch(self) -> bool {
+        matches!(self, FaultKind::FileLimit | FaultKind::NoWrite | FaultKind::OwnEarlyStop)
     }
 
     /// What is going to happen, told to whoever is about to do it. `{rank}` stands for its number.
@@ -77,8 +101,32 @@ impl FaultKind {
                  writes. The run fails, and names rank 0. When you continue it, the lab refuses the damaged file, says why, and \
                  takes the checkpoint before it: one epoch more has to be done again."
             }
+            FaultKind::NoWrite => {
+                "The folder of checkpoints becomes read-only, as with wrong permissions or a disk that the system has taken away. \
+                 The next checkpoint cannot be written. The run fails, and names the file. Afterwards the folder is as before."
+            }
+            FaultKind::WrongShape => {
+                "In its next step rank {rank} hands one number fewer to the allreduce than the others, as when its model has a \
+                 layer of another size. The ranks compare their calls before any data moves, so none computes with garbage. The \
+                 run fails, and says what each rank called."
+            }
+            FaultKind::RootCollective => {
+                "In its next step rank 0 calls an allreduce that the others do not call, as with a collective behind `if rank == \
+                 0`. In many programs that hangs. Here the ranks compare their calls first: the run fails, and says what each rank \
+                 called."
+            }
+            FaultKind::OwnEarlyStop => {
+                "After this epoch rank {rank} stops training alone, as a rank does that decides on its own accuracy and not on the \
+                 mean. It goes on to the test while the others begin the next epoch. The ranks compare their calls: the run \
+                 fails, and says what each rank called."
+            }
         }
     }
+}
+
+/// The file in the folder of a run in which a process reads the name of the mistake that it is to make.
+pub fn mistake_file(process: usize) -> String {
+    format!("mistake-{process}")
 }
 
 /// A fault that somebody asks for.

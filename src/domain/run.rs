@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::bounds::{Bounded, count, first, moment, process};
 use super::place::Place;
 
+/// Set for a supervisor and everything that it starts, to the path of the run folder: leftovers are known by it, and ranks find it.
+pub const RUN_DIR_VARIABLE: &str = "HVD_LAB_RUN_DIR";
+
 /// Last lines that a status may have: the supervisor writes far fewer.
 const MAX_LINES: usize = 10_000;
 

@@ -2,8 +2,9 @@
 //!
 //! Only the supervisor does it: a fault is undone when its time is over, whoever asked for it and whether or not they are still there.
 
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,9 +15,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 
 use crate::domain::bounds::Bounded;
 use crate::domain::checkpoint;
-use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS};
-use crate::host::{self, read};
-use crate::runs::{RunFolder, process};
+use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
+use crate::domain::step::Step;
+use crate::host::{self, files, read};
+use crate::runs::{RunFolder, RunRecord, process};
 
 /// Of a rank that is made slow: stopped for so long, then left alone. Together no multiple of the time between two looks at it.
 const STOPPED_FOR: Duration = Duration::from_millis(30);
@@ -51,6 +53,7 @@ struct Going {
 /// A fault whose rank nobody has named yet.
 struct Open {
     index: usize,
+    kind: FaultKind,
     process: usize,
     began: Instant,
 }
@@ -60,13 +63,25 @@ pub(super) struct Faults {
     folder: RunFolder,
     going: Option<Going>,
     open: Option<Open>,
+    /// What the folder of checkpoints allowed before it became read-only.
+    writable: Option<Permissions>,
 }
 
 impl Faults {
     pub(super) fn new(folder: RunFolder) -> Faults {
         // What was asked of a launch before is not for this one.
         let _ = std::fs::remove_file(folder.fault_file());
-        Faults { folder, going: None, open: None }
+        let entries = std::fs::read_dir(folder.path()).into_iter().flatten().flatten();
+        let is_mistake = |name: &str| name.strip_prefix("mistake-").is_some_and(|process| process.parse::<usize>().is_ok());
+        let left = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_mistake));
+        left.for_each(|entry| _ = std::fs::remove_file(entry.path()));
+        // A supervisor that was killed could not undo it.
+        if let Ok(log_dir) = folder.log_dir().metadata()
+            && log_dir.permissions().mode() & 0o200 == 0
+        {
+            let _ = std::fs::set_permissions(folder.log_dir(), Permissions::from_mode(log_dir.permissions().mode() | 0o200));
+        }
+        Faults { folder, going: None, open: None, writable: None }
     }
 
     /// A request that has come, or what is wrong with it.
@@ -99,8 +114,16 @@ impl Faults {
             FaultKind::SharedCore => Some(self.partner(process, ranks)?),
             _ => None,
         };
-        if kind == FaultKind::DamagedCheckpoint {
-            newest_checkpoint(&self.folder.log_dir())?;
+        match kind {
+            FaultKind::DamagedCheckpoint => _ = newest_checkpoint(&self.folder.log_dir())?,
+            FaultKind::NoWrite if nix::unistd::geteuid().is_root() => {
+                return Err("root may write everywhere: run the lab as another user, or make file-limit".into());
+            }
+            _ if kind.is_mistake() => {
+                let record = self.folder.read_record().map_err(|error| error.to_string())?;
+                never_happens(kind, &record).map_or(Ok(()), Err)?;
+            }
+            _ => {}
         }
         let began = Instant::now();
         let mut going = Going {
@@ -134,8 +157,14 @@ impl Faults {
                 self.signal(rank, Signal::SIGKILL);
                 cut(&newest_checkpoint(&self.folder.log_dir())?)?;
             }
+            FaultKind::NoWrite => self.writable = Some(forbid_writing(&self.folder.log_dir())?),
+            FaultKind::WrongShape | FaultKind::RootCollective | FaultKind::OwnEarlyStop => {
+                let file = self.folder.path().join(mistake_file(process));
+                let told = files::write(&file, kind.name().as_bytes());
+                told.map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+            }
         }
-        self.open = Some(Open { index, process, began });
+        self.open = Some(Open { index, kind, process, began });
         self.going = kind.lasts().then_some(going);
         Ok(())
     }
@@ -187,6 +216,10 @@ impl Faults {
 
     /// The rank is as it was before.
     pub(super) fn undo(&mut self) {
+        if let Some(before) = self.writable.take() {
+            // Where that fails, the next launch of the run does it.
+            let _ = std::fs::set_permissions(self.folder.log_dir(), before);
+        }
         let Some(going) = self.going.take() else { return };
         if going.is_stopped {
             self.signal(going.rank, Signal::SIGCONT);
@@ -212,11 +245,38 @@ impl Faults {
         Some(format!("hvd-lab: the fault in process {process} was found after {after:.1} s: {words}"))
     }
 
-    /// As [`Faults::found`], of what a rank says of others: `rank 1 has not arrived`.
+    /// As [`Faults::found`], of what a rank says of others: `rank 1 has not arrived`, or what rank 1 called where others called
+    /// something else.
     pub(super) fn found_in(&mut self, words: &str) -> Option<String> {
-        let process = self.open.as_ref()?.process;
-        words.contains(&format!("rank {process} has not")).then(|| self.found(process, words))?
+        let Open { process, kind, .. } = *self.open.as_ref()?;
+        let names_it = words.contains(&format!("rank {process} has not"))
+            || kind.is_mistake() && words.contains("different collectives") && words.contains(&format!("rank {process} "));
+        names_it.then(|| self.found(process, words))?
     }
+}
+
+/// Why this run would never come to the place of this mistake.
+fn never_happens(kind: FaultKind, record: &RunRecord) -> Option<String> {
+    let steps = record.spec.training().map(|training| training.steps);
+    let misses = |step| steps.is_some_and(|steps| !steps.contains(step));
+    match kind {
+        _ if steps.is_none() => Some(format!("{kind} is for runs of the ten steps, and this is none")),
+        _ if misses(Step::InitAndPin) => Some(format!("{kind} needs step 1: here no rank knows of the others")),
+        FaultKind::WrongShape | FaultKind::RootCollective if misses(Step::DistributedOptimizer) => {
+            Some(format!("{kind} needs step 3: here no gradient goes from rank to rank"))
+        }
+        _ => None,
+    }
+}
+
+/// Nobody may write into the folder any more. Returns what was allowed before.
+fn forbid_writing(folder: &Path) -> Result<Permissions, String> {
+    let forbid = || {
+        let before = folder.metadata()?.permissions();
+        std::fs::set_permissions(folder, Permissions::from_mode(before.mode() & !0o222))?;
+        Ok(before)
+    };
+    forbid().map_err(|error: io::Error| format!("{} cannot be made read-only: {error}", folder.display()))
 }
 
 /// The checkpoint that a run would go on from.

@@ -15,11 +15,9 @@ use nix::unistd::Pid;
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
+pub use crate::domain::run::RUN_DIR_VARIABLE;
 use crate::host::process;
 pub use crate::host::process::{Process, look_up};
-
-/// Set for a supervisor and everything that it starts, to the path of the run folder: leftovers are known by it.
-pub const RUN_DIR_VARIABLE: &str = "HVD_LAB_RUN_DIR";
 
 /// Whether the process that was seen with this start time still runs.
 pub fn is_alive(pid: u32, start_ticks: u64) -> bool {

@@ -12,6 +12,7 @@ use clap::error::{ContextKind, ErrorKind};
 
 use super::device::{self, Precision};
 use super::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
+use super::mistake;
 use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
@@ -179,6 +180,7 @@ impl Config {
             Some(problem) => Err(refusal(&problem)),
             None => {
                 config.ranks_per_host.into_iter().for_each(comm::simulate_hosts);
+                mistake::listen();
                 Ok(config)
             }
         }

@@ -17,6 +17,7 @@ pub mod evaluate;
 mod gpu_marks;
 pub mod gradients;
 pub mod host_report;
+mod mistake;
 pub mod model;
 pub mod nvcnn;
 pub mod optimizer;

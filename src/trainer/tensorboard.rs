@@ -19,12 +19,19 @@ use crate::dataset::tfrecord::record;
 use crate::domain::event::{EpochReport, Seen};
 use crate::host;
 
-/// The lab chooses the folder of its runs: there only room helps.
-pub(super) const REMEDY: &str = "Free some space there, or, if you start the program yourself, give another --log-dir";
+/// What to do about a file that could not be written. The lab chooses the folder of its runs: there another one is no remedy.
+pub(super) fn remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "Let your account write there, or, if you start the program yourself, give another --log-dir"
+        }
+        _ => "Free some space there, or, if you start the program yourself, give another --log-dir",
+    }
+}
 
 /// An event file that could not be written. What was written before is as it was.
 #[derive(Debug, thiserror::Error)]
-#[error("TensorBoard event file `{}` could not be written: {cause}. {REMEDY}", path.display())]
+#[error("TensorBoard event file `{}` could not be written: {cause}. {}", path.display(), remedy(cause))]
 pub struct TensorBoardError {
     pub path: PathBuf,
     /// Part of the message, and so not the `source`, which would be printed a second time.

@@ -105,7 +105,11 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
         (&["1", "damaged-checkpoint", "--rank", "1"], "only rank 0 writes files"),
         (&["1", "freeze", "--seconds", "0"], "--seconds is 0"),
         (&["1", "freeze", "--seconds", "NaN"], "--seconds is NaN"),
-        (&["1", "sneeze"], "`sneeze` is not a fault: use kill, freeze, slow, shared-core, file-limit, damaged-checkpoint"),
+        (
+            &["1", "sneeze"],
+            "`sneeze` is not a fault: use kill, freeze, slow, shared-core, file-limit, damaged-checkpoint, no-write",
+        ),
+        (&["1", "root-collective", "--rank", "1"], "only rank 0 writes files and is the root"),
         (&["1"], "<KIND>"),
         (&["7", "kill"], "7"),
     ] {
@@ -116,13 +120,19 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
     // These ranks train nothing.
     let none = lab.run(&["fault", "1", "damaged-checkpoint"]);
     assert!(none.status.code() == Some(1) && stderr(&none).contains("there is no checkpoint yet"), "{}", stderr(&none));
+    if nix::unistd::geteuid().is_root() {
+        let root = lab.run(&["fault", "1", "no-write"]);
+        assert!(root.status.code() == Some(1) && stderr(&root).contains("root may write everywhere"), "{}", stderr(&root));
+    }
     // What a stranger writes there is thrown away, and said.
     for strange in ["{", r#"{"kind":"kill","process":1,"seconds":1e300}"#, r#"{"kind":"kill","process":99,"seconds":1}"#] {
         std::fs::write(lab.folder(1).fault_file(), strange).unwrap();
         wait_for("the request's end", || (!lab.folder(1).fault_file().exists()).then_some(()));
     }
     let log = || std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
-    wait_for("three more refusals", || (log().matches("hvd-lab: no fault was made: ").count() == 4).then_some(()));
+    wait_for("three more refusals", || {
+        (log().matches("hvd-lab: no fault was made: ").count() == 4 + usize::from(nix::unistd::geteuid().is_root())).then_some(())
+    });
     let dry = lab.run(&["fault", "1", "kill", "--dry-run"]);
     assert!(dry.status.success() && stdout(&dry).contains("Rank 1 is killed"), "{}", stdout(&dry));
     assert_eq!(lab.status(1).state, RunState::Running);

@@ -82,7 +82,7 @@ impl Job {
     pub(super) fn heard(&mut self, process: usize, event: &Event) {
         let line = match event {
             Event::Warning { message } => self.faults.found_in(message),
-            Event::Fatal { cause, .. } => self.faults.found(process, cause),
+            Event::Fatal { cause, .. } => self.faults.found(process, cause).or_else(|| self.faults.found_in(cause)),
             _ => None,
         };
         line.into_iter().for_each(|line| self.say(&line));
@@ -92,6 +92,7 @@ impl Job {
     pub(super) fn judged(&mut self, verdict: &Verdict) {
         self.faults.undo();
         let line = verdict.failed_process.and_then(|process| self.faults.found(process, &verdict.message));
+        let line = line.or_else(|| self.faults.found_in(&verdict.message));
         line.into_iter().for_each(|line| self.say(&line));
         // The run is judged: that a last line cannot be written changes nothing.
         let _ = self.journal.flush();

@@ -16,7 +16,7 @@ use super::temporary::Temporary;
 use crate::domain::units;
 use crate::host::read;
 use crate::trainer::digest::Digester;
-use crate::trainer::tensorboard::REMEDY;
+use crate::trainer::tensorboard::remedy;
 
 const FORMAT: &str = "hvd-lab-checkpoint";
 const VERSION: &str = "1";
@@ -26,9 +26,10 @@ const EXTRA: &str = "extra.";
 /// A checkpoint that could not be written. Earlier ones are as they were, and nothing of this one is left.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "checkpoint `{}` ({}) could not be written: {cause}. Earlier checkpoints are kept. {REMEDY}",
+    "checkpoint `{}` ({}) could not be written: {cause}. Earlier checkpoints are kept. {}",
     path.display(),
-    units::bytes(*bytes)
+    units::bytes(*bytes),
+    remedy(cause)
 )]
 pub struct SaveError {
     pub path: PathBuf,

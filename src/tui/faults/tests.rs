@@ -30,10 +30,10 @@ fn a_fault_is_chosen_with_its_rank_and_asked_for() {
     }
     assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::Freeze, last));
     press(&mut state, KeyCode::End);
-    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::DamagedCheckpoint, 0), "only the root writes files");
-    assert!(text(&state, 80, 24).contains("The newest checkpoint is cut"), "{}", text(&state, 80, 24));
+    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::OwnEarlyStop, last));
     press(&mut state, KeyCode::Up);
-    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::FileLimit, 0));
+    assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::RootCollective, 0), "nobody else is the root");
+    assert!(text(&state, 80, 24).contains("calls an allreduce that the others do not call"), "{}", text(&state, 80, 24));
     assert_eq!(update(&mut state, Message::Tick(5.0)), [Effect::ListRuns], "who was named comes from the list");
     press(&mut state, KeyCode::Esc);
     assert_ne!(update(&mut state, Message::Tick(6.0)), [Effect::ListRuns]);
@@ -47,6 +47,7 @@ fn what_was_made_is_told_with_who_found_it() {
     let run = state.shared.watched.as_ref().unwrap().id;
     let mut summary = state.shared.summary(run).unwrap().clone();
     let attempt = summary.record.as_mut().unwrap().attempts.last_mut().unwrap();
+    press(&mut state, KeyCode::End);
     let fault = |kind, found: Option<&str>| FaultRecord {
         request: FaultRequest { kind, process: 1, seconds: 10.0 },
         began_s: 1e9,
