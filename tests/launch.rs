@@ -30,6 +30,8 @@ mod launchers;
 mod made;
 #[path = "launch/mutations.rs"]
 mod mutations;
+#[path = "launch/own.rs"]
+mod own;
 #[path = "launch/owned.rs"]
 mod owned;
 #[path = "launch/remedies.rs"]

@@ -6,7 +6,8 @@ from . import _ending, fashion_mnist, mnist
 from ._arguments import parse_args
 from ._devices import list_physical_devices, set_visible_devices
 from ._library import LabError
+from ._log import log
 
 _ending.watch()
 
-__all__ = ["LabError", "fashion_mnist", "list_physical_devices", "mnist", "parse_args", "set_visible_devices"]
+__all__ = ["LabError", "fashion_mnist", "list_physical_devices", "log", "mnist", "parse_args", "set_visible_devices"]

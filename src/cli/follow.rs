@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::interrupt;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
+use crate::domain::logged::LoggedSoFar;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::safe;
 use crate::domain::step::Step;
@@ -88,7 +89,9 @@ fn follow_run(
     let record = store.record(id)?;
     let mut view = View::new(
         json,
-        record.np() > 1 && record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot)),
+        record.np() > 1
+            && (record.spec.command().is_some()
+                || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot))),
         lines,
     );
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
@@ -139,6 +142,8 @@ struct View<'a> {
     steps_per_epoch: usize,
     epochs: usize,
     images_per_sec: Option<f64>,
+    /// Of an own program.
+    logged: LoggedSoFar,
 }
 
 impl<'a> View<'a> {
@@ -149,7 +154,7 @@ impl<'a> View<'a> {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        View { lines, json, all_ranks, bar, steps_per_epoch: 0, epochs: 0, images_per_sec: None }
+        View { lines, json, all_ranks, bar, steps_per_epoch: 0, epochs: 0, images_per_sec: None, logged: LoggedSoFar::default() }
     }
 
     /// Words of the lab's own, apart from what the trainer prints.
@@ -220,6 +225,10 @@ impl<'a> View<'a> {
                 self.images_per_sec = Some(report.images_per_sec);
                 self.place(report.epoch, 0);
             }
+            Event::Logged(logged) => {
+                self.logged.take(logged);
+                bar.set_message(self.logged.in_short());
+            }
             Event::Progress { what, done, of } => bar.set_message(format!("{what}: image {done} of {of}")),
             _ => {}
         }
@@ -248,6 +257,9 @@ impl<'a> View<'a> {
             let rate = summary.figures.images_per_sec.map(|rate| format!(", {} images/s of all ranks", units::rate(rate)));
             let time = summary.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
             say(&format!("run {id} finished: {}{}{}", status.message, time.unwrap_or_default(), rate.unwrap_or_default()));
+            if let Some(logged) = &summary.logged {
+                say(&logged.in_words());
+            }
             return Ok(ExitCode::SUCCESS);
         }
         say(&format!("run {id} {}", status.end_in_words()));

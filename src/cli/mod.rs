@@ -43,6 +43,7 @@ mod interrupt;
 pub mod lessons;
 pub mod nvcnn;
 mod output;
+mod own;
 #[cfg(test)]
 mod programs;
 pub mod progress;

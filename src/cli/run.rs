@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use super::follow;
+use super::own::{self, OwnFlags};
 use super::settings::{self, Settings, Starting};
 use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
@@ -18,6 +19,9 @@ Examples:
   hvd-lab run --continue 7 --epochs 6              three more epochs for run 7, from its checkpoint
   hvd-lab run -H node1:4,node2:4 --np 8 --detach
   hvd-lab run -- --timeline trace.json             flags of hvd-train
+  hvd-lab run -- python3 train.py --epochs 3       a program of your own, under the same panes
+  hvd-lab run --np 2 -- python3 train.py           two ranks of it, by mpirun
+  hvd-lab run -- torchrun --nproc_per_node 2 train.py
   hvd-lab run --dry-run                            only show the exact mpirun line
   hvd-lab run --json | jq -c 'select(.event == \"epoch\")'
 
@@ -41,15 +45,17 @@ pub struct Args {
     /// Event lines as they come, then a summary; with --dry-run one JSON object.
     #[arg(long)]
     json: bool,
-    /// After `--`: more flags of hvd-train, such as --timeline FILE (`hvd-train --help` lists them). The ranks work in the
-    /// run's folder.
-    #[arg(last = true, value_name = "TRAINER FLAGS", allow_hyphen_values = true)]
-    trainer_flags: Vec<String>,
+    #[command(flatten)]
+    own: OwnFlags,
+    /// After `--`: a program of your own with its arguments, such as `python3 train.py`. Or more flags of hvd-train, such as
+    /// --timeline FILE (`hvd-train --help` lists them); its ranks work in the run's folder.
+    #[arg(last = true, value_name = "PROGRAM | TRAINER FLAGS", allow_hyphen_values = true)]
+    words: Vec<String>,
 }
 
 /// Flags that a run which goes on has settled already: all but its epochs and its time.
 fn of_a_new_run() -> Vec<&'static str> {
-    let others = ["preset", "steps", "data_dir", "name", "dry_run", "output_filename", "trainer_flags"];
+    let others = ["preset", "steps", "data_dir", "name", "dry_run", "output_filename", "words", "pattern", "tensorboard"];
     let open = [Key::Epochs, Key::TimeLimit].map(|key| key.setting().flag);
     settings::flag_names().filter(|flag| !open.contains(flag)).chain(others).collect()
 }
@@ -88,8 +94,15 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
 }
 
 fn request(args: &Args) -> anyhow::Result<StartRequest> {
+    // Flags begin with a dash, programs do not.
+    if args.words.first().is_some_and(|word| !word.starts_with('-')) {
+        let spec = own::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
+        let force = args.settings.force;
+        return Ok(StartRequest { name: args.starting.name.clone(), force, ..StartRequest::new(spec, own::PRESET) });
+    }
+    args.own.refuse()?;
     let (mut job, preset) = args.settings.training()?;
     job.workload.steps = args.steps.unwrap_or(job.workload.steps);
-    job.workload.trainer_flags = args.trainer_flags.clone();
+    job.workload.trainer_flags = args.words.clone();
     Ok(StartRequest { name: args.starting.name.clone(), ..args.settings.request_for(job, preset) })
 }

@@ -173,7 +173,7 @@ fn cells(run: &RunSummary) -> Vec<String> {
         run.status.state.name().to_owned(),
         or_dash(record.map(|record| record.np().to_string())),
         or_dash(training.map(|training| training.steps.to_string())),
-        or_dash(training.map(|training| format!("{}/{}", run.last_epoch, training.epochs))),
+        or_dash(run.epochs_in_words()),
         or_dash(record.map(|record| record.spec.workload.title())),
         or_dash(training.and(record).map(|record| record.data_label.clone())),
         or_dash(run.shown_rate()),

@@ -151,6 +151,27 @@ impl Settings {
         Ok((job, preset.name))
     }
 
+    /// Where an own program is started: one rank, where nobody asks for more.
+    pub fn own_resources(&self) -> Result<Resources, Usage> {
+        let mut job = launch::default_preset(false).spec;
+        job.resources = Resources::ranks(1);
+        self.given.rows.iter().try_for_each(|(key, text)| put(*key, text, &mut job))?;
+        Ok(job.resources)
+    }
+
+    /// The first flag that is about the lab's trainer and its images.
+    pub fn of_training(&self, has_steps: bool) -> Option<&'static str> {
+        let row = self.given.rows.iter().find(|(key, _)| !ResourcesOnly::has(*key)).map(|(key, _)| key.setting().flag);
+        let others = [(has_steps, "steps"), (self.preset.is_some(), "preset"), (self.data_dir.is_some(), "data-dir")];
+        row.or_else(|| others.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag))
+    }
+
+    /// The first flag that is about how ranks are started.
+    pub fn of_ranks(&self) -> Option<&'static str> {
+        let is_it = |(key, _): &&(Key, String)| ResourcesOnly::has(*key) && *key != Key::TimeLimit;
+        self.given.rows.iter().find(is_it).map(|(key, _)| key.setting().flag)
+    }
+
     /// Whether a flag was given for this setting.
     pub fn has(&self, key: Key) -> bool {
         self.given.rows.iter().any(|(given, _)| *given == key)

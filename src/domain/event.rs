@@ -15,6 +15,7 @@ use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
+use super::logged::Logged;
 use super::phase::PhaseSeconds;
 use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
@@ -65,6 +66,8 @@ pub enum Event {
     },
     /// What the library saw of the training, whatever the program reports. Older libraries tell none of it.
     Seen(Seen),
+    /// What a program of the user's own logged.
+    Logged(Logged),
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.
     Epoch(EpochReport),
     /// A checkpoint was written, read, refused or checked.

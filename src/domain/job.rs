@@ -12,6 +12,7 @@ use super::benchmark::BenchmarkSpec;
 pub use super::bounds::MAX_RANKS;
 use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
 use super::collective::CollectivesSpec;
+use super::command::CommandSpec;
 use super::nvcnn::NvcnnSpec;
 use super::safe;
 use super::step::Step;
@@ -69,6 +70,8 @@ pub enum Workload {
     Benchmark(BenchmarkSpec),
     /// A model is trained on photos, or tested on them.
     Nvcnn(NvcnnSpec),
+    /// A program of the user's own.
+    Command(CommandSpec),
     /// Written by another version of the lab. It is listed under its name and kept as it is.
     Unknown(UnknownWorkload),
 }
@@ -88,6 +91,7 @@ const TRAINING: &str = "training";
 const COLLECTIVES: &str = "collectives";
 const BENCHMARK: &str = "benchmark";
 const NVCNN: &str = "nvcnn";
+const COMMAND: &str = "command";
 
 impl<W> Job<W> {
     /// The same with something changed.
@@ -144,6 +148,7 @@ impl Workload {
             Workload::Collectives(_) => COLLECTIVES,
             Workload::Benchmark(_) => BENCHMARK,
             Workload::Nvcnn(_) => NVCNN,
+            Workload::Command(_) => COMMAND,
             Workload::Unknown(unknown) => &unknown.kind,
         }
     }
@@ -153,43 +158,33 @@ impl Workload {
         match self {
             Workload::Benchmark(_) => "bench",
             Workload::Collectives(_) => "coll.",
+            Workload::Command(_) => "own",
             Workload::Training(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => self.kind(),
         }
     }
 
     pub fn training(&self) -> Option<&TrainingSpec> {
-        match self {
-            Workload::Training(training) => Some(training),
-            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
-        }
+        if let Workload::Training(training) = self { Some(training) } else { None }
     }
 
     pub fn training_mut(&mut self) -> Option<&mut TrainingSpec> {
-        match self {
-            Workload::Training(training) => Some(training),
-            Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
-        }
+        if let Workload::Training(training) = self { Some(training) } else { None }
     }
 
     pub fn collectives(&self) -> Option<&CollectivesSpec> {
-        match self {
-            Workload::Collectives(collectives) => Some(collectives),
-            Workload::Training(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
-        }
+        if let Workload::Collectives(collectives) = self { Some(collectives) } else { None }
     }
 
     pub fn benchmark(&self) -> Option<&BenchmarkSpec> {
-        match self {
-            Workload::Benchmark(benchmark) => Some(benchmark),
-            Workload::Training(_) | Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
-        }
+        if let Workload::Benchmark(benchmark) = self { Some(benchmark) } else { None }
     }
 
     pub fn nvcnn(&self) -> Option<&NvcnnSpec> {
-        match self {
-            Workload::Nvcnn(nvcnn) => Some(nvcnn),
-            Workload::Training(_) | Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Unknown(_) => None,
-        }
+        if let Workload::Nvcnn(nvcnn) = self { Some(nvcnn) } else { None }
+    }
+
+    pub fn command(&self) -> Option<&CommandSpec> {
+        if let Workload::Command(command) = self { Some(command) } else { None }
     }
 
     /// Whether there are steps in it to judge. What another version wrote may have some.
@@ -208,6 +203,7 @@ impl Workload {
             Workload::Benchmark(benchmark) => format!("{BENCHMARK} {}", benchmark.model),
             Workload::Nvcnn(nvcnn) if nvcnn.eval => format!("test of {}", nvcnn.model),
             Workload::Nvcnn(nvcnn) => format!("{NVCNN} {}", nvcnn.model),
+            Workload::Command(command) => command.title(),
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
                 Some(Value::String(model)) => safe::excerpt(model).into_owned(),
                 _ => safe::excerpt(&unknown.kind).into_owned(),
@@ -218,7 +214,11 @@ impl Workload {
     /// Why this version cannot run it, in one sentence; `None` where it can.
     pub fn problem(&self) -> Option<String> {
         match self {
-            Workload::Training(_) | Workload::Collectives(_) | Workload::Benchmark(_) | Workload::Nvcnn(_) => None,
+            Workload::Training(_)
+            | Workload::Collectives(_)
+            | Workload::Benchmark(_)
+            | Workload::Nvcnn(_)
+            | Workload::Command(_) => None,
             Workload::Unknown(unknown) => {
                 let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
                 let title = self.title();
@@ -249,6 +249,17 @@ impl RunSpec {
         self.workload.nvcnn()
     }
 
+    /// The user's own program; `None` of any other run.
+    pub fn command(&self) -> Option<&CommandSpec> {
+        self.workload.command()
+    }
+
+    /// Whether it is a program that is started as it is, without a launcher: for one rank on this host none is needed.
+    pub fn starts_alone(&self) -> bool {
+        let is_plain = self.command().is_some_and(|command| command.own_launcher().is_none());
+        is_plain && self.resources.np == 1 && !self.resources.names_hosts()
+    }
+
     /// As a training run of its own; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
         let workload = self.workload.training()?.clone();
@@ -262,6 +273,7 @@ impl RunSpec {
             Workload::Collectives(collectives) => self.resources.problem().or_else(|| collectives.problem(self.resources.np)),
             Workload::Benchmark(benchmark) => self.resources.problem().or_else(|| benchmark.problem()),
             Workload::Nvcnn(nvcnn) => self.resources.problem().or_else(|| nvcnn.problem()),
+            Workload::Command(command) => self.resources.problem().or_else(|| command.problem()),
             Workload::Unknown(_) => self.resources.problem().or_else(|| self.workload.problem()),
         }
     }
@@ -297,6 +309,7 @@ impl Bounded for RunSpec {
             Workload::Collectives(collectives) => collectives.out_of_bounds(),
             Workload::Benchmark(benchmark) => benchmark.out_of_bounds(),
             Workload::Nvcnn(nvcnn) => nvcnn.out_of_bounds(),
+            Workload::Command(command) => command.out_of_bounds(),
             Workload::Unknown(_) => None,
         })
     }
@@ -321,12 +334,18 @@ impl Serialize for Workload {
             Workload::Training(training) => training.serialize(serializer),
             Workload::Collectives(settings) => Named { workload: COLLECTIVES, settings }.serialize(serializer),
             Workload::Nvcnn(settings) => Named { workload: NVCNN, settings }.serialize(serializer),
+            Workload::Command(settings) => Named { workload: COMMAND, settings }.serialize(serializer),
             Workload::Benchmark(settings) => Named { workload: BENCHMARK, settings }.serialize(serializer),
             // It never named itself.
             Workload::Unknown(unknown) if unknown.kind == TRAINING => unknown.settings.serialize(serializer),
             Workload::Unknown(unknown) => Named { workload: &unknown.kind, settings: &unknown.settings }.serialize(serializer),
         }
     }
+}
+
+/// Settings that this version knows; `None` of another version's.
+fn known<T: DeserializeOwned>(settings: &Map<String, Value>) -> Option<T> {
+    serde_json::from_value(Value::Object(settings.clone())).ok()
 }
 
 impl<'de> Deserialize<'de> for Workload {
@@ -337,20 +356,15 @@ impl<'de> Deserialize<'de> for Workload {
             Some(Value::String(kind)) => kind,
             Some(other) => return Err(D::Error::custom(format!("the workload is {other}, not a name"))),
         };
-        if kind == COLLECTIVES
-            && let Ok(collectives) = serde_json::from_value(Value::Object(settings.clone()))
-        {
-            return Ok(Workload::Collectives(collectives));
-        }
-        if kind == BENCHMARK
-            && let Ok(benchmark) = serde_json::from_value(Value::Object(settings.clone()))
-        {
-            return Ok(Workload::Benchmark(benchmark));
-        }
-        if kind == NVCNN
-            && let Ok(nvcnn) = serde_json::from_value(Value::Object(settings.clone()))
-        {
-            return Ok(Workload::Nvcnn(nvcnn));
+        let read = match kind.as_str() {
+            COLLECTIVES => known(&settings).map(Workload::Collectives),
+            BENCHMARK => known(&settings).map(Workload::Benchmark),
+            NVCNN => known(&settings).map(Workload::Nvcnn),
+            COMMAND => known(&settings).map(Workload::Command),
+            _ => None,
+        };
+        if let Some(workload) = read {
+            return Ok(workload);
         }
         if kind != TRAINING {
             return Ok(Workload::Unknown(UnknownWorkload { kind, settings }));

@@ -90,7 +90,7 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     if request.spec.collectives().is_some_and(|collectives| collectives.link_bits.is_some()) {
         links::probe()?;
     }
-    let setup = Setup::detect(&request.spec.workload, request.program.as_deref())?;
+    let setup = Setup::detect(&request.spec, request.program.as_deref())?;
     let training = request.spec.training();
     let images = match training {
         Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
@@ -183,6 +183,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     let Some(training) = record.spec.workload.training_mut() else {
         return Err(match record.spec.problem() {
             Some(problem) => LaunchError::Spec(problem),
+            None if record.spec.command().is_some() => LaunchError::OwnGoesOn { id, title: record.spec.workload.title() },
             None => LaunchError::NothingTrained { id, title: record.spec.workload.title() },
         });
     };

@@ -24,6 +24,8 @@ pub enum LaunchError {
     VariableIsNoProgram { name: &'static str, variable: &'static str, path: PathBuf },
     #[error("the program {} is not there any more: build it again with `hvd-lab exercise run`", path.display())]
     NoProgram { path: PathBuf },
+    #[error("{}", no_own_program(name, directory, *is_script))]
+    NoOwnProgram { name: String, directory: String, is_script: bool },
     #[error("mpirun was not found: run `make setup`, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it")]
     NoLauncher,
     #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]
@@ -65,6 +67,10 @@ pub enum LaunchError {
     BeginsAnew { id: RunId, exercise: String },
     #[error("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one")]
     NothingTrained { id: RunId, title: String },
+    #[error(
+        "run {id} is a program of your own ({title}), which the lab cannot go on with: start it anew, with its own flag for that"
+    )]
+    OwnGoesOn { id: RunId, title: String },
     #[error("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on")]
     NoCheckpoints { id: RunId },
     #[error(
@@ -72,6 +78,18 @@ pub enum LaunchError {
         folder.display()
     )]
     CheckpointsGone { id: RunId, folder: PathBuf },
+}
+
+/// A file that is there, and may not be run, was meant for an interpreter.
+fn no_own_program(name: &str, directory: &str, is_script: bool) -> String {
+    match is_script {
+        true => format!(
+            "{name} is not a program that can be run: write what runs it, such as `hvd-lab run -- python3 {name}`, or use `chmod +x`"
+        ),
+        false => format!(
+            "there is no program `{name}` on PATH or in {directory}: the words behind -- begin with a program, such as `python3 train.py`"
+        ),
+    }
 }
 
 impl LaunchError {

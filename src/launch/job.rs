@@ -4,6 +4,7 @@
 
 mod ending;
 mod moments;
+mod own;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -17,17 +18,18 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::CommandLine;
 use super::excess::Bounds;
 use super::fault::Faults;
 use super::held::Held;
 use super::journal::Journal;
 use super::line_file::JournalError;
-use super::output::Line;
+use super::output::{Line, Tags};
+use super::own::OwnProgram;
 use super::pipe::read;
 use super::silence::Silence;
 use super::verdict::{Verdict, judge};
 use super::work::Work;
-use super::{CommandLine, Flavour};
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
@@ -76,6 +78,8 @@ pub(super) struct Job {
     silence: Silence,
     held: Held,
     faults: Faults,
+    /// Where the ranks run a program of the user's own, which reports nothing by itself.
+    own: Option<OwnProgram>,
     /// Who used the cores up to the moment in which training began, and what part of them others used since then.
     began: Option<Load>,
     others_cpu: Option<f64>,
@@ -109,7 +113,7 @@ pub(super) struct End {
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, flavour: Flavour, bounds: Bounds) -> anyhow::Result<Job> {
+    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, tags: Tags, bounds: Bounds) -> anyhow::Result<Job> {
         let secret = host::secret().context("cannot make a secret for the events of this run")?;
         let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
@@ -126,15 +130,15 @@ impl Job {
             .env(process::RUN_DIR_VARIABLE, folder.path())
             .env(SECRET_VARIABLE, secret)
             .env("TMPDIR", scratch.path())
-            .current_dir(folder.path())
+            .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start {}", line.argv[0]))?;
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
-        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, flavour, sender.clone())));
-        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, flavour, sender)));
+        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags, sender.clone())));
+        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
         let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
             // Nobody listens any more at the very end.
@@ -143,6 +147,7 @@ impl Job {
         Ok(Job {
             faults: Faults::new(folder.clone()),
             held: Held::default(),
+            own: None,
             folder,
             host: host::name(),
             np,
@@ -174,6 +179,11 @@ impl Job {
     pub fn with_work(mut self, work: Work) -> Job {
         self.journal.evidence.work = work;
         self
+    }
+
+    /// Read what a program of the user's own prints.
+    pub fn with_own_program(self, own: Option<OwnProgram>) -> Job {
+        Job { own, ..self }
     }
 
     /// End the ranks when the run folder is not there any more.
@@ -220,6 +230,9 @@ impl Job {
                     self.fail_if_unwritten(written);
                 }
                 _ = look.tick() => {
+                    for report in self.look_at_own_program() {
+                        self.rank_reported(&report, tell);
+                    }
                     self.look_for_faults();
                     self.look_at_backlog();
                     self.look_for_vanished();
@@ -253,6 +266,7 @@ impl Job {
         let now = Load::of_session(std::process::id());
         self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
+        self.finish_own_program();
         let written = self.journal.flush();
         self.fail_if_unwritten(written);
         let evidence = &self.journal.evidence;
@@ -274,6 +288,7 @@ impl Job {
     fn take(&mut self, line: Line) -> Option<Event> {
         let process = if let Line::Rank { process, .. } = line { process } else { 0 };
         let last = self.journal.evidence.step(process);
+        self.read_own_program(&line);
         match self.journal.take(line) {
             Ok(event) => {
                 let evidence = &self.journal.evidence;
@@ -336,6 +351,10 @@ impl Job {
 
     fn look_for_vanished(&mut self) {
         let evidence = &mut self.journal.evidence;
+        if evidence.work == Work::Program {
+            // It need not say when it has finished; its launcher knows who failed.
+            return;
+        }
         let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
         let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
         let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);

@@ -87,6 +87,7 @@ impl Evidence {
             Work::Test => self.history.process(0).and_then(|root| root.test).map_or(0, |test| test.images),
             Work::Benchmark => self.history.process(0).map_or(0, |root| root.iterations.len()),
             Work::Collectives => self.history.process(0).map_or(0, |root| root.allreduces.len()),
+            Work::Program => 0,
         }
     }
 
@@ -240,6 +241,7 @@ impl Journal {
     pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
+            Line::Drawn { .. } => Ok(None),
             Line::Rank { process, text } => match unmarked(&self.secret, &text) {
                 // Events of a newer trainer are kept, though this lab may not know them.
                 // One that is longer than any is text that a program printed: nobody would read it as an event.
@@ -280,9 +282,16 @@ impl Journal {
 
     /// What the supervisor itself has noticed of a process.
     pub fn warn(&mut self, process: usize, words: &str) -> Result<(), JournalError> {
-        let event = Event::Warning { message: words.to_owned() };
-        self.events.line(&EventLine { time_s: host::now_s(), process, event }.to_line())?;
+        self.note(process, Event::Warning { message: words.to_owned() })?;
         self.say(&format!("hvd-lab: {words}"))
+    }
+
+    /// What the supervisor itself has seen of a process that reports nothing, as if the process had.
+    pub fn note(&mut self, process: usize, event: Event) -> Result<(), JournalError> {
+        let line = EventLine { time_s: host::now_s(), process, event };
+        self.events.line(&line.to_line())?;
+        self.evidence.take(&line);
+        Ok(())
     }
 
     pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), JournalError> {

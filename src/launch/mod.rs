@@ -10,6 +10,7 @@
 //!                    run folder  <──follow── screen, `hvd-lab run`
 //! ```
 
+mod adapter;
 mod binding;
 mod control;
 mod error;
@@ -25,6 +26,7 @@ mod links;
 mod mpirun;
 mod once;
 mod output;
+mod own;
 mod pipe;
 pub mod preflight;
 mod prepare;
@@ -42,6 +44,7 @@ pub use fault_request::{faults_made, make_fault};
 pub use flavour::Flavour;
 pub use mpirun::{CommandLine, command_line};
 pub use once::{Executed, execute_once};
+pub use own::check_patterns;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
 pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};

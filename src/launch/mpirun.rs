@@ -2,11 +2,11 @@
 //!
 //! Never runs anything and reads nothing: the same settings and setup always give the same line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::preflight::listed;
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, links, presets};
+use super::{Flavour, LaunchError, Ranks, binding, links, own, presets};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
@@ -27,6 +27,8 @@ pub struct CommandLine {
     pub env: Vec<(String, String)>,
     /// What is done beyond the ordinary, and why, one sentence each.
     pub notes: Vec<String>,
+    /// Where it works; `None` for the folder of the run.
+    pub directory: Option<PathBuf>,
 }
 
 impl CommandLine {
@@ -63,6 +65,15 @@ pub fn command_line(
         return Err(LaunchError::Spec(problem));
     }
     let resources = &spec.resources;
+    if let Some(command) = spec.command().filter(|command| command.own_launcher().is_some() || spec.starts_alone()) {
+        let (argv, notes) = own::words(command, setup)?;
+        return Ok(CommandLine {
+            argv,
+            env: own::environment(log_dir),
+            notes,
+            directory: Some(PathBuf::from(&command.directory)),
+        });
+    }
     let oversubscribe = placement(resources, preset, setup, force)?;
     let benchmark = spec.benchmark();
     let is_here = !is_spread(resources, setup);
@@ -70,7 +81,7 @@ pub fn command_line(
     let misfit = || match &spec.workload {
         Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room(), resources.np),
         Workload::Nvcnn(nvcnn) => nvcnn.misfit(&setup.machine.room(), resources.np),
-        Workload::Training(_) | Workload::Collectives(_) | Workload::Unknown(_) => None,
+        Workload::Training(_) | Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
     };
     // Of other hosts nothing is known here: there the ranks find out.
     if let Some(problem) = unbound.or_else(misfit).filter(|_| is_here) {
@@ -83,6 +94,9 @@ pub fn command_line(
         env.push(("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
     }
     let mut notes = Vec::new();
+    if spec.command().is_some() {
+        env.extend(own::environment(log_dir));
+    }
     if let Some(networks) = &resources.network_interface {
         match is_spread(resources, setup) {
             // NCCL takes names only; a network such as 10.0.0.0/8 is for MPI.
@@ -119,7 +133,7 @@ pub fn command_line(
         argv.extend(links::around_rank());
     }
     argv.extend(program(spec, setup, data, log_dir)?);
-    Ok(CommandLine { argv, env, notes })
+    Ok(CommandLine { argv, env, notes, directory: spec.command().map(|command| PathBuf::from(&command.directory)) })
 }
 
 /// Ranks that wait would otherwise spin on the core that the others need.
@@ -261,6 +275,7 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
         Workload::Collectives(collectives) => collectives_flags(collectives),
         Workload::Benchmark(benchmark) => benchmark_flags(benchmark),
         Workload::Nvcnn(nvcnn) => [NvcnnFlags::words(nvcnn), vec!["--events".to_owned()]].concat(),
+        Workload::Command(command) => command.argv[1..].to_vec(),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
     Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())

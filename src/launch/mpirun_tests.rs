@@ -172,6 +172,7 @@ fn a_pasted_line_survives_the_shell() {
         argv: vec!["mpirun".into(), "--data-dir".into(), "/a b/it's".into(), String::new()],
         env: vec![("A".into(), "1 2".into())],
         notes: vec![],
+        directory: None,
     };
     assert_eq!(line.to_shell(), r"A='1 2' mpirun --data-dir '/a b/it'\''s' ''");
 }

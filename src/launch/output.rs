@@ -9,20 +9,36 @@
 use std::collections::BTreeMap;
 
 use super::Flavour;
+use super::adapter::tagged;
 
 /// One line of the launcher's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Printed by this process.
     Rank { process: usize, text: String },
+    /// A bar that this process has drawn over since: to be read, not to be kept.
+    Drawn { process: usize, text: String },
     /// Said by the launcher itself.
     Launcher(String),
+}
+
+/// How lines say which process printed them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tags {
+    /// As this launcher tags them; what has no tag is the launcher's own.
+    Of(Flavour),
+    /// As any launcher tags them; what has no tag is the launcher's own.
+    Any,
+    /// As any launcher tags them; what has no tag is of process 0.
+    AnyOrFirst,
+    /// Not at all: there is only process 0.
+    No,
 }
 
 /// Sorts the lines of one stream of the launcher (standard output or error).
 #[derive(Debug)]
 pub struct Sorter {
-    flavour: Flavour,
+    tags: Tags,
     /// Pieces without a line end, by process and by whether they are of standard error.
     open: BTreeMap<(usize, bool), String>,
 }
@@ -36,8 +52,8 @@ struct Tag {
 }
 
 impl Sorter {
-    pub fn new(flavour: Flavour) -> Sorter {
-        Sorter { flavour, open: BTreeMap::new() }
+    pub fn new(tags: Tags) -> Sorter {
+        Sorter { tags, open: BTreeMap::new() }
     }
 
     /// Sort one line, given without its end.
@@ -45,13 +61,17 @@ impl Sorter {
         // Some launchers end their messages with a zero byte.
         let text = String::from_utf8_lossy(bytes).replace('\0', "");
         let text = text.trim_end_matches('\r');
-        if self.flavour == Flavour::Mpich {
-            return vec![match hydra_tag(text) {
-                Some((process, text)) => Line::Rank { process, text: text.to_owned() },
-                None => Line::Launcher(text.to_owned()),
-            }];
-        }
-        self.pieces(text)
+        let tag = match self.tags {
+            Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => return self.pieces(text),
+            Tags::Of(Flavour::Mpich) => hydra_tag(text),
+            Tags::Any => tagged(text).map(|tagged| (tagged.rank, tagged.text)),
+            Tags::AnyOrFirst => Some(tagged(text).map_or((0, text), |tagged| (tagged.rank, tagged.text))),
+            Tags::No => Some((0, text)),
+        };
+        vec![match tag {
+            Some((process, text)) => Line::Rank { process, text: text.to_owned() },
+            None => Line::Launcher(text.to_owned()),
+        }]
     }
 
     /// What is left without a line end when the stream ends.
@@ -87,7 +107,7 @@ impl Sorter {
     fn tag(&self, text: &str) -> Option<Tag> {
         let mut tag = open_mpi_tag(text)?;
         // Open MPI 5 puts one blank behind the colon; with 4 a blank there is the rank's own.
-        if self.flavour == Flavour::OpenMpi5 && text[tag.length..].starts_with(' ') {
+        if self.tags == Tags::Of(Flavour::OpenMpi5) && text[tag.length..].starts_with(' ') {
             tag.length += 1;
         }
         Some(tag)
@@ -131,7 +151,7 @@ mod tests {
     use super::*;
 
     fn sort(flavour: Flavour, text: &str) -> Vec<Line> {
-        let mut sorter = Sorter::new(flavour);
+        let mut sorter = Sorter::new(Tags::Of(flavour));
         let mut lines: Vec<Line> = text.split('\n').flat_map(|line| sorter.take(line.as_bytes())).collect();
         lines.extend(sorter.finish());
         lines
@@ -207,7 +227,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_do_no_harm() {
-        let mut sorter = Sorter::new(Flavour::OpenMpi5);
+        let mut sorter = Sorter::new(Tags::Of(Flavour::OpenMpi5));
         assert_eq!(sorter.take(b"[1,0]<stdout>: caf\xe9 \xff[[[[1,"), [rank(0, "caf\u{fffd} \u{fffd}[[[[1,")]);
         assert_eq!(sorter.take(b"[1,0]<stdout>: a\0b\0"), [rank(0, "ab")]);
         assert_eq!(sorter.take("[1,0]<stdout>: \u{1f9e5} [é".as_bytes()), [rank(0, "\u{1f9e5} [é")]);

@@ -5,16 +5,18 @@
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::mpsc;
 
-use super::Flavour;
-use super::output::{Line, Sorter};
+use super::output::{Line, Sorter, Tags};
 
 /// Bytes of a line that are kept: a rank may print for ever without ending one.
 const LONGEST: u64 = 4 << 20;
 
 /// Sort the lines of one pipe into the channel.
-pub(super) async fn read(pipe: impl AsyncRead + Unpin, flavour: Flavour, lines: mpsc::Sender<Line>) {
+pub(super) async fn read(pipe: impl AsyncRead + Unpin, tags: Tags, lines: mpsc::Sender<Line>) {
     let mut reader = BufReader::with_capacity(1 << 16, pipe);
-    let mut sorter = Sorter::new(flavour);
+    if !matches!(tags, Tags::Of(_)) {
+        return read_drawn(reader, tags, lines).await;
+    }
+    let mut sorter = Sorter::new(tags);
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
@@ -36,6 +38,46 @@ pub(super) async fn read(pipe: impl AsyncRead + Unpin, flavour: Flavour, lines: 
     }
 }
 
+/// The same of a program whose bars come as they are drawn: of each the last state is kept.
+async fn read_drawn(mut reader: impl AsyncBufRead + Unpin, tags: Tags, lines: mpsc::Sender<Line>) {
+    let mut sorter = Sorter::new(tags);
+    let mut bytes: Vec<u8> = Vec::new();
+    while let Ok(chunk) = reader.fill_buf().await {
+        let (is_over, end) = (chunk.is_empty(), chunk.iter().position(|byte| *byte == b'\n'));
+        let all = chunk.len();
+        let room = (LONGEST as usize).saturating_sub(bytes.len());
+        bytes.extend_from_slice(&chunk[..end.unwrap_or(all).min(room)]);
+        reader.consume(end.map_or(all, |end| end + 1));
+        let is_line = end.is_some() || is_over && !bytes.is_empty();
+        // What stands between two returns was there for a moment, whole.
+        let drawn = before_last_return(&mut bytes);
+        let sorted =
+            if is_line { sorter.take(&std::mem::take(&mut bytes)) } else { drawn.map_or(vec![], |drawn| sorter.take(&drawn)) };
+        for line in sorted {
+            let line = match line {
+                Line::Rank { process, text } if !is_line => Line::Drawn { process, text },
+                line => line,
+            };
+            if lines.send(line).await.is_err() {
+                return;
+            }
+        }
+        if is_over {
+            return;
+        }
+    }
+}
+
+/// Takes off what was drawn over, and gives the last of it.
+fn before_last_return(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
+    // A return at the very end takes nothing back yet.
+    let last = bytes.len().checked_sub(1)?;
+    let end = bytes[..last].iter().rposition(|byte| *byte == b'\r')?;
+    let drawn = bytes[..end].split(|byte| *byte == b'\r').rfind(|part| !part.is_empty()).map(<[u8]>::to_vec);
+    bytes.drain(..=end);
+    drawn
+}
+
 /// Read on behind the next line end, and keep nothing of it.
 async fn skip_line(reader: &mut (impl AsyncBufRead + Unpin)) {
     while let Ok(bytes) = reader.fill_buf().await {
@@ -50,6 +92,7 @@ async fn skip_line(reader: &mut (impl AsyncBufRead + Unpin)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::Flavour;
 
     #[test]
     fn of_a_line_without_end_the_start_is_kept() {
@@ -59,7 +102,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let lines = runtime.block_on(async {
             let (sender, mut receiver) = mpsc::channel(8);
-            read(&output[..], Flavour::OpenMpi5, sender).await;
+            read(&output[..], Tags::Of(Flavour::OpenMpi5), sender).await;
             let mut lines = Vec::new();
             while let Some(line) = receiver.recv().await {
                 lines.push(line);
@@ -69,5 +112,28 @@ mod tests {
         let [Line::Rank { process: 0, text }, next] = &lines[..] else { panic!("{} lines", lines.len()) };
         assert_eq!(text.len() + "[1,0]<stdout>: ".len(), LONGEST as usize);
         assert_eq!(*next, Line::Rank { process: 1, text: "next".into() });
+    }
+
+    #[tokio::test]
+    async fn of_a_bar_every_state_is_told_and_the_last_is_kept() {
+        let (sender, mut receiver) = mpsc::channel(16);
+        let (mut program, pipe) = tokio::io::duplex(64);
+        let reading = tokio::spawn(read(pipe, Tags::No, sender));
+        let drawn = |text: &str| Some(Line::Drawn { process: 0, text: text.into() });
+        let line = |text: &str| Some(Line::Rank { process: 0, text: text.into() });
+        use tokio::io::AsyncWriteExt;
+        for (piece, expected) in
+            [("\r 10%", None), ("\r 20%", drawn(" 10%")), ("\r 3", drawn(" 20%")), ("0%\n[3] x\n", line(" 30%"))]
+        {
+            program.write_all(piece.as_bytes()).await.unwrap();
+            if expected.is_some() {
+                assert_eq!(receiver.recv().await, expected, "{piece:?}");
+            }
+        }
+        assert_eq!(receiver.recv().await, line("[3] x"), "no launcher's tag");
+        program.write_all(b"last words").await.unwrap();
+        drop(program);
+        assert_eq!((receiver.recv().await, receiver.recv().await), (line("last words"), None));
+        reading.await.unwrap();
     }
 }

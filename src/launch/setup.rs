@@ -13,7 +13,8 @@ use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
-use crate::domain::job::Workload;
+use crate::domain::command::{CommandSpec, OwnLauncher};
+use crate::domain::job::{RunSpec, Workload};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::load::allowed_cores;
 use crate::host::{cpu, numa};
@@ -58,16 +59,17 @@ impl Setup {
     ///
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoProgramFound`].
-    pub fn detect(workload: &Workload, program: Option<&Path>) -> Result<Setup, LaunchError> {
-        let program = match (program, workload) {
+    pub fn detect(spec: &RunSpec, program: Option<&Path>) -> Result<Setup, LaunchError> {
+        let program = match (program, &spec.workload) {
             (Some(program), _) if is_program(program) => program.to_owned(),
             (Some(program), _) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
             (None, Workload::Collectives(_)) => COLLECTIVES.find()?,
             (None, Workload::Benchmark(_)) => BENCHMARK.find()?,
             (None, Workload::Nvcnn(_)) => NVCNN.find()?,
+            (None, Workload::Command(command)) => own_program(command)?,
             (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find()?,
         };
-        let Launcher { mpirun, flavour, version } = Launcher::detect()?;
+        let Launcher { mpirun, flavour, version } = Launcher::of(spec, &program)?;
         Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine: Machine::detect() })
     }
 
@@ -102,7 +104,10 @@ impl Launcher {
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`].
     pub fn detect() -> Result<Launcher, LaunchError> {
-        let mpirun = find_launcher()?;
+        Launcher::at(find_launcher()?)
+    }
+
+    fn at(mpirun: PathBuf) -> Result<Launcher, LaunchError> {
         let text = version_text(&mpirun)?;
         let flavour = Flavour::from_version_text(&text).ok_or_else(|| LaunchError::BadLauncher {
             path: mpirun.clone(),
@@ -110,6 +115,35 @@ impl Launcher {
         })?;
         Ok(Launcher { flavour, version: version_line(&text), mpirun })
     }
+}
+
+impl Launcher {
+    /// The lab's, or the one that the user's own words name.
+    fn of(spec: &RunSpec, program: &Path) -> Result<Launcher, LaunchError> {
+        match spec.command().and_then(CommandSpec::own_launcher) {
+            None if !spec.starts_alone() => Launcher::detect(),
+            Some(OwnLauncher::Mpirun) => Launcher::at(program.to_owned()),
+            // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
+            _ => {
+                let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                Ok(Launcher { mpirun: program.to_owned(), flavour: Flavour::OpenMpi5, version: name })
+            }
+        }
+    }
+}
+
+/// The program that the user's words begin with, as the folder of the run finds it.
+fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
+    let name = command.argv.first().map(String::as_str).unwrap_or_default();
+    let path = Path::new(name);
+    let found = match path.components().count() {
+        1 => on_path(name),
+        _ => Some(Path::new(&command.directory).join(path)).filter(|path| is_program(path)),
+    };
+    found.ok_or_else(|| {
+        let is_there = Path::new(&command.directory).join(path).is_file();
+        LaunchError::NoOwnProgram { name: name.to_owned(), directory: command.directory.clone(), is_script: is_there }
+    })
 }
 
 impl Machine {

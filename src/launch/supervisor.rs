@@ -18,12 +18,14 @@ use tokio::sync::mpsc;
 
 use super::excess::Bounds;
 use super::job::{self, Job};
+use super::output::Tags;
+use super::own::{self, OwnProgram};
 use super::preflight;
 use super::prepare::{self, Images};
 use super::silence::PATIENCE;
 use super::verdict::Verdict;
 use super::work::Work;
-use super::{CommandLine, Flavour, LaunchError, Setup, command_line};
+use super::{CommandLine, LaunchError, Setup, command_line};
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
@@ -134,11 +136,11 @@ impl Supervisor {
             }
         };
         let command = prepared.and_then(|(notes, images)| self.command(&images, notes).map_err(|message| (message, Vec::new())));
-        let (line, flavour) = match command {
+        let (line, tags) = match command {
             Ok(command) => command,
             Err((message, lines)) => return self.fail(message, lines),
         };
-        match self.launch(&line, flavour, &mut terminate).await {
+        match self.launch(&line, tags, &mut terminate).await {
             Ok(end) => self.end(end.verdict, end.exit_code),
             Err(error) => self.fail(format!("{error:#}"), Vec::new()),
         }
@@ -185,9 +187,8 @@ impl Supervisor {
     }
 
     /// The command line of this attempt with what is to be noted beside it, entered into the record.
-    fn command(&mut self, images: &Images, notes: Vec<String>) -> Result<(CommandLine, Flavour), String> {
-        let setup =
-            Setup::detect(&self.record.spec.workload, self.record.program.as_deref()).map_err(|error| error.to_string())?;
+    fn command(&mut self, images: &Images, notes: Vec<String>) -> Result<(CommandLine, Tags), String> {
+        let setup = Setup::detect(&self.record.spec, self.record.program.as_deref()).map_err(|error| error.to_string())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
         let mut line = command_line(&record.spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
@@ -206,18 +207,23 @@ impl Supervisor {
             record.attempts.push(attempt);
         });
         self.record = changed.map_err(|error| error.to_string())?;
-        Ok((line, setup.flavour))
+        let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
+        own::write_module(&self.folder.log_dir())?;
+        Ok((line, own::tags(command, self.record.spec.starts_alone(), setup.flavour)))
     }
 
     /// Start the launcher and stay with it to its end.
-    async fn launch(&mut self, line: &CommandLine, flavour: Flavour, stop: &mut Signals) -> anyhow::Result<job::End> {
+    async fn launch(&mut self, line: &CommandLine, tags: Tags, stop: &mut Signals) -> anyhow::Result<job::End> {
         let np = self.record.np();
         self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
         let patience = self.record.program.is_some().then_some(PATIENCE);
         let epochs = self.record.training().map(|training| training.epochs);
         let bounds = Bounds { is_own: self.record.program.is_some(), epochs };
-        let mut job = Job::start(folder, np, line, flavour, bounds)?
+        let own = self.record.spec.command().map(|command| OwnProgram::new(&self.record.spec, command));
+        let own = own.transpose().map_err(anyhow::Error::msg)?;
+        let mut job = Job::start(folder, np, line, tags, bounds)?
+            .with_own_program(own)
             .with_work(Work::of(&self.record.spec.workload))
             .with_lock(self.lock.clone())
             .with_patience(patience)

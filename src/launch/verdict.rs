@@ -1,5 +1,6 @@
 //! How a run ended, from the evidence: finished, stopped, or failed and by whose fault.
 
+use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -48,6 +49,10 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         return plain(RunState::Failed, cause);
     }
     let has_begun = evidence.introduced().next().is_some();
+    let is_own = evidence.work == Work::Program;
+    if is_own && !asked_to_stop && exit.is_some_and(|exit| exit.success()) && lost_host(evidence).is_none() {
+        return plain(RunState::Finished, evidence.work.finished(evidence.done()));
+    }
     let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
     if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
@@ -101,6 +106,9 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         let cause = "by itself, without an error, before its program was over. Look for an exit that only some ranks reach";
         return (Some(*process), format!("process {process} left{place} {cause}"));
     }
+    if evidence.work == Work::Program {
+        return of_own_program(evidence, exit);
+    }
     if let Some(process) = evidence.vanished {
         return (
             Some(process),
@@ -131,6 +139,18 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
             ),
         ),
         None => (None, format!("every rank finished, but mpirun{}", code_words(exit))),
+    }
+}
+
+/// How a program of the user's own ended that its launcher says nothing of.
+fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
+    let last = |lines: &VecDeque<String>| lines.iter().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
+    let failed = evidence.tails.iter().find_map(|(process, tail)| Some((*process, last(tail)?)));
+    let said = failed.as_ref().map(|(_, line)| format!(": {}", shortened(line))).unwrap_or_default();
+    let process = failed.map(|(process, _)| process);
+    match exit.and_then(|exit| exit.signal()) {
+        Some(signal) => (process, format!("the program was ended by {}", signal_words(signal))),
+        None => (process, format!("the program{}{said}", code_words(exit))),
     }
 }
 

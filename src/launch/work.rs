@@ -13,6 +13,8 @@ pub enum Work {
     Collectives,
     Benchmark,
     Test,
+    /// The user's own.
+    Program,
 }
 
 impl Work {
@@ -23,6 +25,7 @@ impl Work {
             Workload::Training(_) | Workload::Unknown(_) => Work::Training,
             Workload::Collectives(_) => Work::Collectives,
             Workload::Benchmark(_) => Work::Benchmark,
+            Workload::Command(_) => Work::Program,
         }
     }
 
@@ -31,6 +34,7 @@ impl Work {
         match self {
             Work::Training | Work::Photos => "looking for the images",
             Work::Collectives | Work::Benchmark | Work::Test => "looking for the launcher",
+            Work::Program => "looking for the program",
         }
     }
 
@@ -40,6 +44,7 @@ impl Work {
             Work::Training | Work::Photos => "training",
             Work::Test => "testing",
             Work::Collectives | Work::Benchmark => "measuring",
+            Work::Program => "running",
         }
     }
 
@@ -48,12 +53,14 @@ impl Work {
             Work::Training | Work::Photos => "stopped before training began",
             Work::Test => "stopped before the test began",
             Work::Collectives | Work::Benchmark => "stopped before measuring began",
+            Work::Program => "stopped before the program began",
         }
     }
 
     /// `trained 3 epochs`.
     pub fn finished(self, done: usize) -> String {
         let did = match self {
+            Work::Program => return "the program has ended well".into(),
             Work::Training | Work::Photos => "trained",
             Work::Test => "tested",
             Work::Collectives | Work::Benchmark => "measured",
@@ -63,6 +70,9 @@ impl Work {
 
     /// `stopped after 3 epochs`.
     pub fn stopped(self, done: usize) -> String {
+        if self == Work::Program {
+            return "stopped before the program had ended".into();
+        }
         format!("stopped after {}", self.counted(done))
     }
 
@@ -74,6 +84,7 @@ impl Work {
             Work::Collectives => "row",
             Work::Benchmark => "iteration",
             Work::Test => "image",
+            Work::Program => "line",
         };
         units::counted(done, noun)
     }

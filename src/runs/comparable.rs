@@ -27,9 +27,17 @@ const SAME_WORK: [&str; 9] = [
     "--seed",
 ];
 
-/// What has to be the same for throughput to be comparable: what every rank does for one image, and on which images.
+/// What has to be the same for throughput to be comparable.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work {
+pub enum Work {
+    Model(Box<ModelWork>),
+    /// The words of the user's own program, without the number of ranks.
+    Own(Vec<String>),
+}
+
+/// What every rank does for one image, and on which images.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelWork {
     /// A benchmark trains nothing that could be used; what it says depends on how it is timed.
     timing: Option<Timing>,
     model: ModelSpec,
@@ -144,10 +152,30 @@ fn shares_work(record: &RunRecord, training: &TrainingSpec) -> bool {
 }
 
 impl Work {
-    /// `None` of what trains no model.
+    /// `None` of what trains nothing.
     fn of(record: &RunRecord) -> Option<Work> {
+        match record.spec.command() {
+            Some(command) => Some(Work::Own(command.work())),
+            None => Some(Work::Model(Box::new(ModelWork::of(record)?))),
+        }
+    }
+
+    fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
+        match (self, baseline) {
+            (Work::Model(own), Work::Model(baseline)) => own.same_as(baseline),
+            (Work::Own(own), Work::Own(baseline)) if own == baseline => Ok(()),
+            (Work::Own(_), Work::Own(_)) => Err("another command than the baseline"),
+            (Work::Own(_), Work::Model(_)) => Err("an own program, and the baseline is the lab's"),
+            (Work::Model(_), Work::Own(_)) => Err("the lab's program, and the baseline is an own one"),
+        }
+    }
+}
+
+impl ModelWork {
+    /// `None` of what trains no model.
+    fn of(record: &RunRecord) -> Option<ModelWork> {
         match &record.spec.workload {
-            Workload::Training(training) => Some(Work {
+            Workload::Training(training) => Some(ModelWork {
                 timing: None,
                 model: training.model,
                 input: training.model.input(),
@@ -156,7 +184,7 @@ impl Work {
                 batch_size: training.batch_size,
                 flags: flags(&training.trainer_flags),
             }),
-            Workload::Benchmark(benchmark) => Some(Work {
+            Workload::Benchmark(benchmark) => Some(ModelWork {
                 timing: Some(Timing::of(benchmark)),
                 model: benchmark.model,
                 input: benchmark.input(),
@@ -168,7 +196,7 @@ impl Work {
                     UpdateRule::Momentum => vec![format!("--optimizer {}", benchmark.optimizer)],
                 },
             }),
-            Workload::Nvcnn(nvcnn) if !nvcnn.eval => Some(Work {
+            Workload::Nvcnn(nvcnn) if !nvcnn.eval => Some(ModelWork {
                 timing: None,
                 model: nvcnn.model,
                 input: nvcnn.input(),
@@ -177,11 +205,11 @@ impl Work {
                 batch_size: nvcnn.batch_size,
                 flags: of_photos(nvcnn),
             }),
-            Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Unknown(_) => None,
+            Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Command(_) | Workload::Unknown(_) => None,
         }
     }
 
-    fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
+    fn same_as(&self, baseline: &ModelWork) -> Result<(), &'static str> {
         let (own, of_baseline) = (self.timing, baseline.timing);
         let differs = |what: fn(Timing) -> usize| own.map(what) != of_baseline.map(what);
         let differences = [
@@ -231,12 +259,16 @@ fn flags(words: &[String]) -> Vec<String> {
 
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let images = self.images.map_or("all".to_owned(), |images| images.to_string());
-        match self.timing.is_some() {
-            true => write!(f, "benchmark of {} on images of {}, batch {} a rank", self.model, self.input, self.batch_size)?,
-            false => write!(f, "{}, {images} images of {}, batch {} a rank", self.model, self.data, self.batch_size)?,
+        let work = match self {
+            Work::Own(words) => return write!(f, "{}", words.join(" ")),
+            Work::Model(work) => work,
+        };
+        let images = work.images.map_or("all".to_owned(), |images| images.to_string());
+        match work.timing.is_some() {
+            true => write!(f, "benchmark of {} on images of {}, batch {} a rank", work.model, work.input, work.batch_size)?,
+            false => write!(f, "{}, {images} images of {}, batch {} a rank", work.model, work.data, work.batch_size)?,
         }
-        match self.flags.as_slice() {
+        match work.flags.as_slice() {
             [] => Ok(()),
             flags => write!(f, ", {}", flags.join(" ")),
         }
@@ -244,138 +276,5 @@ impl fmt::Display for Work {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::run::RunState;
-    use crate::domain::speedup::Figures;
-    use crate::runs::tests::{record, status};
-    use crate::runs::{RunId, Tally};
-
-    fn run(id: u32, np: usize) -> RunSummary {
-        let figures = Figures { np, images_per_sec: Some(1000.0 * np as f64), seconds_to_target: Some(60.0 / np as f64) };
-        RunSummary {
-            id: RunId(id),
-            record: Some(RunRecord { id: RunId(id), ..record(np) }),
-            status: status(RunState::Finished),
-            elsewhere: None,
-            tally: Tally { figures, ..Tally::default() },
-        }
-    }
-
-    fn with(np: usize, change: impl FnOnce(&mut TrainingSpec)) -> RunSummary {
-        let mut run = run(2, np);
-        change(run.record.as_mut().unwrap().spec.workload.training_mut().unwrap());
-        run
-    }
-
-    fn flagged(words: &str) -> RunSummary {
-        with(2, |training| training.trainer_flags = words.split(' ').map(String::from).collect())
-    }
-
-    #[test]
-    fn every_difference_in_the_work_is_a_reason() {
-        let mut data = run(2, 2);
-        data.record.as_mut().unwrap().data_label = "other".into();
-        let cases = [
-            (with(2, |training| training.model = "wrn-16-4".parse().unwrap()), "other model than the baseline"),
-            (data, "other data than the baseline"),
-            (with(2, |training| training.train_images = Some(77)), "other number of images than the baseline"),
-            (with(2, |training| training.batch_size = 77), "other batch size than the baseline"),
-            (flagged("--backward-passes-per-step 2"), "other trainer flags than the baseline"),
-            (flagged("--optimizer=sgd --compression=fp16"), "other trainer flags than the baseline"),
-            (RunSummary { record: None, ..run(2, 2) }, "its record cannot be read"),
-        ];
-        for (other, reason) in cases {
-            assert_eq!(gained(&other, &run(1, 1)), Err(reason));
-        }
-        let gain = gained(&run(2, 2), &run(1, 1)).unwrap();
-        assert_eq!((gain.speedup, gain.scaling_efficiency, gain.speedup_to_target), (Some(2.0), Some(1.0), Some(2.0)));
-        assert!(gained(&flagged("--precision bf16 --no-overlap --fusion-threshold-mb=0"), &run(1, 1)).is_ok());
-    }
-
-    #[test]
-    fn benchmarks_are_compared_with_benchmarks_of_the_same_work() {
-        let benchmark = |id, np, change: fn(&mut BenchmarkSpec)| {
-            let mut run = run(id, np);
-            let mut spec = BenchmarkSpec::sample();
-            change(&mut spec);
-            run.record.as_mut().unwrap().spec.workload = Workload::Benchmark(spec);
-            run
-        };
-        let one = benchmark(1, 1, |_| {});
-        let gain = gained(&benchmark(2, 2, |_| {}), &one).unwrap();
-        assert_eq!((gain.speedup, gain.scaling_efficiency), (Some(2.0), Some(1.0)));
-        assert!(gained(&benchmark(2, 2, |spec| spec.iterations = 9), &one).is_ok(), "longer is no other work");
-        assert!(gained(&benchmark(2, 2, |spec| spec.style = Style::Json), &one).is_ok(), "timed alike, printed otherwise");
-        for (other, reason) in [
-            (benchmark(2, 2, |spec| spec.batch_size = 7), "other batch size than the baseline"),
-            (benchmark(2, 2, |spec| spec.model = "wrn-16-1".parse().unwrap()), "other model than the baseline"),
-            (benchmark(2, 2, |spec| spec.optimizer = UpdateRule::Momentum), "other trainer flags than the baseline"),
-            (
-                benchmark(2, 2, |spec| spec.style = Style::TfCnn),
-                "other style than the baseline, which times and averages in another way",
-            ),
-            (benchmark(2, 2, |spec| spec.warmup_batches = 0), "other number of warm-up batches than the baseline"),
-            (benchmark(2, 2, |spec| spec.batches_per_iteration = 9), "other number of batches timed together than the baseline"),
-            (run(2, 2), "a training, and the baseline is a benchmark"),
-        ] {
-            assert_eq!(gained(&other, &one), Err(reason));
-        }
-        assert_eq!(gained(&benchmark(2, 2, |_| {}), &run(1, 1)), Err("a benchmark, and the baseline is a training"));
-        assert_eq!(work(&one).unwrap().to_string(), "benchmark of wrn-10-1 on images of 1x28x28, batch 64 a rank");
-        let faster = |change: fn(&mut BenchmarkSpec)| {
-            let mut run = benchmark(2, 2, change);
-            run.tally.figures.images_per_sec = Some(2200.0);
-            no_efficiency(&run, &one, &gained(&run, &one).unwrap()).unwrap()
-        };
-        assert!(faster(|spec| spec.precision = "bf16".parse().unwrap()).contains("not computed as the baseline"));
-        assert!(faster(|_| {}).contains("the baseline was too slow"));
-    }
-
-    #[test]
-    fn ranks_that_train_apart_are_no_faster() {
-        for steps in ["1,2,4-10", "1-4,6-10", "2-10", "none"] {
-            let apart = |np| with(np, |training| training.steps = steps.parse().unwrap());
-            let reason = gained(&apart(2), &run(1, 1)).unwrap_err();
-            assert!(reason.starts_with("its ranks do not share") && work(&apart(2)).is_err(), "{steps}: {reason}");
-            let reason = gained(&run(3, 2), &apart(2)).unwrap_err();
-            assert!(reason.starts_with("the baseline's ranks do not share"), "{steps}: {reason}");
-            assert!(gained(&apart(1), &run(1, 1)).is_ok(), "one rank has nobody to share with");
-        }
-        let without_warmup = with(2, |training| training.steps = "1-8,10".parse().unwrap());
-        assert!(gained(&without_warmup, &run(3, 2)).is_ok(), "other steps change no work");
-    }
-
-    #[test]
-    fn a_baseline_has_no_more_ranks_than_what_is_compared_with_it() {
-        assert_eq!(gained(&run(2, 1), &run(1, 2)), Err("the baseline has more ranks"));
-        assert_eq!(gained(&run(1, 2), &run(1, 2)).unwrap().speedup, Some(1.0), "itself");
-        let unreadable = RunSummary { record: None, ..run(1, 1) };
-        assert_eq!(gained(&run(2, 2), &unreadable), Err("the baseline's record cannot be read"));
-    }
-
-    #[test]
-    fn an_efficiency_over_100_percent_has_a_reason_in_its_place() {
-        let faster = |mut run: RunSummary| {
-            run.tally.figures.images_per_sec = Some(2200.0);
-            run
-        };
-        let reason = |run: &RunSummary, baseline: &RunSummary| {
-            let gained = gained(run, baseline).unwrap();
-            assert_eq!((gained.speedup, gained.scaling_efficiency), (Some(2.2), None));
-            no_efficiency(run, baseline, &gained).unwrap()
-        };
-        assert!(reason(&faster(run(2, 2)), &run(1, 1)).contains("the baseline was too slow"));
-        assert!(reason(&faster(flagged("--precision bf16")), &run(1, 1)).contains("not computed as the baseline"));
-        let mut busy = run(1, 1);
-        busy.record.as_mut().unwrap().attempts = vec![crate::runs::Attempt { others_cpu: Some(0.6), ..Default::default() }];
-        assert!(reason(&faster(run(2, 2)), &busy).contains("other programs slowed the baseline down"));
-        assert_eq!(no_efficiency(&run(2, 2), &run(1, 1), &gained(&run(2, 2), &run(1, 1)).unwrap()), None);
-    }
-
-    #[test]
-    fn sooner_at_another_target_is_no_gain() {
-        let gain = gained(&with(2, |training| training.target_accuracy = 0.5), &run(1, 1)).unwrap();
-        assert_eq!((gain.speedup, gain.speedup_to_target), (Some(2.0), None));
-    }
-}
+#[path = "comparable_tests.rs"]
+mod tests;

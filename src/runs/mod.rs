@@ -60,7 +60,7 @@ pub use references::{Published, Source, references};
 pub use scratch::{Scratch, sweep};
 pub use select::{FIELDS, Filter, SortKey, select};
 pub use store::RunStore;
-pub use summary::{Accountant, Devices, RunSummary, Tally, epochs_to_go_on_to};
+pub use summary::{Accountant, Devices, LoggedTally, RunSummary, Tally, epochs_to_go_on_to};
 pub use supervision::Supervision;
 pub use trash::Deleted;
 

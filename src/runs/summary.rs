@@ -11,7 +11,8 @@ use crate::domain::benchmark::{IterationReport, Style};
 use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, count, first, seconds};
 use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
-use crate::domain::history::{History, Keep};
+use crate::domain::history::{History, Keep, Process};
+use crate::domain::logged::{Logged, LoggedSoFar};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::{Figures, median};
@@ -57,9 +58,33 @@ pub struct Tally {
     /// summary without it is made again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub devices: Option<Devices>,
+    /// What a program of the user's own told; `None` of the lab's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<LoggedTally>,
     /// Events that no run can have sent, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
+}
+
+/// What was read of a program of the user's own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoggedTally {
+    /// The newest of each figure, of the first process that told any.
+    pub last: Logged,
+    /// Which figures were read by whom; empty where none was.
+    pub read_by: String,
+}
+
+impl LoggedTally {
+    /// Who read what, as a sentence of its own.
+    pub fn in_words(&self) -> String {
+        match self.read_by.as_str() {
+            "" => {
+                "no figure was found in what it prints: --pattern NAME=REGEX reads any, --tensorboard DIR its event files".into()
+            }
+            readers => format!("read: {readers}"),
+        }
+    }
 }
 
 /// The devices that a run used, each counted once however many ranks shared it.
@@ -89,6 +114,18 @@ impl RunSummary {
 pub fn epochs_to_go_on_to(asked: usize, done: usize, state: RunState) -> usize {
     let is_done = done > asked || done == asked && state == RunState::Finished;
     if is_done { done.saturating_add(MORE_EPOCHS) } else { asked }
+}
+
+impl RunSummary {
+    /// Epochs that it has trained, of those that it was to: `2/3`. Of an own program the epoch that it told, as it counts.
+    pub fn epochs_in_words(&self) -> Option<String> {
+        if let Some(logged) = &self.logged {
+            let rounded = logged.last.epoch.map(|epoch| (epoch * 100.0).round() / 100.0);
+            return rounded.map(|epoch| logged.last.epochs.map_or(epoch.to_string(), |of| format!("{epoch}/{of}")));
+        }
+        let training = self.record.as_ref()?.training()?;
+        Some(format!("{}/{}", self.last_epoch, training.epochs))
+    }
 }
 
 impl std::ops::Deref for RunSummary {
@@ -121,25 +158,58 @@ pub struct Accountant {
     target_accuracy: f64,
     /// Of a benchmark.
     style: Style,
+    /// Of a program of the user's own.
+    is_own: bool,
     history: History,
 }
 
 impl Accountant {
     pub fn new(np: usize, target_accuracy: f64) -> Accountant {
-        Accountant { np, target_accuracy, style: Style::Horovod, history: History::new(Keep::Epochs(KEPT_EPOCHS)) }
+        Accountant { np, target_accuracy, style: Style::Horovod, is_own: false, history: History::new(Keep::Epochs(KEPT_EPOCHS)) }
     }
 
     /// For the run of this record.
     pub fn of(record: &RunRecord) -> Accountant {
         let style = record.spec.benchmark().map_or(Style::Horovod, |benchmark| benchmark.style);
-        Accountant { style, ..Accountant::new(record.np(), record.target_accuracy()) }
+        Accountant { style, is_own: record.spec.command().is_some(), ..Accountant::new(record.np(), record.target_accuracy()) }
     }
 
     pub fn take(&mut self, line: &EventLine) {
         self.history.take(line);
     }
 
+    /// Of a program of the user's own: the first process that told any figure.
+    fn logged(&self) -> Option<&LoggedSoFar> {
+        let mut all = self.history.attempt()?.processes.values().map(|process| &process.logged);
+        all.find(|logged| !logged.by.is_empty())
+    }
+
+    /// Images a second of all its ranks: as it says itself, or added up where every rank said its own.
+    fn logged_rate(&self) -> Option<f64> {
+        let attempt = self.history.attempt()?;
+        let all = || attempt.processes.values().map(|process: &Process| &process.logged);
+        let added = || all().map(LoggedSoFar::own_rate).sum::<Option<f64>>().filter(|_| attempt.processes.len() == self.np);
+        all().find_map(LoggedSoFar::total_rate).or_else(added)
+    }
+
+    fn tally_own(&self) -> Tally {
+        let logged = self.logged();
+        Tally {
+            last_epoch: logged.and_then(|logged| logged.last.epoch).map_or(0, |epoch| (epoch.max(0.0) as usize).min(MAX_EPOCHS)),
+            validation: logged.and_then(LoggedSoFar::validation),
+            figures: Figures { np: self.np, images_per_sec: self.logged_rate(), seconds_to_target: None },
+            devices: self.devices(),
+            logged: Some(
+                logged.map_or_else(LoggedTally::default, |of| LoggedTally { last: of.last.clone(), read_by: of.read_by() }),
+            ),
+            ..Tally::default()
+        }
+    }
+
     pub fn tally(&self) -> Tally {
+        if self.is_own {
+            return self.tally_own();
+        }
         let root = || self.history.epochs(0);
         let last = root().next_back();
         let reached = root().find(|report| report.judged().accuracy >= self.target_accuracy);
@@ -165,6 +235,7 @@ impl Accountant {
                 .exposed_communication(),
             early_stop: now.and_then(|root| root.early_stop),
             devices: self.devices(),
+            logged: None,
             damaged: None,
         }
     }
@@ -184,6 +255,10 @@ impl Accountant {
     fn devices(&self) -> Option<Devices> {
         let attempt = self.history.trained().or(self.history.attempt())?;
         let reports: Vec<&TopologyReport> = attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
+        // Of the user's own programs nobody knows the devices.
+        if reports.iter().any(|report| report.device.is_empty()) {
+            return None;
+        }
         let gpu = |report: &&&TopologyReport| report.device != "cpu";
         let name = |report: &&TopologyReport| (report.host.clone(), report.device_uuid.clone().unwrap_or(report.device.clone()));
         let gpus: BTreeSet<(String, String)> = reports.iter().filter(gpu).map(name).collect();

@@ -189,7 +189,7 @@ impl Measured {
         add("batches", self.batches(scale).to_string());
         add("precision", self.precision.to_string());
         argv.extend(self.engine.flags().iter().map(|flag| (*flag).to_owned()));
-        CommandLine { argv, env: Vec::new(), notes: Vec::new() }
+        CommandLine { argv, env: Vec::new(), notes: Vec::new(), directory: None }
     }
 }
 

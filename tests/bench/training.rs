@@ -217,7 +217,7 @@ impl Training {
             let keep = |name: &str| (name.to_owned(), "4000000000".to_owned());
             env.extend([keep("MALLOC_MMAP_THRESHOLD_"), keep("MALLOC_TRIM_THRESHOLD_")]);
         }
-        CommandLine { argv, env, notes: Vec::new() }
+        CommandLine { argv, env, notes: Vec::new(), directory: None }
     }
 
     fn run_peer(&self, place: &Place, peer: &Peer, scale: &Scale) -> Result<Round, String> {

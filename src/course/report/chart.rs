@@ -129,6 +129,7 @@ fn trained(spec: &RunSpec) -> Option<Trained> {
             let epochs = spec.nvcnn().and_then(|nvcnn| nvcnn.num_epochs).unwrap_or(0);
             Some(Trained { steps: "-".into(), title: spec.workload.title(), epochs })
         }
+        Workload::Command(_) => Some(Trained { steps: "-".into(), title: spec.workload.title(), epochs: 0 }),
         Workload::Collectives(_) | Workload::Unknown(_) => None,
     }
 }

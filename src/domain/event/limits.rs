@@ -21,6 +21,7 @@ impl Bounded for EventLine {
             Event::Topology(report) => report.out_of_bounds(),
             Event::Config(report) => report.out_of_bounds(),
             Event::Epoch(report) => report.out_of_bounds(),
+            Event::Logged(logged) => logged.out_of_bounds(),
             Event::Restored { epochs } => match epochs.len() {
                 0..=MAX_RANKS => epochs.iter().find_map(|of| {
                     let since = count("resumed epoch", of.since.unwrap_or(0), MAX_EPOCHS);

@@ -6,6 +6,7 @@ use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{
     BroadcastReport, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport,
 };
+use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::{PipelineReport, TransformsReport};
 
 /// How much of a run's events stays in memory.
@@ -57,6 +58,8 @@ pub struct Process {
     pub iterations: Vec<IterationReport>,
     /// What the library saw of its training. With [`Keep::Everything`].
     pub watched: Watched,
+    /// Of a program of the user's own.
+    pub logged: LoggedSoFar,
     /// The process ended well.
     pub has_finished: bool,
     pub continuation: Continuation,
@@ -144,6 +147,7 @@ impl Process {
                 }
             }
             Event::Epoch(report) => self.end_epoch(report, keep),
+            Event::Logged(logged) => self.logged.take(logged),
             Event::Digest { moment, epoch, digest, sample } if everything => {
                 self.digests.push((*moment, *epoch, digest.clone()));
                 if !sample.is_empty() {

@@ -110,14 +110,14 @@ pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, S
         return Ok(Outlook::default());
     }
     let said = |error: LaunchError| error.to_string();
-    let setup = Setup::detect(&record.spec.workload, record.program.as_deref()).map_err(said)?;
+    let setup = Setup::detect(&record.spec, record.program.as_deref()).map_err(said)?;
     if setup.machine.in_allocation {
         return Ok(Outlook::default());
     }
     let takes_gpus = presets().iter().any(|preset| preset.name == record.preset && preset.ranks == Ranks::Gpus);
     let needs = Needs {
         program: &setup.program,
-        may_start: record.program.is_none(),
+        may_start: record.program.is_none() && record.spec.command().is_none(),
         folder,
         interfaces: resources.network_interface.as_deref(),
         takes_gpus,

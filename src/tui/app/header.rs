@@ -168,6 +168,9 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
     let theme = state.shared.theme;
     let elapsed = units::clock(state.shared.now_s.max(status.started_s) - status.started_s);
     let elapsed = vec![Span::raw(format!("  {elapsed}"))];
+    if let Some(logged) = watched.logged() {
+        return vec![elapsed, vec![Span::raw(format!("  {}", logged.in_short()))]];
+    }
     let Some(config) = watched.config() else {
         return vec![elapsed, vec![Span::styled(format!("  {}", status.message), theme.dim())]];
     };

@@ -103,7 +103,12 @@ impl Chart {
     pub fn refresh(&mut self, shared: &mut Shared) -> Vec<Effect> {
         let shown = shown(shared);
         shared.pins.assign(&shown);
-        let along = if is_compared(shared) { Along::Time } else { Along::Epoch };
+        let counts_steps = shared.watched.as_ref().is_some_and(|watched| watched.curves.tells_no_epochs);
+        let along = match is_compared(shared) {
+            true => Along::Time,
+            false if counts_steps => Along::Step,
+            false => Along::Epoch,
+        };
         self.range.suggest(along, shared.watched.as_ref().map(|watched| &watched.curves.loss));
         let watched = shared.watched.as_ref().map(|watched| watched.id);
         let unfollowed: Vec<RunId> = shown.into_iter().filter(|run| Some(*run) != watched).collect();

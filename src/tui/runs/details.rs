@@ -18,11 +18,12 @@ use ratatui::text::Line;
 
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
+use crate::domain::logged::{FIGURES, in_words};
 use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
 use crate::launch::CommandLine;
-use crate::runs::{Attempt, RunId, RunRecord, RunSummary, disturbed};
+use crate::runs::{Attempt, LoggedTally, RunId, RunRecord, RunSummary, disturbed};
 use crate::tui::widgets::theme::sign;
 
 /// Columns of the names.
@@ -95,7 +96,7 @@ fn copy(shared: &mut Shared, run: RunId) -> Vec<Action> {
 
 /// The command of an attempt as a shell takes it, environment first.
 fn command_line(attempt: &Attempt) -> String {
-    CommandLine { argv: attempt.argv.clone(), env: attempt.env.clone(), notes: Vec::new() }.to_shell()
+    CommandLine { argv: attempt.argv.clone(), env: attempt.env.clone(), notes: Vec::new(), directory: None }.to_shell()
 }
 
 fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
@@ -175,6 +176,10 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
     if let Some(nvcnn) = record.spec.nvcnn() {
         nvcnn_settings(page, record, nvcnn);
     }
+    if let Some(command) = record.spec.command() {
+        page.fact("program", &command.argv.join(" "));
+        page.fact("in", &command.directory);
+    }
     page.fact("host", &record.host);
     if !record.versions.is_empty() {
         page.fact("versions", &record.versions.join(", "));
@@ -243,9 +248,26 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
         let on = if devices.kind == DeviceKind::Gpu { "GPUs" } else { "CPU ranks" };
         page.fact("cost", &format!("{} {}, {} {on}", units::rate(seconds), cost_name(run), devices.count));
     }
+    if let Some(logged) = &run.logged {
+        logged_results(page, logged);
+        return;
+    }
     for (name, metrics) in [("train", run.train), ("validation", run.validation), ("test", run.test)] {
         if let Some(metrics) = metrics {
             page.fact(name, &format!("loss {:.4}, accuracy {:.2} %", metrics.loss, metrics.accuracy * 100.0));
         }
     }
+}
+
+/// Of a program of the user's own: each figure that it told, and who read it.
+fn logged_results(page: &mut Sheet, logged: &LoggedTally) {
+    let fraction = |name: &str| name.ends_with("accuracy");
+    for field in FIGURES {
+        if let Some(value) = (field.get)(&logged.last) {
+            let value = if fraction(field.name) { format!("{:.2} %", value * 100.0) } else { units::figure(value) };
+            page.fact(in_words(field.name), &value);
+        }
+    }
+    let dim = page.theme.dim();
+    page.text(&logged.in_words(), dim);
 }

@@ -71,7 +71,7 @@ static COLUMNS: [Column; 17] = [
         6,
         6,
         true,
-        |_, run, _| of_training(run, |training| format!("{}/{}", run.last_epoch, training.epochs)),
+        |_, run, _| of(run, |_| dash(run.epochs_in_words())),
         |row| row.epochs.map_or("–".into(), |epochs| epochs.to_string()),
     ),
     column(

@@ -5,6 +5,7 @@
 use crate::domain::benchmark::IterationReport;
 use crate::domain::event::{EpochReport, Event, EventLine};
 use crate::domain::history::{History, Keep, Process};
+use crate::domain::logged::{Logged, LoggedSoFar};
 use crate::tui::shared::phases::EPOCHS;
 
 /// Buckets that a curve keeps; a longer one puts two into one.
@@ -195,6 +196,10 @@ pub struct Curves {
     pub epochs: usize,
     pub steps_per_epoch: usize,
     global_batch_size: usize,
+    /// A program of the user's own tells steps only, or nothing of its place.
+    pub tells_no_epochs: bool,
+    /// A program of the user's own tells its accuracy in validation.
+    validates: bool,
     /// How long the run has gone.
     seconds: f64,
     /// Since when steps are counted for the rate: epoch, step and seconds.
@@ -235,6 +240,11 @@ impl Curves {
             Event::Step { epoch, batch, lr, loss } => self.step(*epoch, *batch, *lr, *loss),
             Event::Epoch(report) => self.end_epoch(report),
             Event::Iteration(report) => self.end_iteration(report),
+            Event::Logged(logged) => {
+                if let Some(process) = history.process(0) {
+                    self.logged(logged, &process.logged);
+                }
+            }
             Event::Restored { epochs } => {
                 let is_new = |report: &EpochReport| self.accuracy.last().is_none_or(|point| point.epoch < report.epoch as f64);
                 let own = epochs.iter().filter(|of| of.process == 0).map(|of| &of.report).find(|report| is_new(report));
@@ -252,6 +262,29 @@ impl Curves {
             self.accuracy.push(Point { value: validated.accuracy, ..at });
         }
         self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
+    }
+
+    /// Of a program of the user's own: what it does not tell of its place, its lines are counted for.
+    fn logged(&mut self, logged: &Logged, so_far: &LoggedSoFar) {
+        let place = so_far.place();
+        let lines = self.loss.last().map_or(0.0, |point| point.step) + 1.0;
+        let step = place.steps.unwrap_or(lines);
+        self.tells_no_epochs = place.epochs.is_none();
+        let at = Point { epoch: place.epochs.unwrap_or(step), step, seconds: self.seconds, value: 0.0 };
+        self.epochs = so_far.last.epochs.map_or(self.epochs, |epochs| epochs as usize);
+        if logged.val_accuracy.is_some() && !self.validates {
+            // Until now it told that of the training only.
+            (self.validates, self.accuracy) = (true, Curve::default());
+        }
+        let accuracy = logged.val_accuracy.or(logged.accuracy.filter(|_| !self.validates));
+        for (curve, value) in [
+            (&mut self.loss, logged.loss),
+            (&mut self.accuracy, accuracy),
+            (&mut self.learning_rate, logged.learning_rate),
+            (&mut self.images_per_sec, logged.images_per_sec),
+        ] {
+            value.into_iter().for_each(|value| curve.push(Point { value, ..at }));
+        }
     }
 
     /// Of a benchmark: each stands where an epoch would.

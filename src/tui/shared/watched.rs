@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, History, Keep, Process, Test, TrainingStep};
+use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{RunId, RunUpdate};
@@ -83,6 +84,12 @@ impl Watched {
     /// The last step of process 0.
     pub fn step(&self) -> Option<TrainingStep> {
         self.root()?.step
+    }
+
+    /// What a program of the user's own has told so far.
+    pub fn logged(&self) -> Option<&LoggedSoFar> {
+        let all = self.history.attempt()?.processes.values().map(|process| &process.logged);
+        all.into_iter().find(|logged| !logged.by.is_empty())
     }
 
     /// The last epoch that process 0 has ended.

@@ -1,0 +1,85 @@
+use super::*;
+
+/// A line of another program, what is in it, and who reads it. Where each comes from stands in tests/data/outputs.
+#[derive(serde::Deserialize)]
+struct Sample {
+    source: String,
+    line: String,
+    by: Option<String>,
+    logged: Logged,
+}
+
+fn adapter(patterns: &[&str]) -> Adapter {
+    let patterns = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+    Adapter::new(&CommandSpec { patterns, ..CommandSpec::sample("python train.py") }).unwrap()
+}
+
+fn close(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * b.abs().max(1.0),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+#[test]
+fn lines_of_other_programs_are_read_as_labelled() {
+    let adapter = adapter(&[]);
+    let samples = include_str!("../../../tests/data/outputs/lines.jsonl").lines();
+    let samples: Vec<Sample> = samples.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(samples.len() > 50);
+    for Sample { source, line, by, logged } in samples {
+        let text = tagged(&line).map_or(line.as_str(), |tagged| tagged.text);
+        let read = adapter.read(text).pop().unwrap_or_default();
+        for field in FIGURES {
+            assert!(
+                close((field.get)(&read), (field.get)(&logged)),
+                "{source}: {}\n{line}\nread {read:?}\nlabelled {logged:?}",
+                field.name
+            );
+        }
+        assert_eq!((read.is_total, read.by), (logged.is_total, by.unwrap_or_default()), "{source}: {line}");
+    }
+}
+
+#[test]
+fn every_family_reads_lines_of_its_own() {
+    let adapter = adapter(&[]);
+    let lines = include_str!("../../../tests/data/outputs/lines.jsonl");
+    let samples: Vec<Sample> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for family in FAMILIES {
+        assert!(samples.iter().any(|sample| sample.by.as_deref() == Some(family.name)), "no line of {}", family.name);
+    }
+    // What a group is called is a figure, or it would be lost without a word.
+    let known =
+        |name: &str| Field::named(name.trim_end_matches("_percent")).is_some() || ["rate", "total_rate", "val"].contains(&name);
+    let groups = || adapter.shapes.iter().flat_map(|shape| shape.regex.capture_names().flatten());
+    assert_eq!(groups().filter(|name| !known(name)).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn a_pattern_counts_before_what_else_is_there() {
+    let adapter = adapter(&["loss=cost ([0-9.]+)", "accuracy=hits (NUM)"]);
+    let [asked, other] = &adapter.read("epoch 2 cost 0.75 loss 9 accuracy 0.5")[..] else { panic!() };
+    assert_eq!((asked.loss, asked.by.as_str()), (Some(0.75), "--pattern"));
+    assert_eq!((other.loss, other.epoch, other.accuracy), (None, Some(2.0), Some(0.5)));
+}
+
+#[test]
+fn a_pattern_that_is_no_expression_is_said_with_its_text() {
+    let spec = CommandSpec { patterns: vec!["loss=cost (".into()], ..CommandSpec::sample("x") };
+    let error = Adapter::new(&spec).unwrap_err();
+    assert!(error.starts_with("--pattern loss=cost (: ") && error.contains("unclosed group"), "{error}");
+}
+
+#[test]
+fn hostile_lines_are_read_at_once() {
+    let adapter = adapter(&[]);
+    let began = std::time::Instant::now();
+    for part in ["loss ", "[[[1/", "epoch:epoch", "\x1b[", "\r", "1/1 [", "9", "{'loss': '", "│ "] {
+        adapter.read(&part.repeat(1_000_000 / part.len()));
+        for _ in 0..20 {
+            adapter.read(&part.repeat(4000 / part.len()));
+        }
+    }
+    assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+}
