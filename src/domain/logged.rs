@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{Bounded, count, figure};
-use super::event::Metrics;
 use super::speedup::median;
 
 /// One line, one file's scalars of a step, or one call. Losses may be no numbers.
@@ -183,9 +182,9 @@ impl LoggedSoFar {
         self.total_rate
     }
 
-    /// The newest metrics of validation, where an accuracy was told. A loss that nobody told is no number.
-    pub fn validation(&self) -> Option<Metrics> {
-        Some(Metrics { loss: self.last.val_loss.unwrap_or(f64::NAN), accuracy: self.last.val_accuracy? })
+    /// The newest loss and accuracy of validation, where an accuracy was told. A loss that nobody told is no number.
+    pub fn validation(&self) -> Option<(f64, f64)> {
+        Some((self.last.val_loss.unwrap_or(f64::NAN), self.last.val_accuracy?))
     }
 
     /// `epoch 2/9  loss 0.123  accuracy 45.2 %`: what there is of it.
@@ -277,7 +276,7 @@ mod tests {
             let test = Logged { step: Some(3.0), steps: Some(7.0), val_accuracy: Some(0.5), ..Logged::default() };
             so_far.take(&test);
             assert_eq!(so_far.place(), LoggedPlace { epochs: Some(1.1), steps: Some(110.0) }, "a test is no step");
-            assert_eq!(so_far.validation().unwrap().accuracy, 0.5);
+            assert_eq!(so_far.validation().unwrap().1, 0.5);
         }
         let mut whole = LoggedSoFar::default();
         let fraction = |epoch| Logged { epoch: Some(epoch), loss: Some(1.0), ..Logged::default() };

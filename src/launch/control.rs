@@ -136,7 +136,10 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
         force: request.force,
         created_s: host::now_s(),
         host: host::name(),
-        versions: vec![format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version],
+        versions: [format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version]
+            .into_iter()
+            .filter(|version| !version.is_empty())
+            .collect(),
         attempts: Vec::new(),
         newer: Default::default(),
     };

@@ -125,8 +125,9 @@ impl Launcher {
             Some(OwnLauncher::Mpirun) => Launcher::at(program.to_owned()),
             // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
             _ => {
-                let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                Ok(Launcher { mpirun: program.to_owned(), flavour: Flavour::OpenMpi5, version: name })
+                let name = program.file_name().filter(|_| !spec.starts_alone());
+                let version = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                Ok(Launcher { mpirun: program.to_owned(), flavour: Flavour::OpenMpi5, version })
             }
         }
     }

@@ -1,3 +1,5 @@
+//! What can be compared, and each reason why not.
+
 use super::*;
 use crate::domain::run::RunState;
 use crate::domain::speedup::Figures;

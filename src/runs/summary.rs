@@ -196,7 +196,7 @@ impl Accountant {
         let logged = self.logged();
         Tally {
             last_epoch: logged.and_then(|logged| logged.last.epoch).map_or(0, |epoch| (epoch.max(0.0) as usize).min(MAX_EPOCHS)),
-            validation: logged.and_then(LoggedSoFar::validation),
+            validation: logged.and_then(LoggedSoFar::validation).map(|(loss, accuracy)| Metrics { loss, accuracy }),
             figures: Figures { np: self.np, images_per_sec: self.logged_rate(), seconds_to_target: None },
             devices: self.devices(),
             logged: Some(

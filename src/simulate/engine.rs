@@ -43,7 +43,7 @@ impl Method {
 }
 
 impl Engine {
-    const ALL: [Engine; 4] = [Engine::Horovod, Engine::OldHorovod, Engine::TreeHorovod, Engine::Ddp];
+    pub const ALL: [Engine; 4] = [Engine::Horovod, Engine::OldHorovod, Engine::TreeHorovod, Engine::Ddp];
 
     pub fn name(self) -> &'static str {
         match self {

@@ -28,6 +28,6 @@ pub use layers::{Layer, Layers, MAX_LAYERS};
 pub use numbers::{Network, Numbers, Published, Rate, numbers};
 pub use own::{Own, OwnError, Sample};
 pub use predicted::Predicted;
-pub use scaling::{MAX_RANKS, Scaling, Size, Variant};
+pub use scaling::{Knee, MAX_RANKS, Scaling, Size, Variant};
 pub use step::{Simulation, Step, Terms};
 pub use validate::{Checked, Validation};

@@ -39,6 +39,7 @@ mod replay;
 mod runs;
 mod series;
 mod shared;
+mod simulate;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub const FLOORS: [(&str, &[&str]); 15] = [
     ("launch", &["domain", "flags", "host", "dataset", "runs", "telemetry"]),
     ("course", &["domain", "columns", "host", "runs"]),
     ("exercise", &["domain", "columns", "host", "runs", "launch", "course"]),
-    ("tui", &["domain", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise"]),
+    ("tui", &["domain", "columns", "host", "dataset", "runs", "launch", "telemetry", "course", "exercise", "simulate"]),
     (
         "cli",
         &[

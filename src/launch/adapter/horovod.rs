@@ -1,6 +1,6 @@
 //! Horovod's own examples: the synthetic benchmarks, MNIST, ImageNet.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const HOROVOD: Family = Family {
     name: "Horovod",

@@ -1,6 +1,6 @@
 //! Hugging Face's Trainer: a dictionary a line; since transformers 5 its numbers are strings.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const HUGGING_FACE: Family = Family {
     name: "Hugging Face",

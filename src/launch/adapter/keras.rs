@@ -1,6 +1,6 @@
 //! Keras 2 and 3: `model.fit` with any `verbose`, and what its callbacks print. hvd-train prints the same.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const KERAS: Family = Family {
     name: "Keras",

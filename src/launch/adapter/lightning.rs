@@ -1,6 +1,6 @@
 //! PyTorch Lightning: its bars by tqdm and by rich, and the table behind a test.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const LIGHTNING: Family = Family {
     name: "Lightning",

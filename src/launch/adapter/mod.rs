@@ -4,6 +4,7 @@
 //! [`Logged`]). A line of no family is read by the words that stand before its numbers, such as `loss=0.3`. What is not there is
 //! left out.
 
+mod family;
 mod horovod;
 mod hugging_face;
 mod keras;
@@ -14,22 +15,13 @@ mod tf_cnn;
 mod timm;
 mod words;
 
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Captures, Regex};
 
+use self::family::{Family, compiled};
 use self::words::Words;
 use crate::domain::command::CommandSpec;
 use crate::domain::logged::{FIGURES, Field, Logged};
 pub(super) use line::tagged;
-
-/// A family of programs that print alike.
-pub(super) struct Family {
-    pub name: &'static str,
-    /// The shapes of its lines: the first that fits a line reads it. A group has the name of a field, perhaps with `_percent`.
-    /// `total_rate` and `rate` are images a second, of all ranks or of one; `val` marks a line of validation. `NUM` is a number.
-    pub lines: &'static [&'static str],
-    /// Whether what a shape does not name may be looked for by its words.
-    pub has_words: bool,
-}
 
 /// In this order: a line that two could read is the first one's.
 const FAMILIES: [&Family; 7] = [
@@ -47,13 +39,8 @@ const ANY: &str = "words before numbers";
 /// Who reads what `--pattern` asks for.
 const PATTERN: &str = "--pattern";
 
-/// Numbers as programs print them.
-const NUMBER: &str = r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|NaN|inf|Infinity)";
 /// A line that is longer is no line of a training.
 const LONGEST: usize = 4096;
-/// Memory of a compiled expression.
-const MOST_BYTES: usize = 4 << 20;
-
 /// Reads the lines of one run.
 #[derive(Debug)]
 pub(super) struct Adapter {
@@ -140,12 +127,6 @@ impl Adapter {
         let tells = logged.val_loss.is_some() || logged.val_accuracy.is_some();
         Some(if tells { logged } else { Logged { step: None, steps: None, ..logged } })
     }
-}
-
-/// An expression in the notation of the families.
-fn compiled(expression: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(&expression.replace("NUM", NUMBER)).size_limit(MOST_BYTES).build();
-    built.map_err(|error| error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
 /// The named groups of a line as figures.

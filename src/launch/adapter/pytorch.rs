@@ -1,6 +1,6 @@
 //! PyTorch's own examples: MNIST, ImageNet, torchvision's references, the tutorials.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const PYTORCH: Family = Family {
     name: "PyTorch examples",

@@ -1,3 +1,5 @@
+//! Lines of other programs, and lines that mean harm.
+
 use super::*;
 
 /// A line of another program, what is in it, and who reads it. Where each comes from stands in tests/data/outputs.

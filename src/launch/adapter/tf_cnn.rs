@@ -1,6 +1,6 @@
 //! tf_cnn_benchmarks, and NVIDIA's nvcnn, which prints much the same.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const TF_CNN: Family = Family {
     name: "tf_cnn_benchmarks",

@@ -1,6 +1,6 @@
 //! timm's train.py and validate.py: accuracies in per cent, the rate behind the seconds of a batch.
 
-use super::Family;
+use super::family::Family;
 
 pub(super) const TIMM: Family = Family {
     name: "timm",

@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::compiled;
+use super::family::compiled;
 use crate::domain::logged::Logged;
 
 /// Finds figures by their words.
@@ -31,6 +31,7 @@ impl Words {
                 // A bar of tqdm, or of rich.
                 r"\|\s*(\d+)/(\d+) \[",
                 r"[━╸╺]\s+(\d+)/(\d+)\b",
+                r"\|\s*(\d+)/\s*(\d+) batches\b",
                 r"(?i)(?:^|[\s,|(\[])(?:global_|train_)?(?:step|iter|iteration|batch)s?[ #:=]*\[?(\d+)(?:\s*(?:/|of)\s*(\d+))?\b",
                 // Keras
                 r"^\s*(\d+)/(\d+) (?:\[|━|-)",
@@ -47,7 +48,7 @@ impl Words {
                 r"(?i)()(?:^|[\s:])(NUM)\s*(?:images|img|imgs|samples|examples)\s*/\s*s(?:ec)?\b",
                 r"(?i)()(?:samples|images|examples)[_ ]per[_ ]sec(?:ond)?['\x22]?\s*[:=]\s*['\x22]?(NUM)",
             ])?,
-            learning_rate: compiled(r#"(?i)(?:^|[^\w])(?:lr|learning[_ ]rate)['"]?\s*[:=]\s*['"]?(NUM)"#)?,
+            learning_rate: compiled(r#"(?i)(?:^|[^\w])(?:lr|learning[_ ]rate)(?:['"]?\s*[:=]\s*\[?['"]?|\s+)(NUM)"#)?,
             validation: compiled(r"(?i)^\s*\*|^\s*(?:test|validat(?:e|ion)|eval(?:uation)?)\b[^:]*:|\btest set:")?,
         })
     }

@@ -57,6 +57,10 @@ impl Names {
             Value::Object(fields) => {
                 for (key, field) in fields {
                     match (key.as_str(), field) {
+                        // Where an own program works: its last part may be the name of a user.
+                        ("directory", Value::String(folder)) if folder.len() > 1 => {
+                            self.folders.insert((std::cmp::Reverse(folder.len()), folder.clone()));
+                        }
                         ("host", Value::String(host)) if !self.hosts.contains(host) => self.hosts.push(host.clone()),
                         _ => self.find(field),
                     }

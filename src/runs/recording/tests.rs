@@ -296,3 +296,15 @@ fn the_shipped_recordings_are_small_real_and_name_nobody() {
         assert!(player.summary().figures.images_per_sec.is_some());
     }
 }
+
+#[test]
+fn an_anonymous_recording_hides_where_an_own_program_worked() {
+    let record = r#"{"workload":"command","argv":["python3","train.py"],"directory":"/home/ada"}"#;
+    let mut parts = vec![
+        ("run.json".to_owned(), record.as_bytes().to_vec()),
+        ("rank-0.log".to_owned(), b"saved to /home/ada/model.pt".to_vec()),
+    ];
+    super::anonymous::hide(&mut parts);
+    let text: String = parts.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect();
+    assert!(!text.contains("ada") && text.contains("model.pt"), "{text}");
+}

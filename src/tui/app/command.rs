@@ -37,6 +37,8 @@ pub enum AppCommand {
     Benchmark,
     /// The form of the next training on photos.
     Photos,
+    /// What more GPUs would give.
+    Simulate,
     /// A menu of faults to make in the run that is going.
     Faults,
     /// Large step and speed-up.

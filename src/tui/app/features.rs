@@ -25,10 +25,13 @@ use crate::tui::next_run::state::NextRun;
 use crate::tui::runs::state::Runs;
 use crate::tui::series::state::SeriesView;
 use crate::tui::shared::state::Shared;
+use crate::tui::simulate::state::Simulate;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::widgets::theme::Theme;
-use crate::tui::{chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, replay, runs, series};
+use crate::tui::{
+    chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, replay, runs, series, simulate,
+};
 
 /// Everything the screen knows: one owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]
@@ -45,6 +48,7 @@ pub struct State {
     pub collectives: Collectives,
     pub forms: Forms,
     pub faults: Faults,
+    pub simulate: Simulate,
     pub help: Help,
     pub preferences: Preferences,
     /// What the learner has done so far, for the hint at what to do next.
@@ -75,6 +79,7 @@ impl State {
             collectives: Collectives::default(),
             forms: Forms::default(),
             faults: Faults::default(),
+            simulate: Simulate::default(),
             help: Help::default(),
             preferences: Preferences::default(),
             hints: Done::default(),
@@ -147,6 +152,7 @@ commands! {
     Collectives(collectives::keys::Command),
     Forms(forms::keys::Command),
     Faults(faults::keys::Command),
+    Simulate(simulate::keys::Command),
     Help(help::keys::Command),
     Replay(replay::keys::Command),
 }
@@ -193,6 +199,7 @@ macro_rules! window_openers {
             $($borrow)+ $state.collectives,
             $($borrow)+ $state.forms,
             $($borrow)+ $state.faults,
+            $($borrow)+ $state.simulate,
             $($borrow)+ $state.help,
         ]
     };
@@ -250,7 +257,8 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         // Of the application, or of windows only.
         Command::App(_) | Command::Scroll(_) => Vec::new(),
         Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) => Vec::new(),
-        Command::Collectives(_) | Command::Forms(_) | Command::Faults(_) | Command::Help(_) => Vec::new(),
+        Command::Collectives(_) | Command::Forms(_) | Command::Faults(_) => Vec::new(),
+        Command::Simulate(_) | Command::Help(_) => Vec::new(),
     }
 }
 

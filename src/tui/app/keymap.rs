@@ -74,6 +74,7 @@ static PANES: &[Binding<A>] = &[
     row(&[Char('C')], A::Collectives, "C", "", "collectives: play an allreduce message by message; time and bandwidth by size"),
     row(&[Char('B')], A::Benchmark, "B", "", "benchmark: set up how fast a model is trained (`hvd-lab bench`)"),
     row(&[Char('I')], A::Photos, "I", "", "images: set up a training on photos (`hvd-lab nvcnn`)"),
+    row(&[Char('U')], A::Simulate, "U", "", "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)"),
     row(&[Char('F')], A::Faults, "F", "", "faults: freeze, slow or end a rank on purpose, and see how it is found"),
     row(&[Char('P')], A::Projector, "P", "", "for a projector: large step and speed-up, or the panes again"),
     row(&[Code(K::F(2))], A::Tour, "F2", "", "the tour of the screen"),

@@ -21,7 +21,7 @@ use crate::columns::cut;
 use crate::domain::units;
 use crate::runs::scaling::Scaling;
 use crate::runs::{Report, Row, RunId, RunSummary, Source, disturbed, references};
-use crate::tui::runs::scaling;
+use crate::tui::shared::scaling_chart;
 
 /// Columns of a fact's name, and of each of the two values.
 const NAME: usize = 16;
@@ -167,7 +167,7 @@ fn differences(page: &mut Sheet, row: &Row, baseline: &RunSummary) {
 fn drawing(page: &mut Sheet, drawn: &Scaling) {
     let theme = page.theme;
     page.title(&format!("Speed-up over run {} by ranks", drawn.baseline));
-    page.lines.extend(scaling::lines(drawn, theme, page.width.min(76), DRAWING));
+    page.lines.extend(scaling_chart::lines(drawn, theme, page.width.min(76), DRAWING));
     let mut legend = vec![
         Span::styled("· ", theme.dim()),
         Span::raw("ideal: twice the ranks, twice the speed   "),

@@ -6,7 +6,6 @@ pub mod confirm;
 pub mod details;
 pub mod draw;
 pub mod keys;
-pub mod scaling;
 pub mod state;
 #[cfg(test)]
 pub mod tests;

@@ -6,5 +6,6 @@ pub mod gain;
 pub mod measured;
 pub mod phases;
 pub mod pins;
+pub mod scaling_chart;
 pub mod state;
 pub mod watched;

@@ -1,0 +1,198 @@
+//! The machine that is simulated: its settings, what each of them can be, and the simulation of it.
+//!
+//! Never reads a run: what one of them measured is in the list of runs.
+
+use crate::domain::model::ModelSpec;
+use crate::domain::run::RunState;
+use crate::runs::RunId;
+use crate::simulate::{Cluster, Engine, Method, Numbers, Scaling, Simulation, Terms, numbers};
+use crate::tui::shared::state::Shared;
+
+/// A row of the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Model,
+    PerNode,
+    Within,
+    Network,
+    Cards,
+    Library,
+    Fusion,
+    Overlap,
+    Fp16,
+    Hierarchical,
+    Largest,
+}
+
+pub const FIELDS: [Field; 11] = [
+    Field::Model,
+    Field::PerNode,
+    Field::Within,
+    Field::Network,
+    Field::Cards,
+    Field::Library,
+    Field::Fusion,
+    Field::Overlap,
+    Field::Fp16,
+    Field::Hierarchical,
+    Field::Largest,
+];
+
+/// Where the speed of one GPU is from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// Published: a place in [`Numbers::rates`].
+    Published(usize),
+    /// A run of the user's own on one rank.
+    Measured { run: RunId, model: ModelSpec, batch: usize, images_per_s: f64 },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    pub source: Source,
+    pub within: String,
+    pub network: String,
+    pub per_node: usize,
+    pub cards: usize,
+    pub method: Method,
+    /// The largest number of ranks.
+    pub largest: usize,
+}
+
+const PER_NODE: [usize; 6] = [1, 2, 4, 6, 8, 16];
+const CARDS: [usize; 4] = [1, 2, 4, 8];
+const LARGEST: [usize; 8] = [8, 16, 64, 256, 1024, 4096, 16_384, 27_360];
+/// Images of an epoch: ImageNet's.
+pub const EPOCH_IMAGES: usize = 1_281_167;
+
+impl Machine {
+    /// ResNet-50 on nodes of 8 V100.
+    pub fn usual() -> Machine {
+        let is_usual = |rate: &&crate::simulate::Rate| (rate.gpu.as_str(), rate.model.as_str()) == ("v100", "resnet50");
+        let rate = numbers().rates.iter().position(|rate| is_usual(&rate)).unwrap_or(0);
+        Machine {
+            source: Source::Published(rate),
+            within: "nvlink-v100".into(),
+            network: "infiniband-edr".into(),
+            per_node: 8,
+            cards: 1,
+            method: Method::of(Engine::Horovod),
+            largest: 1024,
+        }
+    }
+
+    /// Published rates, then what finished runs on one rank measured.
+    pub fn sources(&self, shared: &Shared) -> Vec<Source> {
+        let measured = shared.runs.iter().filter(|run| run.figures.np == 1 && run.status.state == RunState::Finished);
+        let measured = measured.filter_map(|run| {
+            let spec = &run.record.as_ref()?.spec;
+            let training = spec.training().map(|of| (of.model, of.batch_size));
+            let (model, batch) = training.or_else(|| spec.benchmark().map(|of| (of.model, of.batch_size)))?;
+            Some(Source::Measured { run: run.id, model, batch, images_per_s: run.figures.images_per_sec? })
+        });
+        (0..numbers().rates.len()).map(Source::Published).chain(measured).collect()
+    }
+
+    /// The value before, or the next one.
+    pub fn step(&mut self, field: Field, up: bool, shared: &Shared) {
+        let networks = |within: bool| -> Vec<String> {
+            numbers().networks.iter().filter(|network| network.within == within).map(|network| network.name.clone()).collect()
+        };
+        match field {
+            Field::Model => self.source = beside(&self.sources(shared), &self.source, up),
+            Field::PerNode => self.per_node = beside(&PER_NODE, &self.per_node, up),
+            Field::Within => self.within = beside(&networks(true), &self.within, up),
+            Field::Network => self.network = beside(&networks(false), &self.network, up),
+            Field::Cards => self.cards = beside(&CARDS, &self.cards, up),
+            Field::Library => self.method.engine = beside(&Engine::ALL, &self.method.engine, up),
+            Field::Fusion => self.method.fusion ^= true,
+            Field::Overlap => self.method.overlap ^= true,
+            Field::Fp16 => self.method.fp16 ^= true,
+            Field::Hierarchical => self.method.hierarchical ^= true,
+            Field::Largest => self.largest = beside(&LARGEST, &self.largest, up),
+        }
+    }
+
+    /// What the form shows of a setting.
+    pub fn row(&self, field: Field) -> (&'static str, String) {
+        let switch = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
+        match field {
+            Field::Model => ("model", self.source.title(numbers())),
+            Field::PerNode => ("GPUs a node", self.per_node.to_string()),
+            Field::Within => ("in a node", self.within.clone()),
+            Field::Network => ("network", self.network.clone()),
+            Field::Cards => ("cards a node", self.cards.to_string()),
+            Field::Library => ("library", self.method.engine.to_string()),
+            Field::Fusion => ("fusion", switch(self.method.fusion)),
+            Field::Overlap => ("overlap", switch(self.method.overlap)),
+            Field::Fp16 => ("fp16", switch(self.method.fp16)),
+            Field::Hierarchical => ("hierarchical", switch(self.method.hierarchical)),
+            Field::Largest => ("ranks, up to", self.largest.to_string()),
+        }
+    }
+
+    /// Powers of two up to the largest number of ranks, not more than fit one below the other.
+    pub fn sizes(&self) -> Vec<usize> {
+        let every = if self.largest > 256 { 2 } else { 1 };
+        let powers = (0..17).step_by(every).map(|power| 1 << power).filter(|size| *size < self.largest);
+        powers.chain([self.largest]).collect()
+    }
+
+    /// # Errors
+    /// Why this cannot be simulated, in one sentence.
+    pub fn simulated(&self) -> Result<Scaling, String> {
+        let numbers = numbers();
+        let (model, batch, images_per_s) = match &self.source {
+            Source::Published(rate) => {
+                let rate = numbers.rates.get(*rate).ok_or("there is no such rate")?;
+                (rate.model.clone(), rate.batch, rate.images_per_s)
+            }
+            Source::Measured { model, batch, images_per_s, .. } => (model.to_string(), *batch, *images_per_s),
+        };
+        let simulation = Simulation {
+            cluster: Cluster {
+                within: numbers.network(&self.within, true)?.link(1),
+                between: numbers.network(&self.network, false)?.link(self.cards),
+                per_node: self.per_node,
+            },
+            method: self.method,
+            layers: numbers.layers(&model)?,
+            batch,
+            images_per_s,
+            terms: Terms::new(&numbers.constants),
+        };
+        Ok(Scaling::new(&simulation, &self.sizes(), EPOCH_IMAGES, None))
+    }
+}
+
+impl Source {
+    pub fn title(&self, numbers: &Numbers) -> String {
+        match self {
+            Source::Published(rate) => {
+                numbers.rates.get(*rate).map_or(String::new(), |rate| format!("{} on {}", rate.model, rate.gpu))
+            }
+            Source::Measured { run, model, .. } => format!("{model}, as run {run}"),
+        }
+    }
+
+    /// Where the speed of one GPU is from, as a sentence.
+    pub fn origin(&self, numbers: &Numbers) -> String {
+        match self {
+            Source::Published(rate) => {
+                let rate = numbers.rates.get(*rate);
+                rate.map_or(String::new(), |rate| {
+                    format!("One GPU: {:.0} images/s, published: {}.", rate.images_per_s, rate.source)
+                })
+            }
+            Source::Measured { run, images_per_s, .. } => {
+                format!("One rank: {images_per_s:.0} images/s, measured in run {run}; the machine is not that of the run.")
+            }
+        }
+    }
+}
+
+fn beside<T: Clone + PartialEq>(all: &[T], now: &T, up: bool) -> T {
+    let place = all.iter().position(|value| value == now).unwrap_or(0);
+    let to = if up { (place + 1).min(all.len().saturating_sub(1)) } else { place.saturating_sub(1) };
+    all.get(to).unwrap_or(now).clone()
+}
