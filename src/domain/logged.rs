@@ -84,6 +84,12 @@ impl Logged {
         FIGURES.iter().all(|field| (field.get)(self).is_none())
     }
 
+    /// Of a bar that says nothing but how far something is.
+    fn is_bare_step(&self) -> bool {
+        let tells = |field: &&Field| (field.get)(self).is_some();
+        FIGURES.iter().filter(tells).all(|field| matches!(field.name, "step" | "steps"))
+    }
+
     /// Of validation or test alone: its step is none of the training's.
     pub fn is_validation(&self) -> bool {
         let validates = self.val_loss.is_some() || self.val_accuracy.is_some();
@@ -130,6 +136,10 @@ pub struct LoggedPlace {
 
 impl LoggedSoFar {
     pub fn take(&mut self, logged: &Logged) {
+        if logged.is_bare_step() && self.last.steps.is_some_and(|steps| logged.steps != Some(steps)) {
+            // A bar of something else, such as of a validation.
+            return;
+        }
         if logged.epoch.is_some() && self.last.epoch.is_none() {
             self.counts_from_1 = logged.epoch == Some(1.0);
         }
@@ -163,8 +173,9 @@ impl LoggedSoFar {
     /// Where the training is.
     pub fn place(&self) -> LoggedPlace {
         let Logged { epoch, step, steps, .. } = self.last;
-        // A program that says which epoch it is in, and how far, counts those that it began.
-        let part = step.zip(steps).filter(|(_, steps)| *steps > 0.0).map(|(step, steps)| step / steps);
+        // Who says which epoch it is in, and how far, counts those that began. A bar beside it may be of the whole run.
+        let is_of_epoch = self.by.get("epoch") == self.by.get("steps");
+        let part = step.zip(steps).filter(|(_, steps)| is_of_epoch && *steps > 0.0).map(|(step, steps)| step / steps);
         let epochs = epoch.map(|epoch| match part {
             Some(part) if epoch.fract() == 0.0 => epoch - f64::from(u8::from(self.counts_from_1)) + part,
             _ => epoch,
@@ -295,6 +306,14 @@ mod tests {
             assert_eq!(so_far.place(), LoggedPlace { epochs: Some(epochs), steps: Some(steps) });
         }
         assert_eq!(so_far.read_by(), "epoch, number of epochs, step, number of steps, loss (Keras)");
+    }
+
+    #[test]
+    fn a_bar_of_something_else_is_no_step_of_the_training() {
+        let bar = |step, steps| Logged { step: Some(step), steps: Some(steps), ..Logged::default() };
+        let mut so_far = LoggedSoFar::default();
+        [bar(40.0, 80.0), bar(8.0, 8.0), bar(41.0, 80.0)].iter().for_each(|bar| so_far.take(bar));
+        assert_eq!(so_far.place().steps, Some(41.0));
     }
 
     #[test]

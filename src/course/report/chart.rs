@@ -43,7 +43,7 @@ pub struct RunRow {
     pub steps: String,
     pub model: String,
     pub images: String,
-    /// Trained, and asked for.
+    /// Trained, and asked for (0 where no number was).
     pub epochs: usize,
     pub epochs_asked: usize,
     pub images_per_sec: Option<f64>,
@@ -58,6 +58,17 @@ pub struct RunRow {
     pub accuracy: Option<f64>,
     pub training_seconds: Option<f64>,
     pub seconds_to_target: Option<f64>,
+}
+
+impl RunRow {
+    /// `3/5`, or `3` where no number was asked for; a dash where there are none.
+    pub fn epochs_in_words(&self) -> String {
+        match (self.epochs, self.epochs_asked) {
+            (0, 0) => "-".into(),
+            (done, 0) => done.to_string(),
+            (done, asked) => format!("{done}/{asked}"),
+        }
+    }
 }
 
 /// Rows of all runs that can be read, and the chart if there are two numbers of ranks to compare.

@@ -74,7 +74,7 @@ fn runs(report: &Report) -> String {
         let name = row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run));
         let mut cells = cell("th scope=\"row\"", &name) + &cell("td", &row.state) + &number(&row.np.to_string());
         cells += &cell("td", &row.steps);
-        cells += &number(&format!("{}/{}", row.epochs, row.epochs_asked));
+        cells += &number(&row.epochs_in_words());
         cells += &cell("td", &row.model);
         cells += &cell("td", &row.images);
         figures(row).iter().for_each(|figure| cells += &number(figure));

@@ -60,7 +60,7 @@ fn runs(report: &Report) -> String {
             row.state.clone(),
             row.np.to_string(),
             row.steps.clone(),
-            format!("{}/{}", row.epochs, row.epochs_asked),
+            row.epochs_in_words(),
             row.model.clone(),
             row.images.clone(),
         ];

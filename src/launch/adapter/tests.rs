@@ -1,6 +1,7 @@
 //! Lines of other programs, and lines that mean harm.
 
 use super::*;
+use crate::domain::logged::LoggedSoFar;
 
 /// A line of another program, what is in it, and who reads it. Where each comes from stands in tests/data/outputs.
 #[derive(serde::Deserialize)]
@@ -40,6 +41,51 @@ fn lines_of_other_programs_are_read_as_labelled() {
             );
         }
         assert_eq!((read.is_total, read.by), (logged.is_total, by.unwrap_or_default()), "{source}: {line}");
+    }
+}
+
+/// What programs really printed, from their first line to the last, as a log keeps it.
+#[test]
+fn whole_outputs_add_up_to_how_the_training_ended() {
+    let adapter = adapter(&[]);
+    let end = |epoch, loss, val_loss, val_accuracy| (epoch, loss, val_loss, val_accuracy);
+    for (name, text, expected, place, reader) in [
+        (
+            "Keras",
+            include_str!("../../../tests/data/outputs/keras-3.15.txt"),
+            end(Some(4.0), Some(0.6570), Some(0.6509), Some(0.64)),
+            (Some(4.0), Some(200.0)),
+            "epoch, number of epochs, step, number of steps, loss, accuracy, validation loss, validation accuracy (Keras)",
+        ),
+        (
+            "PyTorch's MNIST",
+            include_str!("../../../tests/data/outputs/pytorch-mnist.txt"),
+            end(Some(2.0), Some(0.337699), Some(0.4516), Some(0.85)),
+            (Some(1.9), Some(12_160.0)),
+            "epoch, step, number of steps, loss, validation loss, validation accuracy (PyTorch examples)",
+        ),
+        (
+            "Lightning",
+            include_str!("../../../tests/data/outputs/lightning-2.6.txt"),
+            end(Some(2.0), Some(0.093), None, Some(0.992968738079071)),
+            (Some(3.0), Some(200.0)),
+            "epoch, step, number of steps, loss, validation accuracy (Lightning)",
+        ),
+        (
+            "transformers",
+            include_str!("../../../tests/data/outputs/transformers-5.txt"),
+            end(Some(2.0), Some(0.6932), Some(0.6938), Some(0.4062)),
+            (Some(2.0), Some(80.0)),
+            "epoch, loss, validation loss, validation accuracy, learning rate, images/s, images/s in validation (Hugging Face), \
+             step, number of steps (words before numbers)",
+        ),
+    ] {
+        let mut so_far = LoggedSoFar::default();
+        text.lines().flat_map(|line| adapter.read(line)).for_each(|logged| so_far.take(&logged));
+        let last = &so_far.last;
+        assert_eq!(end(last.epoch, last.loss, last.val_loss, last.val_accuracy), expected, "{name}");
+        assert_eq!((so_far.place().epochs, so_far.place().steps), place, "{name}");
+        assert_eq!(so_far.read_by(), reader, "{name}");
     }
 }
 
