@@ -143,8 +143,8 @@ impl LoggedSoFar {
         if logged.epoch.is_some() && self.last.epoch.is_none() {
             self.counts_from_1 = logged.epoch == Some(1.0);
         }
-        let is_next_epoch =
-            logged.epoch.is_some_and(|epoch| self.last.epoch.is_some_and(|before| epoch.floor() > before.floor()));
+        let is_next_epoch = self.counts_within_epochs()
+            && logged.epoch.is_some_and(|epoch| self.last.epoch.is_some_and(|before| epoch.floor() > before.floor()));
         let restarts = |step: f64| self.last.step.is_some_and(|before| step < before);
         if !logged.is_validation() && self.last.steps.is_some() && (is_next_epoch || logged.step.is_some_and(restarts)) {
             // Of an epoch whose end was not told, all its steps were taken.
@@ -170,11 +170,15 @@ impl LoggedSoFar {
         }
     }
 
+    /// Who says which epoch it is in, and how far, counts those that began. A bar beside it may be of the whole run.
+    fn counts_within_epochs(&self) -> bool {
+        self.by.get("epoch") == self.by.get("steps")
+    }
+
     /// Where the training is.
     pub fn place(&self) -> LoggedPlace {
         let Logged { epoch, step, steps, .. } = self.last;
-        // Who says which epoch it is in, and how far, counts those that began. A bar beside it may be of the whole run.
-        let is_of_epoch = self.by.get("epoch") == self.by.get("steps");
+        let is_of_epoch = self.counts_within_epochs();
         let part = step.zip(steps).filter(|(_, steps)| is_of_epoch && *steps > 0.0).map(|(step, steps)| step / steps);
         let epochs = epoch.map(|epoch| match part {
             Some(part) if epoch.fract() == 0.0 => epoch - f64::from(u8::from(self.counts_from_1)) + part,

@@ -45,12 +45,13 @@ async fn read_drawn(mut reader: impl AsyncBufRead + Unpin, tags: Tags, lines: mp
     while let Ok(chunk) = reader.fill_buf().await {
         let (is_over, end) = (chunk.is_empty(), chunk.iter().position(|byte| *byte == b'\n'));
         let all = chunk.len();
+        let has_return = bytes.ends_with(b"\r") || chunk.contains(&b'\r');
         let room = (LONGEST as usize).saturating_sub(bytes.len());
         bytes.extend_from_slice(&chunk[..end.unwrap_or(all).min(room)]);
         reader.consume(end.map_or(all, |end| end + 1));
         let is_line = end.is_some() || is_over && !bytes.is_empty();
         // What stands between two returns was there for a moment, whole.
-        let drawn = before_last_return(&mut bytes);
+        let drawn = if has_return { before_last_return(&mut bytes) } else { None };
         let sorted =
             if is_line { sorter.take(&std::mem::take(&mut bytes)) } else { drawn.map_or(vec![], |drawn| sorter.take(&drawn)) };
         for line in sorted {

@@ -21,6 +21,8 @@ pub(super) use command::{environment, tags, words, write_module};
 use ranks::Ranks;
 use tensorboard::TensorBoard;
 
+/// Looks at TensorBoard files when the program has ended, each of a few MiB.
+const MOST_PIECES: usize = 64;
 /// Between two readings of a bar that is drawn over itself, of one process.
 const BAR_EVERY: Duration = Duration::from_millis(500);
 
@@ -83,6 +85,8 @@ impl OwnProgram {
 
     /// What its files tell that nobody has looked at yet.
     pub fn finish(&mut self) -> Vec<(usize, Event)> {
-        self.tensorboard.iter_mut().flat_map(TensorBoard::look).map(|logged| (0, Event::Logged(logged))).collect()
+        let Some(board) = &mut self.tensorboard else { return Vec::new() };
+        let pieces = std::iter::repeat_with(|| board.look()).take(MOST_PIECES).take_while(|logged| !logged.is_empty());
+        pieces.flatten().map(|logged| (0, Event::Logged(logged))).collect()
     }
 }

@@ -14,8 +14,9 @@ use crate::host::read;
 
 /// Folders below the named one: runs, and in them train and validation.
 const DEPTH: usize = 4;
-/// Files that are followed.
+/// Files that are followed, and entries of folders that are looked at for them.
 const MOST_FILES: usize = 256;
+const MOST_ENTRIES: usize = 10_000;
 /// Bytes that are read of a file at a time.
 const PIECE: usize = 4 << 20;
 /// Bytes of a record that may hold scalars: pictures and histograms are larger, and skipped.
@@ -32,7 +33,7 @@ pub(super) struct TensorBoard {
 impl TensorBoard {
     /// From what is in the folder now on. It may not be there yet.
     pub fn new(folder: &Path) -> TensorBoard {
-        let there = files(folder, DEPTH).into_iter();
+        let there = files(folder).into_iter();
         let read = there.map(|file| (file.clone(), fs::metadata(&file).ok().map(|of| of.len()))).collect();
         TensorBoard { folder: folder.to_owned(), read }
     }
@@ -40,7 +41,7 @@ impl TensorBoard {
     /// What was written since the last look, in the order of steps within each file.
     pub fn look(&mut self) -> Vec<Logged> {
         let mut logged = Vec::new();
-        for file in files(&self.folder, DEPTH) {
+        for file in files(&self.folder) {
             let Some(from) = *self.read.entry(file.clone()).or_insert(Some(0)) else { continue };
             // One that cannot be read now may be at the next look.
             let Ok(bytes) = piece(&file, from) else { continue };
@@ -53,19 +54,25 @@ impl TensorBoard {
     }
 }
 
-fn files(folder: &Path, depth: usize) -> Vec<PathBuf> {
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    entries.sort();
-    let mut found = Vec::new();
-    for path in entries {
-        let is_event_file = path.file_name().is_some_and(|name| name.to_string_lossy().contains(".tfevents."));
-        let is_folder = path.symlink_metadata().is_ok_and(|of| of.is_dir());
-        match is_folder {
-            true if depth > 0 => found.extend(files(&path, depth - 1)),
-            false if is_event_file => found.push(path),
-            _ => {}
+/// The event files of a folder and of those in it, in the order of their names.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders, mut seen) = (Vec::new(), vec![(folder.to_owned(), 0)], 0);
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            // Somebody may have named a folder with all there is.
+            if seen > MOST_ENTRIES {
+                return found;
+            }
+            let (path, is_folder) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            if is_folder && depth < DEPTH {
+                folders.push((path, depth + 1));
+            } else if !is_folder && entry.file_name().to_string_lossy().contains(".tfevents.") {
+                found.push(path);
+            }
         }
     }
+    found.sort();
     found.truncate(MOST_FILES);
     found
 }

@@ -82,6 +82,10 @@ fn again(shared: &mut Shared) -> Vec<Action> {
     let Some(run) = chosen(shared) else { return Vec::new() };
     match run.record.map(|record| record.spec) {
         Some(spec) if spec.benchmark().is_some() || spec.nvcnn().is_some() => vec![Action::SetUp(Box::new(spec))],
+        Some(spec) if spec.command().is_some() => {
+            shared.inform(format!("run {} is a program of your own: `hvd-lab run -- PROGRAM` starts it again", run.id));
+            Vec::new()
+        }
         _ => {
             shared.inform(format!("run {} is no benchmark and no training on photos: r and C start the other kinds", run.id));
             Vec::new()
