@@ -167,7 +167,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
-    screen.draw(header::title(&state), |frame| view::draw(frame, &state))?;
+    // A terminal that is gone already: nobody sees a screen, as below.
+    state.done = screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err();
     if state.shared.theme.colour && state.shared.theme.background == Background::Unknown {
         // The reply comes among the keys, whenever the terminal gets to it. A terminal that is gone already is found below.
         let _ = screen.ask_background();
@@ -250,7 +251,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     if let EffectRunner::Lab(runner) = effect_runner {
         runner.finish().await;
     }
-    ended
+    ended.or_else(|error| if terminal::is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
 /// Does what an update asked for: what concerns the terminal here, all else by the runner.

@@ -113,6 +113,11 @@ fn code_without_a_terminal(home: &Home, command: &str, env: &'static [(&'static 
 fn a_terminal_that_goes_ends_the_screen_and_the_verbs_without_a_panic() {
     let home = Home::new();
     assert_eq!(code_without_a_terminal(&home, "\"$LAB\"", &[], "press r to run"), 0);
+    // In the middle of the first frame.
+    for _ in 0..8 {
+        let home = Home::new();
+        assert_eq!(code_without_a_terminal(&home, "\"$LAB\"", &[], "Steps 1-10"), 0);
+    }
     let home = Home::new();
     assert_eq!(code_without_a_terminal(&home, "\"$LAB\" devices --watch", &[], "cores in %"), 1);
     let home = Home::new();

@@ -61,6 +61,11 @@ pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
+/// Whether something failed because the terminal has gone: its window was closed, its connection broke.
+pub fn is_gone(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error() == Some(nix::libc::EIO))
+}
+
 /// Its columns and rows.
 pub fn size() -> Message {
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
