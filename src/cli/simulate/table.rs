@@ -256,7 +256,10 @@ pub fn own(own: &Own, predicted: &[Predicted]) -> String {
     let share = format!("ranks/{device}");
     text.push_str(&render(&["np", "step", "img/s", "efficiency", "+-", &share, "measured", "error"], &rows));
     if predicted.iter().any(|row| row.ranks_per_device > 1) {
-        text.push_str(&format!("\nwith more ranks than {device}s, some share a {device} and its time, and all wait for those\n"));
+        let turns = if own.one.is_gpu { "" } else { "; taking turns is taken to cost 5 %" };
+        text.push_str(&format!(
+            "\nwith more ranks than {device}s, some share a {device} and its time, and all wait for those{turns}\n"
+        ));
     }
     for (id, part) in own.known().filter_map(|sample| Some((sample.id, sample.disturbed?))) {
         text.push_str(&format!("* run {id}: {}\n", disturbed::note(part)));
