@@ -301,3 +301,34 @@ fn hosts_that_are_none_are_refused() {
         assert!(!output.status.success() && said.contains(cause), "{flags:?}: {said}");
     }
 }
+
+#[test]
+fn a_class_is_more_than_one_run() {
+    let machine = Machine::new();
+    let small = examine(machine.lab(&["--class"]).env("HVD_LAB_DATA", "generated"));
+    let names = |report: &Value| {
+        let checks = report["checks"].as_array().unwrap().clone();
+        checks.into_iter().map(|check| check["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(small.0, 0, "{}", small.1);
+    assert!(!names(&small.1).contains(&"class homes".to_owned()), "one learner has the home that was checked: {}", small.1);
+    let alone = names(&examine(&mut machine.lab(&[])).1);
+    assert!(alone.iter().all(|name| !name.starts_with("class")), "{alone:?}");
+
+    std::fs::set_permissions(machine.folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let (code, full) = examine(machine.lab(&["--class", "9999"]).env("HVD_LAB_DATA", "generated"));
+    assert_eq!(code, 0, "a class that is too large is a warning: {full}");
+    for (name, state, found, remedy) in [
+        ("class cores", "warn", "19998 cores wanted", "turns"),
+        ("class memory", "warn", "9999 learners: up to", "turns"),
+        ("class images", "ok", "generated", ""),
+        ("class homes", "warn", "share one list of runs", "$USER"),
+        ("class files", "warn", "is closed to other accounts", "chmod o+rx"),
+    ] {
+        let check = check(&full, name);
+        assert!(check.0 == state && check.1.contains(found) && check.2.contains(remedy), "{name}: {check:?}");
+    }
+    for wrong in ["0", "-1", "many"] {
+        assert_eq!(machine.lab(&[&format!("--class={wrong}")]).output().unwrap().status.code(), Some(2), "{wrong}");
+    }
+}

@@ -11,6 +11,7 @@ use crate::domain::job::Resources;
 use crate::domain::units;
 
 mod check;
+mod classroom;
 mod hosts;
 mod launcher;
 mod machine;
@@ -25,6 +26,8 @@ Examples:
   hvd-lab doctor -H node1,node2
                           looks at these hosts as well: ssh, hvd-train and its
                           libraries, the folder of runs, clock, cores, GPUs, network
+  hvd-lab doctor --class 12
+                          also for 12 learners who train on this machine at once
 
 ok: good. warn: a run starts, but not as well as it could. FAIL: no run can \
 start, and the exit code is 1.";
@@ -45,6 +48,10 @@ pub struct Args {
     /// The interfaces or networks by which hosts reach each other, such as eth0 or 10.0.0.0/8.
     #[arg(long, value_name = "NAMES")]
     network_interface: Option<String>,
+    /// Also check this machine for a class: so many learners at once, each with two ranks [default: 1, a machine for each].
+    #[arg(long, value_name = "LEARNERS", num_args = 0..=1, default_missing_value = "1",
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    class: Option<u16>,
     /// Act as if there were no network (also by HVD_LAB_OFFLINE=1).
     #[arg(long)]
     offline: bool,
@@ -68,6 +75,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     checks.push(machine::memory());
     checks.push(machine::data(args.offline));
     checks.extend(machine::home());
+    if let Some(learners) = args.class {
+        classroom::examine(usize::from(learners), args.offline, &mut checks);
+    }
     let Args { hosts, hostfile, network_interface, json, .. } = args;
     hosts::examine(&Resources { hosts, hostfile, network_interface, ..Resources::ranks(1) }, &mut checks)?;
     let report = Report { ok: checks.iter().all(|check| check.state != State::Fail), checks };

@@ -51,6 +51,7 @@ use self::io::editor;
 pub use self::io::replay_runner::Replay;
 use self::io::replay_runner::ReplayRunner;
 use self::io::runner::Runner;
+pub use self::io::terminal::needs_ascii;
 use self::io::terminal::{self, Screen};
 use actions::effect::Effect;
 use actions::news::News;
