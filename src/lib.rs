@@ -16,6 +16,7 @@
 //! - `flags`: what a program of the ranks and a verb of the lab both take. Names only `domain`.
 //! - `columns`: how wide a text is on a terminal, and nothing else. Names only `domain`.
 //! - `dataset`: files and network, no tensor, no screen.
+//! - `lease`: who has which GPU or core of a shared machine, and who waits for one; beneath `launch`. Names `domain` and `host`.
 //! - `simulate`: a model of scaling, over `domain` and `runs`. Never a clock or a random number.
 //! - `comm`: never a tensor, a file or a terminal. `trainer`: never the launcher or the screen.
 //! - The lab's floors never link libtorch or MPI. Only `tui` names ratatui and crossterm; only `telemetry/nvml.rs` NVML.
@@ -36,6 +37,8 @@ pub mod course;
 pub mod exercise;
 #[cfg(feature = "lab")]
 pub mod launch;
+#[cfg(feature = "lab")]
+pub mod lease;
 #[cfg(feature = "lab")]
 pub mod runs;
 #[cfg(feature = "lab")]

@@ -19,6 +19,8 @@ use trainer::{turn, with_trainer};
 mod benchmarks;
 #[path = "end_to_end/damaged.rs"]
 mod damaged;
+#[path = "end_to_end/elastic.rs"]
+mod elastic;
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
 #[path = "end_to_end/mistakes.rs"]

@@ -73,10 +73,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     checks.push(machine::cores());
     checks.push(load.check());
     checks.push(machine::memory());
-    checks.push(machine::data(args.offline));
+    checks.extend(machine::shared_memory());
+    checks.extend(machine::sharing());
+    let images = machine::images(args.offline);
+    checks.push(machine::data(&images));
     checks.extend(machine::home());
     if let Some(learners) = args.class {
-        classroom::examine(usize::from(learners), args.offline, &mut checks);
+        classroom::examine(usize::from(learners), images.as_ref().ok(), &mut checks);
     }
     let Args { hosts, hostfile, network_interface, json, .. } = args;
     hosts::examine(&Resources { hosts, hostfile, network_interface, ..Resources::ranks(1) }, &mut checks)?;

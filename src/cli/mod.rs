@@ -47,6 +47,7 @@ mod own;
 #[cfg(test)]
 mod programs;
 pub mod progress;
+pub mod queue;
 mod rank_files;
 pub mod record;
 pub mod replay;
@@ -110,6 +111,7 @@ pub enum Verb {
     Runs(runs::Args),
     Stop(stop::Args),
     Fault(fault::Args),
+    Queue(queue::Args),
     Compare(compare::Args),
     Lessons(lessons::Args),
     Exercise(exercise::Args),
@@ -156,6 +158,7 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Runs(args) => runs::run(args),
         Verb::Stop(args) => stop::run(args),
         Verb::Fault(args) => fault::run(args),
+        Verb::Queue(args) => queue::run(args),
         Verb::Compare(args) => compare::run(args),
         Verb::Lessons(args) => lessons::run(args),
         Verb::Exercise(args) => exercise::run(args),

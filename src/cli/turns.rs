@@ -32,9 +32,13 @@ pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> 
 }
 
 fn wait(store: &RunStore, run: RunId) -> anyhow::Result<()> {
-    let mut is_stopping = false;
+    let (mut is_stopping, mut told) = (false, String::new());
     loop {
         let status = store.status(run)?;
+        if launch::is_queued(&status) && status.message != told {
+            say(&format!("run {run} is {}", status.message));
+            told.clone_from(&status.message);
+        }
         if status.state.is_over() {
             let took = store.summary(run)?.training_seconds.map(|time| format!(" in {}", units::seconds(time)));
             say(&format!("run {run} {}{}", status.end_in_words(), took.unwrap_or_default()));

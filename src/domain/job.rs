@@ -4,13 +4,15 @@
 //! workload apart from training names itself in the field `workload`. That is the form that runs had before there was more than
 //! one workload, so each version of the lab reads the training runs of every other.
 
+mod resources;
+
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::benchmark::BenchmarkSpec;
+use super::bounds::Bounded;
 pub use super::bounds::MAX_RANKS;
-use super::bounds::{Bounded, MAX_SECONDS, at_least_one, number};
 use super::collective::CollectivesSpec;
 use super::command::CommandSpec;
 use super::nvcnn::NvcnnSpec;
@@ -18,6 +20,7 @@ use super::safe;
 use super::step::Step;
 use super::training::TrainingSpec;
 use super::units;
+pub use resources::{RESET_LIMIT, Resources};
 
 /// What to run, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,31 +37,6 @@ pub type RunSpec = Job<Workload>;
 
 /// A run that trains: what the ten steps, the presets and the settings on the screen are about.
 pub type TrainingJob = Job<TrainingSpec>;
-
-/// Seconds in which every rank of several hosts has to report, where nobody said otherwise.
-const HOSTS_START_S: f64 = 120.0;
-
-/// What the launcher is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Resources {
-    /// Ranks to start. What an attempt really started stands in its own record.
-    pub np: usize,
-    /// `host:slots,...` as mpirun takes it; `None` for this host alone.
-    #[serde(default)]
-    pub hosts: Option<String>,
-    /// Path of an mpirun host file.
-    #[serde(default)]
-    pub hostfile: Option<String>,
-    /// Interfaces or networks for the way from host to host, separated by commas; `None` lets MPI choose.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network_interface: Option<String>,
-    /// Seconds in which every rank has to report; `None` for the usual.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start_timeout_s: Option<f64>,
-    /// Seconds after which the run is stopped; `None` for no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time_limit_s: Option<f64>,
-}
 
 /// What the ranks do. Another kind of run is another variant, with its name in [`Workload::kind`].
 #[derive(Clone, Debug, PartialEq)]
@@ -99,44 +77,6 @@ impl<W> Job<W> {
     pub fn with(mut self, change: impl FnOnce(&mut Job<W>)) -> Job<W> {
         change(&mut self);
         self
-    }
-}
-
-impl Resources {
-    /// So many ranks on this host.
-    pub fn ranks(np: usize) -> Resources {
-        Resources { np, hosts: None, hostfile: None, network_interface: None, start_timeout_s: None, time_limit_s: None }
-    }
-
-    /// The first thing in it that cannot be had anywhere, in one sentence.
-    pub fn problem(&self) -> Option<String> {
-        let is_wrong = |limit: &f64| !(limit.is_finite() && *limit > 0.0);
-        let wrong = |name: &str, limit: Option<f64>| limit.filter(is_wrong).map(|limit| format!("{name} {limit} is not above 0"));
-        match self.np {
-            0 => Some("np is 0: a run needs at least 1 rank".into()),
-            np if np > MAX_RANKS => Some(format!("np {np} is more than {MAX_RANKS} ranks")),
-            _ => wrong("time limit", self.time_limit_s)
-                .or_else(|| wrong("start timeout", self.start_timeout_s))
-                .or_else(|| self.network_problem()),
-        }
-    }
-
-    /// Whether more hosts than this one are named.
-    pub fn names_hosts(&self) -> bool {
-        self.hosts.is_some() || self.hostfile.is_some()
-    }
-
-    /// Seconds in which every rank has to report: as it was asked for, else long enough for a slow shared disk where hosts are
-    /// named, and without end on this host, where nothing hides what goes wrong.
-    pub fn start_patience_s(&self) -> Option<f64> {
-        self.start_timeout_s.or(self.names_hosts().then_some(HOSTS_START_S))
-    }
-
-    pub(super) fn network_problem(&self) -> Option<String> {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "._-@/".contains(c);
-        let is_name = |name: &str| !name.is_empty() && !name.starts_with('-') && name.chars().all(is_part);
-        let networks = self.network_interface.as_deref().filter(|names| !names.split(',').all(is_name))?;
-        Some(format!("`{networks}` names no network: write interfaces such as eth0,ib0 or networks such as 10.0.0.0/8"))
     }
 }
 
@@ -284,15 +224,6 @@ impl TrainingJob {
     pub fn global_batch_size(&self) -> usize {
         let size = if self.workload.steps.contains(Step::InitAndPin) { self.resources.np } else { 1 };
         self.workload.batch_size * size
-    }
-}
-
-/// Of what is stored: wider than [`Resources::problem`], which may come to refuse what older labs ran.
-impl Bounded for Resources {
-    fn out_of_bounds(&self) -> Option<String> {
-        let limit = self.time_limit_s.and_then(|limit| number("time limit", limit, MAX_SECONDS));
-        let start = self.start_timeout_s.and_then(|limit| number("start timeout", limit, MAX_SECONDS));
-        at_least_one("np", self.np, MAX_RANKS).or(limit).or(start)
     }
 }
 

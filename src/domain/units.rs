@@ -106,6 +106,19 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
+/// The number of seconds of a text such as `90`, `12:34` or `1:02:03`.
+///
+/// # Errors
+/// What it should look like, in one sentence.
+pub fn parse_clock(text: &str) -> Result<f64, String> {
+    let error = || format!("`{text}` is not a time: use H:MM:SS, such as 0:10:00, or seconds");
+    let parts: Vec<u32> = text.split(':').map(str::parse).collect::<Result<_, _>>().map_err(|_| error())?;
+    if parts.len() > 3 || parts.iter().skip(1).any(|part| *part > 59) {
+        return Err(error());
+    }
+    Ok(parts.into_iter().fold(0.0, |seconds, part| seconds * 60.0 + f64::from(part)))
+}
+
 /// `19.6 s` below two minutes, a clock above, and `43.1 ms` where tenths of a second would say 0.
 pub fn seconds(value: f64) -> String {
     match value {

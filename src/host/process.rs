@@ -99,17 +99,22 @@ pub fn command(pid: u32) -> String {
 
 /// The name of the user that it runs as, or the number of one without a name.
 pub fn owner(pid: u32) -> Reading<String> {
-    // Names may come over the network, and are asked for twice a second.
-    static NAMES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
     let Ok(process) = fs::metadata(format!("/proc/{pid}")) else {
         return Reading::missing("no process of this id is visible here: it may run in another container");
     };
+    Reading::Value(user_name(process.uid()))
+}
+
+/// The name of a user, or the number of one without a name.
+pub fn user_name(uid: u32) -> String {
+    // Names may come over the network, and are asked for twice a second.
+    static NAMES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     let name = |uid| match User::from_uid(Uid::from_raw(uid)) {
         Ok(Some(user)) => user.name,
         _ => uid.to_string(),
     };
-    Reading::Value(names.entry(process.uid()).or_insert_with_key(|uid| name(*uid)).clone())
+    names.entry(uid).or_insert_with_key(|uid| name(*uid)).clone()
 }
 
 #[cfg(test)]

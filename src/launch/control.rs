@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::prepare::{self, Images};
-use super::{CommandLine, LaunchError, Setup, command_line, links};
+use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
 use crate::dataset::Location;
 use crate::domain::checkpoint;
 use crate::domain::job::RunSpec;
@@ -97,7 +97,12 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         None => prepare::named(&request.spec.workload)?,
     };
     let (spec, log_dir) = (&request.spec, folder.log_dir());
-    let line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    let mut line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    // Those of an exercise are the lab's own: they are shortened where they have to be.
+    if request.program.is_none() {
+        leased::check_time_limit(spec)?;
+    }
+    line.notes.extend(leased::wanted(spec, request.force)?.map(|wanted| wanted.in_words()));
     if let Some(problem) = too_large(spec).filter(|_| !setup.machine.in_allocation) {
         return Err(LaunchError::Spec(problem));
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::DatasetError;
+use crate::lease::LeaseError;
 use crate::runs::{RunId, StoreError};
 
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,8 @@ pub enum LaunchError {
     NotText { path: PathBuf },
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
     #[error(transparent)]
     Data(#[from] DatasetError),
     #[error("{name} was not found beside {} or on PATH: run `make build`, or point {variable} at it", beside.display())]

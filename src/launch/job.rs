@@ -3,8 +3,10 @@
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
 mod ending;
+mod lent;
 mod moments;
 mod own;
+mod terms;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -38,7 +40,8 @@ use crate::host;
 use crate::host::load::Load;
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
-use moments::{at, ticks, until};
+use lent::Lent;
+use moments::{at, ticks};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -83,6 +86,8 @@ pub(super) struct Job {
     /// Who used the cores up to the moment in which training began, and what part of them others used since then.
     began: Option<Load>,
     others_cpu: Option<f64>,
+    /// Devices of a machine that is shared.
+    lent: Option<Lent>,
     /// The lock of the run folder, to see whether that is still there.
     lock: Option<Identity>,
     /// When SIGKILL follows; set once the ranks are being ended.
@@ -164,6 +169,7 @@ impl Job {
             silence: Silence::new(None),
             began: None,
             others_cpu: None,
+            lent: None,
             lock: None,
             kill_at: None,
             asked_to_stop: false,
@@ -173,37 +179,6 @@ impl Job {
             stuck: None,
             broken: None,
         })
-    }
-
-    /// What its ranks do, for the words about it.
-    pub fn with_work(mut self, work: Work) -> Job {
-        self.journal.evidence.work = work;
-        self
-    }
-
-    /// Read what a program of the user's own prints.
-    pub fn with_own_program(self, own: Option<OwnProgram>) -> Job {
-        Job { own, ..self }
-    }
-
-    /// End the ranks when the run folder is not there any more.
-    pub fn with_lock(self, lock: Identity) -> Job {
-        Job { lock: Some(lock), ..self }
-    }
-
-    /// Take the ranks for stuck, and end them, when none has reported anything for so long; never without.
-    pub fn with_patience(self, patience: Option<Duration>) -> Job {
-        Job { silence: Silence::new(patience), ..self }
-    }
-
-    /// Stop it when it has run for so many seconds; never without.
-    pub fn with_time_limit(self, limit_s: Option<f64>) -> Job {
-        Job { deadline: limit_s.and_then(until), ..self }
-    }
-
-    /// End it when not every rank has reported after so many seconds; never without.
-    pub fn with_start_timeout(self, limit_s: Option<f64>) -> Job {
-        Job { start: limit_s.and_then(until), ..self }
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
@@ -237,6 +212,7 @@ impl Job {
                     self.look_at_backlog();
                     self.look_for_vanished();
                     self.look_for_folder();
+                    self.look_at_lease();
                     self.silence.look();
                     if self.began.is_some() && self.kill_at.is_none() {
                         let evidence = &self.journal.evidence;

@@ -16,7 +16,7 @@ use crate::domain::units;
 use crate::flags::NvcnnFlags;
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
-const SENSIBLE_RANKS_PER_CORE: usize = 4;
+pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
 
 /// What is started for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +135,9 @@ pub fn command_line(
     argv.extend(program(spec, setup, data, log_dir)?);
     Ok(CommandLine { argv, env, notes, directory: spec.command().map(|command| PathBuf::from(&command.directory)) })
 }
+
+/// Where Open MPI 5 and 4 read which cores ranks may be bound to, if not to all of the machine.
+pub(super) const CORES_OF_LAUNCHER: [&str; 2] = ["PRTE_MCA_hwloc_default_cpu_list", "OMPI_MCA_hwloc_base_cpu_list"];
 
 /// Ranks that wait would otherwise spin on the core that the others need.
 pub(super) const YIELD: [&str; 3] = ["--mca", "mpi_yield_when_idle", "1"];

@@ -9,6 +9,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use nix::sys::signal::Signal;
@@ -16,8 +17,10 @@ use nix::unistd::{getpid, getsid, setsid};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::elastic::Elastic;
 use super::excess::Bounds;
 use super::job::{self, Job};
+use super::leased;
 use super::output::Tags;
 use super::own::{self, OwnProgram};
 use super::preflight;
@@ -27,8 +30,10 @@ use super::verdict::Verdict;
 use super::work::Work;
 use super::{CommandLine, LaunchError, Setup, command_line};
 use crate::domain::bounds::MAX_VERSIONS;
+use crate::domain::job::{Resources, RunSpec};
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
+use crate::lease::Lease;
 use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, process};
 
 /// What is done with a run before anybody is told that it has ended, and how.
@@ -109,7 +114,7 @@ impl Supervisor {
     }
 
     fn fail(&mut self, message: String, last_lines: Vec<String>) -> anyhow::Result<()> {
-        self.end(Verdict { state: RunState::Failed, message, failed_process: None, last_lines }, None)
+        self.end(Verdict { state: RunState::Failed, message, failed_process: None, last_lines, lost: None }, None)
     }
 
     async fn run(mut self) -> anyhow::Result<()> {
@@ -123,7 +128,10 @@ impl Supervisor {
         let lock = self.lock.clone();
         let prepared = async {
             let notes = self.look_at_hosts().await?;
-            Ok((notes, self.prepare().await.map_err(|message| (message, Vec::new()))?))
+            let images = self.prepare().await.map_err(|message| (message, Vec::new()))?;
+            // Last, so that nobody waits for devices on which nothing runs yet.
+            let lease = self.get_devices().await.map_err(|error| (error.to_string(), Vec::new()))?;
+            Ok((notes, images, lease))
         };
         let prepared = tokio::select! {
             prepared = prepared => prepared,
@@ -132,17 +140,50 @@ impl Supervisor {
                 // Whatever was asking another host goes as well.
                 process::signal_own_session(Signal::SIGKILL);
                 let message = Work::of(&self.record.spec.workload).stopped_early().into();
-                return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![] }, None);
+                return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![], lost: None }, None);
             }
         };
-        let command = prepared.and_then(|(notes, images)| self.command(&images, notes).map_err(|message| (message, Vec::new())));
-        let (line, tags) = match command {
-            Ok(command) => command,
-            Err((message, lines)) => return self.fail(message, lines),
-        };
-        match self.launch(&line, tags, &mut terminate).await {
-            Ok(end) => self.end(end.verdict, end.exit_code),
-            Err(error) => self.fail(format!("{error:#}"), Vec::new()),
+        match prepared {
+            Ok((notes, images, lease)) => self.attempts(&images, notes, lease, &mut terminate).await,
+            Err((message, lines)) => self.fail(message, lines),
+        }
+    }
+
+    /// One launch; of an elastic run that loses ranks, one after the other.
+    async fn attempts(
+        mut self,
+        images: &Images,
+        mut notes: Vec<String>,
+        mut lease: Option<Lease>,
+        stop: &mut Signals,
+    ) -> anyhow::Result<()> {
+        let (mut elastic, begin) = (Elastic::new(&self.record.spec.resources), Instant::now());
+        let mut starting = elastic.starting();
+        loop {
+            let (line, tags) = match self.command(elastic.resources(), images, std::mem::take(&mut notes), lease.as_ref()) {
+                Ok(command) => command,
+                Err(message) => return self.fail(message, Vec::new()),
+            };
+            let (mut end, kept) = match self.launch(&line, tags, lease, (begin.elapsed(), starting), stop).await {
+                Ok(ended) => ended,
+                Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
+            };
+            match elastic.reset(&end.verdict) {
+                Ok(Some(said)) => {
+                    notes.push(said.clone());
+                    // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
+                    starting = said;
+                    lease = kept;
+                }
+                Ok(None) => {
+                    end.verdict.message += &elastic.in_words();
+                    return self.end(end.verdict, end.exit_code);
+                }
+                Err(why) => {
+                    end.verdict.message += &format!("; {why}");
+                    return self.end(end.verdict, end.exit_code);
+                }
+            }
         }
     }
 
@@ -186,18 +227,43 @@ impl Supervisor {
         }
     }
 
+    /// Wait for devices of a machine that is shared, telling the status how that is going; none of one that is not.
+    async fn get_devices(&mut self) -> Result<Option<Lease>, LaunchError> {
+        let Some(wanted) = leased::wanted(&self.record.spec, self.record.force)? else { return Ok(None) };
+        let run = self.record.id;
+        let lease = wanted.get(run, |message| {
+            // One that cannot be written now is written at the next change.
+            let _ = self.set(RunState::Preparing, message);
+        });
+        Ok(Some(lease.await?))
+    }
+
     /// The command line of this attempt with what is to be noted beside it, entered into the record.
-    fn command(&mut self, images: &Images, notes: Vec<String>) -> Result<(CommandLine, Tags), String> {
+    fn command(
+        &mut self,
+        resources: &Resources,
+        images: &Images,
+        notes: Vec<String>,
+        lease: Option<&Lease>,
+    ) -> Result<(CommandLine, Tags), String> {
+        // Before the machine is looked at: of its cores only those count that this run may use.
+        let settled = lease.map(leased::settle);
         let setup = Setup::detect(&self.record.spec, self.record.program.as_deref()).map_err(|error| error.to_string())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
-        let mut line = command_line(&record.spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
+        // An elastic run may go on with fewer ranks than it began with.
+        let spec = RunSpec { resources: resources.clone(), workload: record.spec.workload.clone() };
+        let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
         line.notes.extend(notes.into_iter().chain(images.in_words()));
+        if let Some((env, note)) = settled {
+            line.env.extend(env);
+            line.notes.push(note);
+        }
         let attempt = Attempt {
             argv: line.argv.clone(),
             env: line.env.clone(),
             started_s: host::now_s(),
-            np: Some(record.spec.resources.np),
+            np: Some(resources.np),
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
         };
@@ -213,22 +279,34 @@ impl Supervisor {
     }
 
     /// Start the launcher and stay with it to its end.
-    async fn launch(&mut self, line: &CommandLine, tags: Tags, stop: &mut Signals) -> anyhow::Result<job::End> {
+    async fn launch(
+        &mut self,
+        line: &CommandLine,
+        tags: Tags,
+        lease: Option<Lease>,
+        (elapsed, starting): (Duration, String),
+        stop: &mut Signals,
+    ) -> anyhow::Result<(job::End, Option<Lease>)> {
+        self.set(RunState::Running, starting)?;
         let np = self.record.np();
-        self.set(RunState::Running, format!("starting {np} {}", if np == 1 { "rank" } else { "ranks" }))?;
         let folder = self.folder.clone();
         let patience = self.record.program.is_some().then_some(PATIENCE);
         let epochs = self.record.training().map(|training| training.epochs);
         let bounds = Bounds { is_own: self.record.program.is_some(), epochs };
         let own = self.record.spec.command().map(|command| OwnProgram::new(&self.record.spec, command));
         let own = own.transpose().map_err(anyhow::Error::msg)?;
-        let mut job = Job::start(folder, np, line, tags, bounds)?
+        let time_limit = leased::time_limit(&self.record.spec)?;
+        let handed_on = lease.as_ref().map(Lease::handed_on);
+        let job = Job::start(folder, np, line, tags, bounds)?;
+        drop(handed_on);
+        let mut job = job
+            .with_lease(lease)
             .with_own_program(own)
             .with_work(Work::of(&self.record.spec.workload))
             .with_lock(self.lock.clone())
             .with_patience(patience)
             .with_start_timeout(self.record.spec.resources.start_patience_s())
-            .with_time_limit(self.record.spec.resources.time_limit_s);
+            .with_time_limit(time_limit, elapsed);
         let end = job
             .follow(stop, &mut |state, message| {
                 // A status that cannot be written now is written at the next change, or its error told at the end.
@@ -236,7 +314,7 @@ impl Supervisor {
             })
             .await;
         self.remember(&end);
-        Ok(end)
+        Ok((end, job.take_lease()))
     }
 
     /// What the record is to tell of an attempt that has ended.

@@ -16,6 +16,16 @@ pub struct Verdict {
     pub message: String,
     pub failed_process: Option<usize>,
     pub last_lines: Vec<String>,
+    /// The ranks that are gone, where it was not the program itself that could not go on.
+    pub lost: Option<Lost>,
+}
+
+/// Ranks that are gone while the others could train on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    pub ranks: usize,
+    /// Gone with all its ranks, by its name or address.
+    pub host: Option<String>,
 }
 
 /// What most often makes a process end without a word.
@@ -44,7 +54,7 @@ enum Notice {
 ///
 /// `asked_to_stop` says that the user wanted the end; `broken` why the supervisor had to end it.
 pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool, broken: Option<String>) -> Verdict {
-    let plain = |state, message: String| Verdict { state, message, failed_process: None, last_lines: Vec::new() };
+    let plain = |state, message: String| Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None };
     if let Some(cause) = broken {
         return plain(RunState::Failed, cause);
     }
@@ -70,7 +80,21 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         true => launcher_words(evidence).into_iter().rev().take(10).rev().collect(),
         false => last_lines,
     };
-    Verdict { state: RunState::Failed, message: cause, failed_process: process, last_lines }
+    Verdict { state: RunState::Failed, message: cause, failed_process: process, last_lines, lost: lost_ranks(evidence, process) }
+}
+
+/// The ranks that are gone; none where a rank said itself why it cannot go on, which it would say again.
+fn lost_ranks(evidence: &Evidence, failed: Option<usize>) -> Option<Lost> {
+    if let Some(host) = lost_host(evidence) {
+        let ranks = evidence.introduced().filter(|(_, report)| short(&report.host) == short(&host)).count();
+        return Some(Lost { ranks, host: Some(host) });
+    }
+    let said = evidence.fatal().map(|fatal| fatal.process);
+    (failed.is_some() && said != failed && evidence.introduced().next().is_some()).then_some(Lost { ranks: 1, host: None })
+}
+
+fn short(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
 }
 
 /// Which process failed first, and how, in one sentence.
@@ -169,7 +193,6 @@ fn lost_host(evidence: &Evidence) -> Option<String> {
 }
 
 fn lost(host: &str, evidence: &Evidence) -> (Option<usize>, String) {
-    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let ranks: Vec<usize> =
         evidence.introduced().filter(|(_, report)| short(&report.host) == short(host)).map(|(process, _)| process).collect();
     let Some(first) = ranks.first() else {

@@ -35,9 +35,9 @@ pub struct Predicted {
 impl Own {
     /// So many ranks, from 1 to [`MAX_RANKS`], on the host of the runs.
     ///
-    /// Ranks that share a core share its time: their compute time grows with the ranks on the fullest core and a little more
-    /// ([`TURNS`]), and so does that of their messages. The system moves a rank to another core now and then only, so three ranks on two cores are no faster than
-    /// four: the two that share a core are waited for.
+    /// Ranks that share a core share its time: their compute time grows with the ranks on the fullest core, and so does that of
+    /// their messages. Taking turns costs them a little more ([`Own::turns`]). The system moves a rank to another core now and
+    /// then only, so three ranks on two cores are no faster than four: the two that share a core are waited for.
     pub fn predict(&self, ranks: usize) -> Predicted {
         let ranks = ranks.clamp(1, MAX_RANKS);
         let parts = self.parts(ranks);
@@ -79,9 +79,7 @@ impl Own {
         // What each further rank that computes at the same time costs the others: caches and memory are shared too.
         let crowding = self.two.as_ref().map_or(0.0, |two| two.compute_s / (one_s * share(2)) - 1.0);
         let beside = if self.one.devices == 1 { 1 } else { ranks.min(self.one.devices) - 1 };
-        // Two ranks that shared a core have measured what that costs.
-        let turns = if self.two.is_some() && share(2) > 1.0 { 0.0 } else { self.turns(ranks) };
-        let compute_s = one_s * share(ranks) * (1.0 + crowding * beside as f64).max(0.5) * (1.0 + turns);
+        let compute_s = one_s * share(ranks) * (1.0 + crowding * beside as f64).max(0.5) * (1.0 + self.turns(ranks));
         let waiting = |ranks: usize, compute_s: f64| self.one.jitter * largest_of(ranks) * compute_s;
         let Some(two) = &self.two else {
             return [compute_s, self.ring(ranks) * share(ranks), waiting(ranks, compute_s)];
@@ -97,9 +95,11 @@ impl Own {
         [compute_s, messages_s, waiting_s]
     }
 
-    /// Of cores only: nothing was measured about ranks that share a GPU.
-    fn turns(&self, ranks: usize) -> f64 {
-        if ranks > self.one.devices && !self.one.is_gpu { TURNS } else { 0.0 }
+    /// What so many ranks lose by taking turns on cores, as a part of their compute time. Nothing is added where two ranks shared a
+    /// core, and have measured it. Of cores only: nothing was measured about ranks that share a GPU.
+    pub fn turns(&self, ranks: usize) -> f64 {
+        let is_measured = self.two.is_some() && self.one.devices < 2;
+        if ranks > self.one.devices && !self.one.is_gpu && !is_measured { TURNS } else { 0.0 }
     }
 
     /// Seconds of a ring of so many ranks by alpha, beta and gamma; without them a number that grows as its bytes do.

@@ -5,6 +5,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::course::{Judged, Reading, Results, Series};
 use crate::domain::device::TelemetrySample;
 use crate::domain::measured::Measured;
+use crate::launch::SharedMachine;
 use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
 use crate::tui::actions::change::Changed;
@@ -44,6 +45,8 @@ pub enum Message {
     /// The runs that take turns, as they are kept, and the one that was begun just now.
     Series(Option<Series>, Option<RunId>),
     Results(Option<Results>),
+    /// How the shared machine stands; `None` where it is not shared.
+    Queue(Option<Box<SharedMachine>>),
     /// What the progress file holds.
     Progress(Reading),
     Telemetry(TelemetrySample),

@@ -35,6 +35,7 @@ mod lesson;
 mod log;
 mod message;
 mod next_run;
+mod queue;
 mod replay;
 mod runs;
 mod series;
@@ -230,7 +231,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
                 _ = beat.tick(), if state.collectives.is_playing() => Message::Beat(host::now_s()),
-                _ = second.tick(), if state.shared.shows_time() => Message::Tick(host::now_s()),
+                _ = second.tick(), if state.shared.shows_time() || state.queue.window.is_some() => Message::Tick(host::now_s()),
             };
             if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {
                 next_frame = Instant::now();

@@ -35,7 +35,7 @@ fn losses(lab: &Lab, id: u32) -> BTreeMap<(usize, usize, usize), u64> {
 /// The run has trained as one that never stopped, and all that compares and judges runs sees every epoch once.
 ///
 /// Of the steps the last ones before the kill may be missing: they were on their way to the file.
-fn assert_unbroken(lab: &Lab, id: u32, unbroken: u32) {
+pub fn assert_unbroken(lab: &Lab, id: u32, unbroken: u32) {
     let mut history = History::new(Keep::Everything);
     events(lab, id).iter().for_each(|line| history.take(line));
     let (found, expected) = (losses(lab, id), losses(lab, unbroken));

@@ -5,14 +5,12 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use nix::sys::statvfs::statvfs;
 use rustix::process::{Resource, getrlimit};
 
 use super::check::Check;
-use crate::dataset::{self, Location};
-use crate::domain::training::DataSource;
+use crate::dataset::{self, Located, Location};
 use crate::domain::units;
-use crate::host;
+use crate::host::{self, files};
 use crate::launch::{Machine, find_trainer};
 use crate::runs::RunStore;
 use crate::tui;
@@ -21,26 +19,24 @@ use crate::tui;
 const CORES: usize = 2;
 /// Two ranks (0.3 GB each with the real images, BENCHMARKS.md), the screen, an editor, and something in reserve.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// Some dozens of runs with their checkpoints.
+/// A hundred short runs and more: one keeps 0.2 to 2 MB.
 const DISK_BYTES: u64 = 512 << 20;
-/// Processes and threads of a run, of the screen and of a shell.
+/// Processes and threads of a run (ten on two ranks), of the screen, a shell and an editor, several times over.
 const TASKS: u64 = 100;
-/// Files that a rank or the screen has open at a time.
+/// Files that a program has open at a time: mpirun has 28 of two ranks.
 const OPEN_FILES: u64 = 256;
-/// Open MPI wants room for 16 MiB of shared memory for each rank, though it fills little of it.
-const SHARED_MEMORY_BYTES: u64 = 32 << 20;
 
 const GIVE_TURNS: &str = "let them take turns, or use --np 1; times compare only while no more than that train";
 
 /// Adds what a class of so many learners needs beyond what one run needs.
-pub(super) fn examine(learners: usize, offline: bool, checks: &mut Vec<Check>) {
+pub(super) fn examine(learners: usize, images_here: Option<&Located>, checks: &mut Vec<Check>) {
     checks.push(cores(learners, Machine::detect().cores));
     checks.push(memory(learners, host::cpu::host_memory().0));
-    checks.push(shared_memory(Path::new("/dev/shm")));
     checks.push(limits(learners, &Limits::of_this_process()));
     let home = RunStore::default_home().ok();
     checks.extend(home.as_deref().and_then(|home| disk(learners, home)));
-    checks.push(images(learners, offline));
+    // Where there are none that can be used, the doctor has said so.
+    checks.extend(images_here.map(|located| images(learners, located)));
     checks.push(terminal());
     // Somebody alone has the account that was set up.
     if learners > 1 {
@@ -69,21 +65,6 @@ fn memory(learners: usize, free_bytes: u64) -> Check {
         0 => Check::warn("class memory", "unknown: /proc/meminfo is not readable", "a learner takes up to 1 GiB"),
         _ if wanted <= free_bytes => Check::ok("class memory", found),
         _ => Check::warn("class memory", found, "end other programs, let learners take turns, or use a second machine"),
-    }
-}
-
-/// Containers often have 64 MB of it.
-fn shared_memory(folder: &Path) -> Check {
-    let Ok(disk) = statvfs(folder) else {
-        return Check::ok("class shm", format!("{} is not there: ranks exchange in files under /tmp", folder.display()));
-    };
-    let free_bytes = disk.blocks_available() * disk.fragment_size();
-    let found = format!("{} free in {}, for ranks on one host", units::bytes(free_bytes), folder.display());
-    match free_bytes < SHARED_MEMORY_BYTES {
-        true => {
-            Check::warn("class shm", found, "remove old sm_segment.* files there, or start the container with --shm-size=256m")
-        }
-        false => Check::ok("class shm", found),
     }
 }
 
@@ -128,8 +109,7 @@ fn limits(learners: usize, limits: &Limits) -> Check {
 
 /// Of the disk that runs go to. Nothing where that is not known: the doctor has said so.
 fn disk(learners: usize, home: &Path) -> Option<Check> {
-    let disk = statvfs(home.ancestors().find(|folder| folder.exists())?).ok()?;
-    let (free_bytes, wanted) = (disk.blocks_available() * disk.fragment_size(), DISK_BYTES * learners as u64);
+    let (free_bytes, wanted) = (files::room(home)?, DISK_BYTES * learners as u64);
     let found = format!("runs of {}: about {} wanted, {} free", each(learners), units::bytes(wanted), units::bytes(free_bytes));
     Some(match wanted <= free_bytes {
         true => Check::ok("class disk", found),
@@ -139,32 +119,26 @@ fn disk(learners: usize, home: &Path) -> Option<Check> {
     })
 }
 
-fn images(learners: usize, offline: bool) -> Check {
+fn images(learners: usize, located: &Located) -> Check {
     let share =
         "`hvd-lab data fetch`, copy the folder that `hvd-lab data` shows to one that all can read, and set HVD_LAB_DATA to that";
-    let located = match dataset::locate(DataSource::Auto, None, offline) {
-        Ok(located) => located,
-        Err(error) => return Check::warn("class images", error.to_string(), share),
-    };
-    let named = std::env::var_os("HVD_LAB_DATA").is_some_and(|value| !value.is_empty());
-    match located.location {
-        _ if dataset::is_generated(&located.label) && named => {
-            Check::ok("class images", format!("{} for all: HVD_LAB_DATA says so", located.label))
-        }
-        _ if dataset::is_generated(&located.label) => {
+    let (label, named) = (&located.label, std::env::var_os("HVD_LAB_DATA").is_some_and(|value| !value.is_empty()));
+    match &located.location {
+        _ if dataset::is_generated(label) && named => Check::ok("class images", format!("{label} for all: HVD_LAB_DATA says so")),
+        _ if dataset::is_generated(label) => {
             let found = "the real images are not here: each learner would fetch 31 MB, or train on drawn ones without a network";
             Check::warn("class images", found, if learners > 1 { share } else { "`hvd-lab data fetch` before the class" })
         }
-        Location::Folder(folder) if learners > 1 => match (closed(&folder), named) {
-            (Some(closed), true) => Check::warn("class images", closed, "open it: chmod o+rx"),
-            (_, false) => {
-                let found =
-                    "they are in your own folder: each other learner would fetch 31 MB, or train on drawn ones without a network";
-                Check::warn("class images", found, share)
-            }
-            (None, true) => Check::ok("class images", format!("{} in {}, for all", located.label, folder.display())),
+        Location::Folder(_) if learners > 1 && !named => {
+            let found =
+                "they are in your own folder: each other learner would fetch 31 MB, or train on drawn ones without a network";
+            Check::warn("class images", found, share)
+        }
+        Location::Folder(folder) if learners > 1 => match closed(folder) {
+            Some(closed) => Check::warn("class images", closed, "open it: chmod o+rx"),
+            None => Check::ok("class images", format!("{label} in {}, for all", folder.display())),
         },
-        _ => Check::ok("class images", format!("{} are here: no network is needed", located.label)),
+        _ => Check::ok("class images", format!("{label} are here: no network is needed")),
     }
 }
 
@@ -196,10 +170,8 @@ fn homes(shared: Option<&Path>) -> Check {
 
 /// Whether other accounts may start what this one has built.
 fn programs() -> Check {
-    let mut programs = vec![std::env::current_exe().ok()];
-    programs.push(find_trainer().ok());
-    let found: Vec<PathBuf> = programs.into_iter().flatten().map(|path| path.canonicalize().unwrap_or(path)).collect();
-    match found.iter().find_map(|path| closed(path)) {
+    let programs = [std::env::current_exe().ok(), find_trainer().ok()];
+    match programs.iter().flatten().find_map(|path| closed(path)) {
         Some(closed) => {
             Check::warn("class files", closed, "build it in a folder such as /opt/hvd-lab, or open that one: chmod o+rx")
         }
@@ -209,6 +181,7 @@ fn programs() -> Check {
 
 /// What on the way to a file or folder other accounts may not enter or read.
 fn closed(path: &Path) -> Option<String> {
+    let path = path.canonicalize().ok()?;
     let ways: Vec<&Path> = path.ancestors().collect();
     ways.into_iter().rev().find_map(|way| {
         let mode = way.metadata().ok()?.permissions().mode();

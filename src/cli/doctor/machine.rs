@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use nix::sys::statvfs::statvfs;
 
 use super::check::Check;
-use crate::dataset;
+use crate::dataset::{self, DatasetError, Located};
 use crate::domain::device::Reading;
 use crate::domain::training::DataSource;
 use crate::domain::units;
 use crate::host;
+use crate::host::files;
 use crate::host::load::Load;
-use crate::launch::Machine;
+use crate::launch::{Machine, SharedMachine};
 use crate::runs::RunStore;
 use crate::runs::disturbed::{NOTICEABLE, others_in_words};
 use crate::telemetry::NvmlProbe;
@@ -24,6 +25,11 @@ const MEMORY_WANTED_BYTES: u64 = 2 << 30;
 /// A run writes some megabytes; with checkpoints of the original model some hundred.
 const DISK_NEEDED_BYTES: u64 = 64 << 20;
 const DISK_WANTED_BYTES: u64 = 2 << 30;
+
+const SHARED_MEMORY: &str = "/dev/shm";
+/// Open MPI 5.0.11 asks for room for the 16 MiB of a rank, though it fills little of it: two ranks start with 20 MiB free, and do
+/// not with 16.
+const SHARED_MEMORY_NEEDED_BYTES: u64 = 20 << 20;
 
 /// Short, and long enough to tell a busy machine from a quiet one.
 const LOOK_FOR: Duration = Duration::from_millis(500);
@@ -111,15 +117,47 @@ pub(super) fn memory() -> Check {
     }
 }
 
-pub(super) fn data(offline: bool) -> Check {
-    match dataset::locate(DataSource::Auto, None, offline) {
+/// Of the ranks on a host, which exchange messages there. Containers often have 64 MB of it.
+pub(super) fn shared_memory() -> Option<Check> {
+    Some(shared_memory_of(files::room(Path::new(SHARED_MEMORY))?))
+}
+
+fn shared_memory_of(free_bytes: u64) -> Check {
+    let found = format!("{} free in {SHARED_MEMORY}, where ranks of a host exchange messages", units::bytes(free_bytes));
+    let remedy = "remove old files sm_segment.* there, or start the container with --shm-size=256m";
+    match free_bytes < SHARED_MEMORY_NEEDED_BYTES {
+        true => Check::fail("shm", format!("{found}: Open MPI starts no rank there"), remedy),
+        false => Check::ok("shm", found),
+    }
+}
+
+/// How its devices are shared among users, if they are.
+pub(super) fn sharing() -> Option<Check> {
+    let machine = match SharedMachine::look() {
+        Ok(machine) => machine?,
+        Err(error) => return Some(Check::fail("sharing", error.to_string(), "see `hvd-lab queue --help`")),
+    };
+    let limits =
+        Some(machine.limits()).filter(|limits| !limits.is_empty()).map(|limits| format!(", {limits}")).unwrap_or_default();
+    let waiting = units::counted(machine.waiting.len(), "run");
+    let are = format!("{} are lent to one run at a time ({}{limits})", machine.devices, machine.rules.file.display());
+    Some(Check::ok("sharing", format!("{are}; waiting: {waiting}")))
+}
+
+/// What a run would train on.
+pub(super) fn images(offline: bool) -> Result<Located, DatasetError> {
+    dataset::locate(DataSource::Auto, None, offline)
+}
+
+pub(super) fn data(located: &Result<Located, DatasetError>) -> Check {
+    match located {
         Err(error) => {
             let text = error.to_string();
             let (found, remedy) = text.split_once("; ").unwrap_or((&text, "see `hvd-lab data`"));
             Check::fail("data", found, remedy)
         }
         Ok(located) => {
-            let note = located.note.map(|note| format!(" ({note})")).unwrap_or_default();
+            let note = located.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
             let found = format!("{}{note}", located.label);
             let is_stand_in = dataset::is_generated(&located.label);
             match is_stand_in && std::env::var_os("HVD_LAB_DATA").is_none() {
@@ -166,5 +204,18 @@ fn disk(home: &Path, remedy: &str) -> Check {
             Check::warn("disk", found, "long runs with checkpoints may fill it: remove old runs, or set HVD_LAB_HOME")
         }
         _ => Check::ok("disk", found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::State;
+    use super::*;
+
+    #[test]
+    fn too_little_shared_memory_is_a_failure() {
+        assert_eq!(shared_memory_of(64 << 20).state, State::Ok);
+        let small = shared_memory_of(16 << 20);
+        assert!(small.state == State::Fail && small.remedy.contains("--shm-size"), "{small:?}");
     }
 }

@@ -256,7 +256,8 @@ pub fn own(own: &Own, predicted: &[Predicted]) -> String {
     let share = format!("ranks/{device}");
     text.push_str(&render(&["np", "step", "img/s", "efficiency", "+-", &share, "measured", "error"], &rows));
     if predicted.iter().any(|row| row.ranks_per_device > 1) {
-        let turns = if own.one.is_gpu { "" } else { "; taking turns is taken to cost 5 %" };
+        let turns = predicted.iter().map(|row| own.turns(row.ranks)).fold(0.0, f64::max);
+        let turns = if turns > 0.0 { format!("; taking turns is taken to cost {:.0} %", 100.0 * turns) } else { String::new() };
         text.push_str(&format!(
             "\nwith more ranks than {device}s, some share a {device} and its time, and all wait for those{turns}\n"
         ));

@@ -32,6 +32,7 @@ mod tests {
     fn every_stored_field_has_a_row() {
         let mut job = TrainingJob::sample();
         (job.resources.time_limit_s, job.resources.start_timeout_s) = (Some(60.0), Some(60.0));
+        (job.resources.min_np, job.resources.reset_limit) = (Some(1), Some(3));
         job.resources.network_interface = Some("eth0".into());
         let stored = serde_json::to_value(&job).unwrap();
         let mut fields: Vec<&str> = stored.as_object().unwrap().keys().map(String::as_str).collect();

@@ -5,6 +5,7 @@
 use std::str::FromStr;
 
 use crate::domain::job::TrainingJob;
+use crate::domain::units;
 
 /// What a setting is called in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,8 @@ pub enum Key {
     NetworkInterface,
     StartTimeout,
     TimeLimit,
+    MinNp,
+    ResetLimit,
 }
 
 /// One setting: how it is named, explained, shown, changed and handed to the trainer.
@@ -203,6 +206,13 @@ pub(super) fn put_limit(place: &mut Option<usize>, text: &str) -> Result<(), Str
     Ok(())
 }
 
+/// A number, or none.
+pub(super) fn put_count(place: &mut Option<usize>, text: &str) -> Result<(), String> {
+    let mut count = 0;
+    *place = if text == NONE { None } else { put(&mut count, text).map(|()| Some(count))? };
+    Ok(())
+}
+
 pub(super) fn put_text(place: &mut Option<String>, text: &str) -> Result<(), String> {
     *place = (!text.is_empty() && text != NONE).then(|| text.to_owned());
     Ok(())
@@ -223,11 +233,6 @@ pub(super) fn put_time(place: &mut Option<f64>, text: &str) -> Result<(), String
         *place = None;
         return Ok(());
     }
-    let error = || format!("`{text}` is not a time: use H:MM:SS, such as 0:10:00, or seconds");
-    let parts: Vec<u32> = text.split(':').map(str::parse).collect::<Result<_, _>>().map_err(|_| error())?;
-    if parts.len() > 3 || parts.iter().skip(1).any(|part| *part > 59) {
-        return Err(error());
-    }
-    *place = Some(parts.into_iter().fold(0.0, |seconds, part| seconds * 60.0 + f64::from(part)));
+    *place = Some(units::parse_clock(text)?);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 
 use super::Job;
+use super::lent::Lent;
 use crate::domain::event::Event;
 use crate::domain::units;
 use crate::launch::fault::FAULT_REFUSED;
@@ -86,6 +87,15 @@ impl Job {
             _ => None,
         };
         line.into_iter().for_each(|line| self.say(&line));
+        if let (0, Some(lent), Some(epochs)) = (process, &mut self.lent, self.bounds.epochs) {
+            lent.heard(event, epochs);
+        }
+    }
+
+    /// Once a second: its devices are still its own.
+    pub(super) fn look_at_lease(&mut self) {
+        let said: Vec<String> = self.lent.iter_mut().flat_map(Lent::look).collect();
+        said.iter().for_each(|line| self.say(line));
     }
 
     /// The end may name it too.

@@ -45,6 +45,8 @@ pub enum Effect {
     /// Pause, seek or change the speed of the recording that is played.
     Player(PlayerOrder),
     ListRuns,
+    /// How the shared machine stands.
+    ReadQueue,
     /// Change something in the run folders.
     Change(Change),
     /// What this run shows of each step.

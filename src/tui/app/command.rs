@@ -41,6 +41,8 @@ pub enum AppCommand {
     Simulate,
     /// A menu of faults to make in the run that is going.
     Faults,
+    /// Who has which device of a shared machine, and who waits.
+    Queue,
     /// Large step and speed-up.
     Projector,
     Tour,

@@ -16,7 +16,7 @@ use crate::tui::actions::pane::Pane;
 use crate::tui::log::state::LogTab;
 use crate::tui::next_run::fields::{Direction, Field};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{collectives, exercise, faults, forms, lesson, log, next_run, runs, series, simulate};
+use crate::tui::{collectives, exercise, faults, forms, lesson, log, next_run, queue, runs, series, simulate};
 
 /// Follows a command, from a key, a click or the palette.
 pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
@@ -73,6 +73,7 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Photos => forms::update::photos(&mut state.forms, shared),
         AppCommand::Simulate => simulate::update::open(&mut state.simulate, shared),
         AppCommand::Faults => faults::update::open(&mut state.faults, shared),
+        AppCommand::Queue => return queue::update::open(&mut state.queue),
         AppCommand::Projector => {
             let shows = !state.projector;
             project(state, shows);

@@ -22,6 +22,7 @@ use crate::tui::help::state::Help;
 use crate::tui::lesson::state::Lesson;
 use crate::tui::log::state::Log;
 use crate::tui::next_run::state::NextRun;
+use crate::tui::queue::state::Queue;
 use crate::tui::runs::state::Runs;
 use crate::tui::series::state::SeriesView;
 use crate::tui::shared::state::Shared;
@@ -30,7 +31,7 @@ use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::widgets::theme::Theme;
 use crate::tui::{
-    chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, replay, runs, series, simulate,
+    chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, replay, runs, series, simulate,
 };
 
 /// Everything the screen knows: one owner, changed by `update` only, drawn by `view`.
@@ -48,6 +49,7 @@ pub struct State {
     pub collectives: Collectives,
     pub forms: Forms,
     pub faults: Faults,
+    pub queue: Queue,
     pub simulate: Simulate,
     pub help: Help,
     pub preferences: Preferences,
@@ -79,6 +81,7 @@ impl State {
             collectives: Collectives::default(),
             forms: Forms::default(),
             faults: Faults::default(),
+            queue: Queue::default(),
             simulate: Simulate::default(),
             help: Help::default(),
             preferences: Preferences::default(),
@@ -152,6 +155,7 @@ commands! {
     Collectives(collectives::keys::Command),
     Forms(forms::keys::Command),
     Faults(faults::keys::Command),
+    Queue(queue::keys::Command),
     Simulate(simulate::keys::Command),
     Help(help::keys::Command),
     Replay(replay::keys::Command),
@@ -199,6 +203,7 @@ macro_rules! window_openers {
             $($borrow)+ $state.collectives,
             $($borrow)+ $state.forms,
             $($borrow)+ $state.faults,
+            $($borrow)+ $state.queue,
             $($borrow)+ $state.simulate,
             $($borrow)+ $state.help,
         ]
@@ -258,7 +263,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::App(_) | Command::Scroll(_) => Vec::new(),
         Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) => Vec::new(),
         Command::Collectives(_) | Command::Forms(_) | Command::Faults(_) => Vec::new(),
-        Command::Simulate(_) | Command::Help(_) => Vec::new(),
+        Command::Queue(_) | Command::Simulate(_) | Command::Help(_) => Vec::new(),
     }
 }
 

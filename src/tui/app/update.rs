@@ -21,7 +21,7 @@ use crate::tui::message::{Message, ReplayStep};
 use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::state::{Hardware, Shared};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{collectives, exercise, log, replay, runs, series};
+use crate::tui::{collectives, exercise, log, queue, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
@@ -38,7 +38,14 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             dispatch::keep_focus_on_the_screen(state);
             return dispatch::read_log(state);
         }
-        Message::Tick(now_s) => tick(shared, now_s, state.faults.window.is_some()),
+        Message::Tick(now_s) => {
+            let actions = tick(shared, now_s, state.faults.window.is_some());
+            actions.into_iter().chain(queue::update::look_again(&state.queue)).collect()
+        }
+        Message::Queue(machine) => {
+            queue::update::receive(&mut state.queue, machine);
+            Vec::new()
+        }
         Message::Runs(runs) => return list(state, runs),
         Message::Updates(run, updates) => return follow(state, run, updates),
         Message::Replay(step) => return play(state, *step),

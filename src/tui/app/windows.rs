@@ -90,7 +90,7 @@ where
     }
 }
 
-fn features(state: &State) -> [&dyn Front; 12] {
+fn features(state: &State) -> [&dyn Front; 13] {
     window_openers!(state, &)
 }
 
@@ -100,7 +100,7 @@ fn front(state: &State) -> Option<&dyn Front> {
 
 /// With what its windows read beside their own.
 fn front_mut(state: &mut State) -> Option<(&mut dyn Front, &mut Shared)> {
-    let features: [&mut dyn Front; 12] = window_openers!(state, &mut);
+    let features: [&mut dyn Front; 13] = window_openers!(state, &mut);
     features.into_iter().find(|feature| feature.is_open()).map(|feature| (feature, &mut state.shared))
 }
 
@@ -121,7 +121,7 @@ pub fn replace<T>(state: &mut State, open: impl FnOnce(&mut State) -> T) -> T {
     let done = open(state);
     let is_new = features(state).into_iter().zip(was_open).any(|(feature, was)| feature.is_open() && !was);
     if is_new {
-        let features: [&mut dyn Front; 12] = window_openers!(state, &mut);
+        let features: [&mut dyn Front; 13] = window_openers!(state, &mut);
         features.into_iter().zip(was_open).filter(|(_, was)| *was).for_each(|(feature, _)| feature.close());
     }
     done

@@ -12,7 +12,7 @@ use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::job::TrainingJob;
 use crate::exercise::{self, Track, Watch};
-use crate::launch::{self, MoreWork, StartRequest};
+use crate::launch::{self, MoreWork, SharedMachine, StartRequest};
 use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::effect::Effect;
@@ -183,6 +183,7 @@ impl Runner {
 fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Result<Option<Message>> {
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
+        Effect::ReadQueue => Message::Queue(SharedMachine::look()?.map(Box::new)),
         Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
         Effect::StartCollectives(spec) => Message::Started(launch::start(store, StartRequest::new(*spec, "collectives"))?),
         Effect::StartOther(spec) => {

@@ -1,0 +1,152 @@
+//! `hvd-lab queue`: who has which device of a shared machine, and who waits for some.
+//!
+//! Never takes a place in the queue: runs do that by themselves.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::interrupt;
+use super::output::{print, print_json};
+use super::table::{or_dash, render};
+use crate::domain::units;
+use crate::launch::{DeviceState, RunOf, SharedMachine, WaitingRow};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab queue
+  hvd-lab queue --watch
+  hvd-lab queue --json | jq '.waiting | length'
+
+A machine is shared where whoever looks after it has written /etc/hvd-lab.toml (HVD_LAB_SHARE_FILE names another file):
+
+  [share]
+  folder = \"/var/lib/hvd-lab\"      made once with `install -d -m 1777 /var/lib/hvd-lab` [default: /var/tmp/hvd-lab-share]
+  devices = \"gpus\"                 or \"cores\" [default: GPUs where there are any]
+  gpus_per_user = 2                that one user may have at a time [default: no limit]; cores_per_user likewise
+  time_limit = \"0:30:00\"           of each run, from the moment when it gets its devices [default: none]
+
+Every run started with hvd-lab then waits for its turn: first come, first served, and nobody has more than the limit. A run that needs \
+many devices is not overtaken by smaller ones. What other programs use is shown as busy, and is not taken from them.";
+
+/// Looked at again so often with --watch.
+const AGAIN: Duration = Duration::from_secs(1);
+const LOOKS_FOR_CTRL_C: u32 = 10;
+
+/// Show who has which GPU or core of a shared machine, and who waits.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Show it again at every change, until Ctrl-C.
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        interrupt::heed()?;
+    }
+    let mut shown = String::new();
+    loop {
+        let machine = SharedMachine::look()?;
+        if args.json {
+            print_json(&as_json(machine.as_ref()))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let text = machine.as_ref().map_or_else(not_shared, describe);
+        let gap = if shown.is_empty() { "" } else { "\n" };
+        if text != shown && !print(&format!("{gap}{text}"))? {
+            return Ok(ExitCode::SUCCESS);
+        }
+        shown = text;
+        for _ in 0..LOOKS_FOR_CTRL_C {
+            if !args.watch || interrupt::is_asked() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            std::thread::sleep(AGAIN / LOOKS_FOR_CTRL_C);
+        }
+    }
+}
+
+fn not_shared() -> String {
+    "this machine is not shared: runs start at once, beside each other (`hvd-lab queue --help` says how to share it)\n".into()
+}
+
+fn describe(machine: &SharedMachine) -> String {
+    let limits = Some(machine.limits()).filter(|limits| !limits.is_empty()).map(|limits| format!(": {limits}"));
+    let mut text = format!(
+        "{} of this machine are shared ({}){}\n\n",
+        machine.devices,
+        machine.rules.file.display(),
+        limits.unwrap_or_default()
+    );
+    let rows: Vec<Vec<String>> = machine
+        .rows
+        .iter()
+        .map(|row| {
+            let (state, run) = match &row.state {
+                DeviceState::Free => ("free".to_owned(), None),
+                DeviceState::Busy(by) => (format!("busy, not leased ({by})"), None),
+                DeviceState::Leased(run) => ("leased".to_owned(), Some(run)),
+            };
+            let of = |field: fn(&RunOf) -> String| or_dash(run.map(field));
+            let ends = run.and_then(|run| run.ends_s).map(|ends_s| machine.in_about(ends_s));
+            vec![row.name.clone(), state, of(|run| run.user.clone()), of(|run| run.run.clone()), or_dash(ends)]
+        })
+        .collect();
+    text += &render(&["device", "state", "user", "run", "free again"], &rows);
+    if machine.waiting.is_empty() {
+        return text + "\nnobody waits\n";
+    }
+    let rows: Vec<Vec<String>> = machine
+        .waiting
+        .iter()
+        .map(|row| {
+            let WaitingRow { run, count, outlook } = row;
+            vec![
+                outlook.place.to_string(),
+                run.user.clone(),
+                run.run.clone(),
+                machine.devices.counted(*count),
+                units::clock(machine.now_s - run.since_s),
+                machine.start_of(row),
+            ]
+        })
+        .collect();
+    text += "\n";
+    text += &render(&["place", "user", "run", "needs", "waits", "expected start"], &rows);
+    text += &machine.kept().map(|kept| format!("\n{kept}\n")).unwrap_or_default();
+    text + "\nTimes follow from time limits, and from how fast epochs went so far: a run may end earlier.\n"
+}
+
+fn as_json(machine: Option<&SharedMachine>) -> serde_json::Value {
+    let Some(machine) = machine else { return json!({ "shared": false }) };
+    let run =
+        |run: &RunOf| json!({ "user": run.user, "run": run.run, "pid": run.pid, "since_s": run.since_s, "ends_s": run.ends_s });
+    let devices: Vec<_> = machine
+        .rows
+        .iter()
+        .map(|row| match &row.state {
+            DeviceState::Free => json!({ "name": row.name, "device": row.device, "state": "free" }),
+            DeviceState::Busy(by) => json!({ "name": row.name, "device": row.device, "state": "busy", "by": by }),
+            DeviceState::Leased(of) => json!({ "name": row.name, "device": row.device, "state": "leased", "run": run(of) }),
+        })
+        .collect();
+    let waiting: Vec<_> = machine
+        .waiting
+        .iter()
+        .map(|row| {
+            json!({
+                "place": row.outlook.place, "run": run(&row.run), "needs": row.count, "start_s": row.outlook.start_s,
+                "passed_over": row.outlook.is_passed_over,
+            })
+        })
+        .collect();
+    json!({
+        "shared": true, "file": machine.rules.file, "lent": machine.devices.to_string(), "devices": devices, "waiting": waiting,
+    })
+}

@@ -1,0 +1,56 @@
+//! What a job is told when it begins: its work, its limits, its devices.
+
+use std::time::Duration;
+
+use super::Job;
+use super::lent::Lent;
+use super::moments::until;
+use crate::launch::own::OwnProgram;
+use crate::launch::silence::Silence;
+use crate::launch::work::Work;
+use crate::lease::Lease;
+use crate::runs::Identity;
+
+impl Job {
+    /// What its ranks do, for the words about it.
+    pub fn with_work(mut self, work: Work) -> Job {
+        self.journal.evidence.work = work;
+        self
+    }
+
+    /// Read what a program of the user's own prints.
+    pub fn with_own_program(self, own: Option<OwnProgram>) -> Job {
+        Job { own, ..self }
+    }
+
+    /// With these devices of a shared machine, until nothing of it is left.
+    pub fn with_lease(self, lease: Option<Lease>) -> Job {
+        Job { lent: lease.map(Lent::new), ..self }
+    }
+
+    /// For the next attempt, once nothing of this one is left.
+    pub fn take_lease(&mut self) -> Option<Lease> {
+        self.lent.take().map(Lent::into_lease)
+    }
+
+    /// End the ranks when the run folder is not there any more.
+    pub fn with_lock(self, lock: Identity) -> Job {
+        Job { lock: Some(lock), ..self }
+    }
+
+    /// Take the ranks for stuck, and end them, when none has reported anything for so long; never without.
+    pub fn with_patience(self, patience: Option<Duration>) -> Job {
+        Job { silence: Silence::new(patience), ..self }
+    }
+
+    /// Stop the run when it has taken so many seconds, of which attempts before took some; never without.
+    pub fn with_time_limit(self, limit_s: Option<f64>, elapsed: Duration) -> Job {
+        let end = |limit_s: f64| until((limit_s - elapsed.as_secs_f64()).max(0.0)).map(|(end, _)| (end, limit_s));
+        Job { deadline: limit_s.and_then(end), ..self }
+    }
+
+    /// End it when not every rank has reported after so many seconds; never without.
+    pub fn with_start_timeout(self, limit_s: Option<f64>) -> Job {
+        Job { start: limit_s.and_then(until), ..self }
+    }
+}

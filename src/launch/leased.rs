@@ -1,0 +1,297 @@
+//! The devices that a run needs of a machine that is shared: how many, which of them, and what its ranks are told of those that
+//! it gets.
+//!
+//! Only of this host: what other hosts and allocations of a batch system have is theirs to share.
+
+use std::time::Duration;
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+use super::mpirun::SENSIBLE_RANKS_PER_CORE;
+use super::preflight::listed;
+use super::setup::Machine;
+use super::{LaunchError, mpirun};
+use crate::domain::device::{DeviceKind, DeviceSample};
+use crate::domain::job::RunSpec;
+use crate::domain::run::{RunState, RunStatus};
+use crate::domain::units;
+use crate::host;
+use crate::host::load::allowed_cores;
+use crate::lease::{Devices, Lease, LeaseError, Outlook, Request, Rules, Share, Ticket, Turn};
+use crate::runs::RunId;
+use crate::telemetry;
+
+/// Between looks at the queue.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// The beginning of what a status says of a run that waits.
+const WAITING: &str = "waiting for ";
+
+/// Of a start that depends on a run that may take any time.
+pub(super) const UNKNOWN: &str = "unknown (a run before it has no time limit)";
+
+/// What a run needs before its ranks may start.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    share: Share,
+    devices: Devices,
+    count: usize,
+    /// The names of those that it may get, the best first.
+    candidates: Vec<String>,
+    limit_s: Option<f64>,
+}
+
+/// Whether it waits for devices: its message says for which, and how long.
+pub fn is_queued(status: &RunStatus) -> bool {
+    status.state == RunState::Preparing && status.message.starts_with(WAITING)
+}
+
+/// GPUs of this machine with what uses them, as NVML lists them.
+pub fn gpus() -> Vec<DeviceSample> {
+    let sample = telemetry::probe().sample(&[]);
+    sample.devices.into_iter().filter(|device| device.kind == DeviceKind::Gpu && !device.uuid.is_empty()).collect()
+}
+
+/// What this machine lends, with its names: GPUs where there are any, unless its rules say otherwise.
+pub fn lent(rules: &Rules, gpus: &[DeviceSample]) -> (Devices, Vec<String>) {
+    let devices = rules.devices.unwrap_or(if gpus.is_empty() { Devices::Cores } else { Devices::Gpus });
+    let names = match devices {
+        Devices::Gpus => gpus.iter().map(|gpu| gpu.uuid.clone()).collect(),
+        Devices::Cores => {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+            allowed_cores(&status).unwrap_or_default().into_iter().map(Devices::core).collect()
+        }
+    };
+    (devices, names)
+}
+
+/// The time limit of a run on this machine, in seconds: its own, or the longest that is allowed here.
+///
+/// # Errors
+/// The machine's file cannot be used.
+pub(super) fn time_limit(spec: &RunSpec) -> Result<Option<f64>, LaunchError> {
+    let asked_s = spec.resources.time_limit_s;
+    Ok(Rules::of_machine()?.map_or(asked_s, |rules| rules.time_limit(asked_s)))
+}
+
+/// A time limit that somebody asks for has to be one that is allowed.
+///
+/// # Errors
+/// It is not, or the machine's file cannot be used.
+pub(super) fn check_time_limit(spec: &RunSpec) -> Result<(), LaunchError> {
+    let (asked_s, Some(rules)) = (spec.resources.time_limit_s, Rules::of_machine()?) else { return Ok(()) };
+    match rules.time_limit(asked_s) {
+        allowed if allowed == asked_s || asked_s.is_none() => Ok(()),
+        allowed => Err(LaunchError::Spec(format!(
+            "a time limit of {} is more than the {most} that {} allows: use --time-limit {most}",
+            units::clock(asked_s.unwrap_or_default()),
+            rules.file.display(),
+            most = units::clock(allowed.unwrap_or_default()),
+        ))),
+    }
+}
+
+/// What this run needs; `None` where nothing is lent, or nothing that it uses.
+///
+/// # Errors
+/// It needs more than there is or than one user may have, or the machine cannot say.
+pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, LaunchError> {
+    // Asked first, for the price of one look at a file that mostly is not there.
+    if Rules::of_machine()?.is_none() || is_elsewhere(spec) {
+        return Ok(None);
+    }
+    let Some(share) = Share::of_machine()? else { return Ok(None) };
+    let mut gpus = gpus();
+    // Those that somebody already uses without asking come last.
+    gpus.sort_by_key(|gpu| !gpu.processes.is_empty());
+    let (devices, names) = lent(&share.rules, &gpus);
+    let candidates = match devices {
+        Devices::Gpus => visible(&names, &gpus, std::env::var("CUDA_VISIBLE_DEVICES").ok().as_deref()),
+        Devices::Cores => names,
+    };
+    let uses_none = devices == Devices::Gpus && spec.benchmark().is_some_and(|benchmark| benchmark.no_cuda);
+    if candidates.is_empty() || uses_none {
+        return Ok(None);
+    }
+    let limit_s = time_limit(spec)?;
+    let np = spec.resources.np;
+    let threads = spec.benchmark().and_then(|benchmark| benchmark.threads).unwrap_or(1);
+    let most = share.rules.per_user(devices).unwrap_or(usize::MAX);
+    let refuse = |message: String| if force { Ok(()) } else { Err(LaunchError::Spec(message)) };
+    let file = share.rules.file.display();
+    let count = match devices {
+        // Of more ranks than GPUs is said elsewhere what to do.
+        Devices::Gpus => {
+            let count = np.min(candidates.len());
+            if count > most {
+                let most = devices.counted(most);
+                refuse(format!(
+                    "np {np} needs {}, and {file} lets one user have {most} at a time: use --np {most}, or add --force to share them",
+                    devices.counted(count),
+                    most = most
+                ))?;
+            }
+            count.min(most)
+        }
+        Devices::Cores => {
+            let count = np.saturating_mul(threads).min(candidates.len()).min(most);
+            if np > SENSIBLE_RANKS_PER_CORE * count {
+                refuse(format!(
+                    "np {np} is more than {SENSIBLE_RANKS_PER_CORE} ranks on each of the {} that {file} lets one user have: use \
+                     --np {count} for the best speed, or add --force",
+                    devices.counted(count)
+                ))?;
+            }
+            count
+        }
+    };
+    Ok(Some(Wanted { share, devices, count, candidates, limit_s }))
+}
+
+/// Whether others than this host have a say in where ranks run.
+fn is_elsewhere(spec: &RunSpec) -> bool {
+    let resources = &spec.resources;
+    let is_this_host = |name: &str| ["localhost", "127.0.0.1"].contains(&name) || name == host::name();
+    let is_named = match &resources.hosts {
+        Some(hosts) => !listed(hosts).is_ok_and(|hosts| hosts.iter().all(|host| is_this_host(&host.name))),
+        None => false,
+    };
+    is_named || resources.hostfile.is_some() || Machine::detect().in_allocation
+}
+
+/// Those of the GPUs that the user's own choice leaves, by number or UUID as CUDA reads it.
+fn visible(names: &[String], gpus: &[DeviceSample], choice: Option<&str>) -> Vec<String> {
+    let Some(choice) = choice else { return names.to_vec() };
+    // From the first entry on that means nothing, CUDA reads no further.
+    let chosen: Vec<&DeviceSample> = choice
+        .split(',')
+        .map_while(|word| {
+            let word = word.trim();
+            let is_it =
+                |gpu: &&DeviceSample| word.parse() == Ok(gpu.index) || (word.starts_with("GPU-") && gpu.uuid.starts_with(word));
+            gpus.iter().find(is_it)
+        })
+        .collect();
+    names.iter().filter(|name| chosen.iter().any(|gpu| gpu.uuid == **name)).cloned().collect()
+}
+
+impl Wanted {
+    /// `2 GPUs`, for what is shown.
+    pub fn in_words(&self) -> String {
+        format!(
+            "this machine is shared: the run waits for its turn to get {} (`hvd-lab queue` shows the queue)",
+            self.devices.counted(self.count)
+        )
+    }
+
+    /// Stand in line until they are there, saying how that is going.
+    ///
+    /// # Errors
+    /// The queue cannot be written or read.
+    pub async fn get(self, run: RunId, mut tell: impl FnMut(String)) -> Result<Lease, LeaseError> {
+        let request = Request {
+            run: format!("run {run}"),
+            count: self.count,
+            limit_s: self.limit_s,
+            pid: std::process::id(),
+            asked_s: host::now_s(),
+        };
+        let per_user = self.share.rules.per_user(self.devices);
+        let mut ticket = Ticket::enter(self.share, request, per_user, self.candidates)?;
+        let (devices, mut told) = (self.devices.counted(self.count), String::new());
+        loop {
+            match ticket.look()? {
+                Turn::Granted(lease) => return Ok(*lease),
+                Turn::Waits(outlook) => {
+                    let words = format!("{WAITING}{devices}: {}", in_words(&outlook, host::now_s()));
+                    if words != told {
+                        tell(words.clone());
+                        told = words;
+                    }
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+/// `place 1 of 3 in the queue, expected to start in about 12 min`.
+fn in_words(outlook: &Outlook, now_s: f64) -> String {
+    let Outlook { place, of, start_s, is_passed_over } = *outlook;
+    let own = if is_passed_over { "; you have as many as one user may have" } else { "" };
+    let start = start_s.map_or(format!("start {UNKNOWN}"), |start_s| format!("expected to start {}", in_about(start_s - now_s)));
+    format!("place {place} of {of} in the queue{own}, {start}")
+}
+
+/// `in about 12 min`, for so many seconds.
+pub(super) fn in_about(seconds: f64) -> String {
+    match seconds / 60.0 {
+        minutes if minutes <= 1.0 => "within a minute".into(),
+        minutes if minutes < 120.0 => format!("in about {:.0} min", minutes.ceil()),
+        minutes => format!("in about {:.0} h", minutes / 60.0),
+    }
+}
+
+/// Of cores, this process and all that it starts may use those of the lease only. Returns what the launcher and the ranks are
+/// to find in their environment, with a line for the log.
+pub(super) fn settle(lease: &Lease) -> (Vec<(String, String)>, String) {
+    let names: Vec<&str> = lease.devices().collect();
+    let cores: Vec<usize> = names.iter().filter_map(|name| Devices::number_of_core(name)).collect();
+    if cores.is_empty() {
+        let note = format!("leased: {}", names.join(", "));
+        return (vec![("CUDA_VISIBLE_DEVICES".into(), names.join(","))], note);
+    }
+    let mut set = CpuSet::new();
+    for core in &cores {
+        // A number beyond what the system can say is none that it has.
+        let _ = set.set(*core);
+    }
+    let bound = sched_setaffinity(Pid::from_raw(0), &set);
+    let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let failed = bound.err().map(|error| format!(" (they cannot be bound to: {error})")).unwrap_or_default();
+    // Open MPI would bind ranks to the first cores of the machine, whatever its own are.
+    let env = mpirun::CORES_OF_LAUNCHER.map(|name| (name.to_owned(), list.clone()));
+    (env.to_vec(), format!("leased: {} {list}{failed}", if cores.len() == 1 { "core" } else { "cores" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpu(index: usize, uuid: &str) -> DeviceSample {
+        DeviceSample { uuid: uuid.into(), ..DeviceSample::silent(DeviceKind::Gpu, index, "GPU", "not asked") }
+    }
+
+    #[test]
+    fn the_users_own_choice_of_gpus_counts() {
+        let gpus = [gpu(0, "GPU-aa"), gpu(1, "GPU-ab"), gpu(2, "GPU-b")];
+        let names: Vec<String> = gpus.iter().map(|gpu| gpu.uuid.clone()).collect();
+        let visible = |choice: Option<&str>| visible(&names, &gpus, choice).join(" ");
+        assert_eq!(visible(None), "GPU-aa GPU-ab GPU-b");
+        assert_eq!(visible(Some("2,0")), "GPU-aa GPU-b");
+        assert_eq!(visible(Some("GPU-b")), "GPU-b");
+        assert_eq!(visible(Some("1,-1,2")), "GPU-ab");
+        assert_eq!(visible(Some("")), "");
+    }
+
+    #[test]
+    fn the_expected_start_is_told_in_words() {
+        let outlook = |start_s| Outlook { place: 2, of: 3, start_s, is_passed_over: false };
+        let words = |start_s| in_words(&outlook(start_s), 1000.0);
+        assert_eq!(words(Some(1000.0 + 11.5 * 60.0)), "place 2 of 3 in the queue, expected to start in about 12 min");
+        assert_eq!(words(Some(990.0)), "place 2 of 3 in the queue, expected to start within a minute");
+        assert_eq!(words(Some(1000.0 + 7200.0 * 1.5)), "place 2 of 3 in the queue, expected to start in about 3 h");
+        assert_eq!(words(None), "place 2 of 3 in the queue, start unknown (a run before it has no time limit)");
+    }
+
+    #[test]
+    fn without_gpus_cores_are_lent() {
+        let (devices, names) = lent(&Rules::default(), &[]);
+        assert_eq!(devices, Devices::Cores);
+        assert!(!names.is_empty() && Devices::number_of_core(&names[0]).is_some(), "{names:?}");
+        let gpus = [gpu(0, "GPU-aa")];
+        assert_eq!(lent(&Rules::default(), &gpus), (Devices::Gpus, vec!["GPU-aa".to_owned()]));
+        let rules = Rules { devices: Some(Devices::Cores), ..Rules::default() };
+        assert_eq!(lent(&rules, &gpus).0, Devices::Cores);
+    }
+}

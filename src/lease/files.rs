@@ -1,0 +1,237 @@
+//! Locks and tickets as files of several users in one folder.
+//!
+//! A file of somebody else is never opened to be written or made (`fs.protected_regular` refuses that in such folders), and no
+//! link is followed.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+
+/// Bytes of a ticket that are read: far more than one has.
+const MOST_BYTES: u64 = 16 << 10;
+/// Names in a folder that are looked at.
+const MOST_NAMES: usize = 10_000;
+/// Whoever makes a ticket locks it at once: an unlocked one of this age was left by a process that was killed.
+const LEFT_OVER: Duration = Duration::from_secs(2);
+
+/// A ticket of somebody who lives.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    pub name: String,
+    pub user: u32,
+    /// When it came into the folder, in seconds and nanoseconds of Unix time: the system says so, not its owner.
+    pub since: (i64, i64),
+    pub text: String,
+}
+
+/// A folder that all users may write to, in which each may remove only what is one's own.
+///
+/// # Errors
+/// It cannot be made, or is something else.
+pub(super) fn common_folder(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_err() {
+        // Made aside, so that nobody meets it while only its maker may enter.
+        let aside = path.with_file_name(unique(".new"));
+        DirBuilder::new().mode(0o700).create(&aside)?;
+        let made = fs::set_permissions(&aside, Permissions::from_mode(0o1777))
+            .and_then(|()| Ok(renameat_with(CWD, &aside, CWD, path, RenameFlags::NOREPLACE)?));
+        if made.is_err() {
+            let _ = fs::remove_dir(&aside);
+        }
+        // Another may have been faster.
+        made.or_else(|error| if fs::symlink_metadata(path).is_ok() { Ok(()) } else { Err(error) })?;
+    }
+    match fs::symlink_metadata(path)?.is_dir() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder, or a link to one")),
+    }
+}
+
+/// The lock of this file, which is made if need be; `None` while somebody else has it.
+///
+/// # Errors
+/// It can neither be opened nor made, or this file system has no locks.
+pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    loop {
+        let file = open_or_make(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from) {
+            // The folder may have been cleaned between opening and locking.
+            Ok(()) if is_in_place(&file, path) => return Ok(Some(file)),
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn open_or_make(path: &Path) -> io::Result<File> {
+    loop {
+        match open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match make(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")),
+    }
+}
+
+/// A new file that all may read and its maker may write, whatever the umask.
+fn make(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).custom_flags(O_NOFOLLOW).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o644))?;
+    Ok(file)
+}
+
+/// Whether this very file is at that path.
+pub(super) fn is_in_place(file: &File, path: &Path) -> bool {
+    let same = |there: fs::Metadata, own: fs::Metadata| (there.dev(), there.ino()) == (own.dev(), own.ino());
+    fs::symlink_metadata(path).ok().zip(file.metadata().ok()).is_some_and(|(there, own)| same(there, own))
+}
+
+/// A ticket with this text, locked before anybody can see it. Returns it with its path.
+///
+/// # Errors
+/// The system's; nothing is left of it then.
+pub(super) fn new_ticket(folder: &Path, text: &str) -> io::Result<(File, PathBuf)> {
+    let aside = folder.join(unique(".ticket"));
+    let mut file = make(&aside)?;
+    let path = folder.join(unique(""));
+    let placed = flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(io::Error::from)
+        .and_then(|()| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&aside, &path));
+    match placed {
+        Ok(()) => Ok((file, path)),
+        Err(error) => {
+            let _ = fs::remove_file(&aside);
+            Err(error)
+        }
+    }
+}
+
+/// The tickets of those who live, in the order in which they came. Those of the dead are removed where that is allowed.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(super) fn living(folder: &Path) -> io::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)?.take(MOST_NAMES).flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = entry.path();
+        let Ok(file) = open(&path) else { continue };
+        let Ok(metadata) = file.metadata() else { continue };
+        if !is_held(&file) {
+            let is_hidden = name.starts_with('.');
+            let age = metadata.modified().ok().and_then(|made| made.elapsed().ok());
+            if !is_hidden || age.is_some_and(|age| age > LEFT_OVER) {
+                // In such a folder this works for one's own only.
+                let _ = fs::remove_file(&path);
+            }
+        } else if !name.starts_with('.') {
+            let mut text = String::new();
+            // What is no text, or was never whole, is a ticket of nobody: whoever reads it says so.
+            let _ = file.take(MOST_BYTES).read_to_string(&mut text);
+            found.push(Found { name, user: metadata.uid(), since: (metadata.ctime(), metadata.ctime_nsec()), text });
+        }
+    }
+    found.sort_by(|one, other| (one.since, &one.name).cmp(&(other.since, &other.name)));
+    Ok(found)
+}
+
+/// Whether somebody has the lock of this file.
+fn is_held(file: &File) -> bool {
+    let tried = flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from);
+    tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// A name that no other process here and none of before has, in the order of time.
+fn unique(prefix: &str) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{prefix}{now:020}-{}-{}-{count}", nix::unistd::getuid(), std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_has_one_holder_until_its_last_copy_is_closed() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("GPU-a.lock");
+        let held = try_lock(&path).unwrap().expect("free");
+        assert!(try_lock(&path).unwrap().is_none());
+        let copy = held.try_clone().unwrap();
+        drop(held);
+        assert!(try_lock(&path).unwrap().is_none(), "a copy, such as a launcher's, still holds it");
+        drop(copy);
+        assert!(try_lock(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_no_file_is_no_lock() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir(path("folder")).unwrap();
+        std::os::unix::fs::symlink(path("elsewhere"), path("link")).unwrap();
+        nix::unistd::mkfifo(&path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for name in ["folder", "link", "pipe"] {
+            assert!(try_lock(&path(name)).is_err(), "{name}");
+        }
+        assert!(!path("elsewhere").exists(), "no link is followed");
+    }
+
+    #[test]
+    fn a_common_folder_is_open_to_all_and_no_link() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("share");
+        common_folder(&folder).unwrap();
+        common_folder(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o7777, 0o1777);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing is left beside it");
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(common_folder(&link).is_err());
+    }
+
+    #[test]
+    fn tickets_stand_in_the_order_in_which_they_came_and_the_dead_go() {
+        let place = tempfile::tempdir().unwrap();
+        let mut made: Vec<_> = (0..5).map(|number| new_ticket(place.path(), &format!("{number}")).unwrap()).collect();
+        let texts = || living(place.path()).unwrap().into_iter().map(|found| found.text).collect::<Vec<_>>();
+        assert_eq!(texts(), ["0", "1", "2", "3", "4"]);
+        drop(made.remove(2));
+        drop(made.remove(0));
+        assert_eq!(texts(), ["1", "3", "4"]);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn what_a_stranger_leaves_there_is_passed_over() {
+        let place = tempfile::tempdir().unwrap();
+        let (_own, _) = new_ticket(place.path(), "own").unwrap();
+        fs::write(place.path().join("00000000000000000000-0-1-0"), "dead").unwrap();
+        fs::create_dir(place.path().join("00000000000000000001")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", place.path().join("00000000000000000002")).unwrap();
+        let found = living(place.path()).unwrap();
+        assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), ["own"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Devices that a run has, until nothing of it is left.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use super::share::text_of;
+use super::{Share, Slip, files};
+
+/// Devices that nobody else gets while this, or a process that [inherited](Lease::handed_on) it, is there.
+#[derive(Debug)]
+pub struct Lease {
+    share: Share,
+    slip: Slip,
+    ticket: File,
+    path: PathBuf,
+    locks: Vec<(String, File)>,
+    /// Devices of which the lock was lost; told once.
+    lost: Vec<String>,
+}
+
+/// While this lives, programs that are started inherit the locks.
+pub struct HandedOn<'a>(&'a Lease);
+
+impl Lease {
+    pub(super) fn new(share: Share, slip: Slip, ticket: File, path: PathBuf, locks: Vec<(String, File)>) -> Lease {
+        Lease { share, slip, ticket, path, locks, lost: Vec::new() }
+    }
+
+    /// Their names: UUIDs of GPUs, or `core-N`.
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        self.slip.devices.iter().map(String::as_str)
+    }
+
+    /// Programs that are started while the result lives hold the locks as well: with its supervisor killed, a launcher whose
+    /// ranks still train keeps its devices.
+    pub fn handed_on(&self) -> HandedOn<'_> {
+        self.inheritable(FdFlags::empty());
+        HandedOn(self)
+    }
+
+    fn inheritable(&self, flags: FdFlags) {
+        for file in self.locks.iter().map(|(_, file)| file).chain([&self.ticket]) {
+            // It fails for no open file.
+            let _ = fcntl_setfd(file, flags);
+        }
+    }
+
+    /// Say when it will probably end, in Unix time: those who wait are shown that.
+    pub fn expect_end(&mut self, end_s: f64) {
+        let limit_s = self.slip.granted_s.zip(self.slip.request.limit_s).map(|(granted_s, limit_s)| granted_s + limit_s);
+        self.slip.ends_s = Some(limit_s.map_or(end_s, |limit_s| limit_s.min(end_s)));
+        // Only for those who read it: that it cannot be written changes nothing.
+        let text = text_of(&self.slip);
+        let _ = self.ticket.write_all_at(text.as_bytes(), 0).and_then(|()| self.ticket.set_len(text.len() as u64));
+    }
+
+    /// See whether the locks are still those that everybody looks at, as about once a second. A folder that was cleaned gets them
+    /// again. Returns the devices that somebody else has taken meanwhile, each once.
+    pub fn keep(&mut self) -> Vec<String> {
+        if !files::is_in_place(&self.ticket, &self.path)
+            && let Ok((ticket, path)) = self.share.ticket(&self.share.held(), &self.slip)
+        {
+            (self.ticket, self.path) = (ticket, path);
+        }
+        let mut lost = Vec::new();
+        for (device, lock) in &mut self.locks {
+            let path = self.share.lock_of(device);
+            if files::is_in_place(lock, &path) || self.lost.contains(device) {
+                continue;
+            }
+            match files::try_lock(&path) {
+                Ok(Some(again)) => *lock = again,
+                Ok(None) => lost.push(device.clone()),
+                // It may work at the next look.
+                Err(_) => {}
+            }
+        }
+        self.lost.extend(lost.iter().cloned());
+        lost
+    }
+}
+
+impl Drop for HandedOn<'_> {
+    fn drop(&mut self) {
+        self.0.inheritable(FdFlags::CLOEXEC);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if files::is_in_place(&self.ticket, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A machine that is shared: its GPUs or cores are lent to one run at a time, in the order in which runs ask for them.
+//!
+//! Never forces anybody: it orders the runs that are started with the lab. What other programs use is only shown.
+//!
+//! ```text
+//!  FOLDER/BOOT/GPU-....lock       locked by whoever has this device
+//!             /queue/TICKET       locked by a run that waits
+//!             /held/TICKET        locked by a run that has devices, with their names
+//! ```
+//!
+//! What counts is the lock, not the file: the system lets go of it when its holder is gone, however it went. The launcher of a
+//! run inherits the locks, so that devices on which ranks still train are never free.
+
+mod devices;
+mod error;
+mod files;
+mod granted;
+mod order;
+mod rules;
+mod share;
+mod ticket;
+
+pub use devices::Devices;
+pub use error::LeaseError;
+pub use granted::Lease;
+pub use order::{Entry, Outlook, Request, Slip, Standing};
+pub use rules::Rules;
+pub use share::Share;
+pub use ticket::{Ticket, Turn};

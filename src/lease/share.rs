@@ -1,0 +1,84 @@
+//! The folder of a shared machine: who holds and who waits there.
+
+use std::path::{Path, PathBuf};
+
+use super::files::{self, Found};
+use super::order::Entry;
+use super::{LeaseError, Rules, Slip, Standing};
+use crate::host;
+
+/// How this machine is shared, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    pub rules: Rules,
+    /// Of this machine since it was started: a folder that several hosts see is one for each.
+    folder: PathBuf,
+}
+
+impl Share {
+    /// Of this machine, if it is shared. Makes the folders that are missing.
+    ///
+    /// # Errors
+    /// [`LeaseError::Rules`], [`LeaseError::Folder`].
+    pub fn of_machine() -> Result<Option<Share>, LeaseError> {
+        Rules::of_machine()?.map(Share::new).transpose()
+    }
+
+    pub(super) fn new(rules: Rules) -> Result<Share, LeaseError> {
+        let folder = rules.folder.join(host::place().boot.unwrap_or_else(host::name));
+        let share = Share { folder, rules };
+        share.make_folders()?;
+        Ok(share)
+    }
+
+    fn make_folders(&self) -> Result<(), LeaseError> {
+        for folder in [&self.rules.folder, &self.folder, &self.queue(), &self.held()] {
+            files::common_folder(folder)
+                .map_err(|error| LeaseError::Folder { path: self.rules.folder.clone(), why: error.to_string() })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn queue(&self) -> PathBuf {
+        self.folder.join("queue")
+    }
+
+    pub(super) fn held(&self) -> PathBuf {
+        self.folder.join("held")
+    }
+
+    pub(super) fn lock_of(&self, device: &str) -> PathBuf {
+        self.folder.join(format!("{device}.lock"))
+    }
+
+    /// A ticket with this text in one of the folders, which may have been cleaned.
+    pub(super) fn ticket(&self, folder: &Path, slip: &Slip) -> Result<(std::fs::File, PathBuf), LeaseError> {
+        self.make_folders()?;
+        files::new_ticket(folder, &text_of(slip)).map_err(LeaseError::io("write a ticket to", folder))
+    }
+
+    /// Who holds and who waits, of those who live.
+    ///
+    /// # Errors
+    /// [`LeaseError::Io`].
+    pub fn standing(&self) -> Result<Standing, LeaseError> {
+        let living = |folder: PathBuf| -> Result<Vec<Entry>, LeaseError> {
+            let found = files::living(&folder).map_err(LeaseError::io("read", &folder))?;
+            Ok(found.into_iter().filter_map(entry).collect())
+        };
+        // In this order: who gets devices is among the holders before leaving the queue, and is seen in one of them.
+        let waiting = living(self.queue())?;
+        Ok(Standing { held: living(self.held())?, waiting })
+    }
+}
+
+fn entry(found: Found) -> Option<Entry> {
+    Some(Entry { slip: Slip::parse(&found.text)?, ticket: found.name, user: found.user })
+}
+
+/// As long as any that comes in its place, so that a new text covers the old one.
+pub(super) fn text_of(slip: &Slip) -> String {
+    let text = serde_json::to_string(slip).unwrap_or_default();
+    let room = text.len().next_multiple_of(512);
+    format!("{text:<room$}")
+}

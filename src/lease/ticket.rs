@@ -1,0 +1,111 @@
+//! A place in the queue, until it is one's turn and the devices are there.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+use super::{Lease, LeaseError, Outlook, Request, Share, Slip, files};
+use crate::host;
+
+/// A place in the queue. Dropped, or with its process gone, it is nobody's any more.
+#[derive(Debug)]
+pub struct Ticket {
+    share: Share,
+    request: Request,
+    per_user: Option<usize>,
+    /// Those that it may get, the best first.
+    devices: Vec<String>,
+    file: File,
+    path: PathBuf,
+    /// What it has got so far of what it wants: kept while it is its turn.
+    taken: Vec<(String, File)>,
+}
+
+/// What a look at the queue came to.
+#[derive(Debug)]
+pub enum Turn {
+    Granted(Box<Lease>),
+    Waits(Outlook),
+}
+
+impl Ticket {
+    /// Stand in line, for some of these devices.
+    ///
+    /// # Errors
+    /// [`LeaseError::Io`], [`LeaseError::Folder`].
+    pub fn enter(share: Share, request: Request, per_user: Option<usize>, devices: Vec<String>) -> Result<Ticket, LeaseError> {
+        let slip = Slip { request: request.clone(), ..Slip::default() };
+        let (file, path) = share.ticket(&share.queue(), &slip)?;
+        Ok(Ticket { share, request, per_user, devices, file, path, taken: Vec::new() })
+    }
+
+    fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Look whether it is its turn, and take what is free then. Called again and again, several times a second.
+    ///
+    /// # Errors
+    /// [`LeaseError::Io`], [`LeaseError::Folder`].
+    pub fn look(&mut self) -> Result<Turn, LeaseError> {
+        if !files::is_in_place(&self.file, &self.path) {
+            // The folder was cleaned: the place is lost, and everybody else's too.
+            let slip = Slip { request: self.request.clone(), ..Slip::default() };
+            (self.file, self.path) = self.share.ticket(&self.share.queue(), &slip)?;
+        }
+        let standing = self.share.standing()?;
+        if standing.turn(self.per_user) == Some(self.name()) {
+            self.take()?;
+            if self.taken.len() >= self.request.count {
+                return self.grant().map(|lease| Turn::Granted(Box::new(lease)));
+            }
+        } else {
+            // Somebody who was passed over may go first now: two that keep a part each would wait for each other for ever.
+            self.taken.clear();
+        }
+        let outlook = standing.outlook(self.name(), self.per_user, self.devices.len(), host::now_s());
+        // Seen by nobody for a moment, as in a folder that was just cleaned.
+        let unknown = Outlook { place: 1, of: 1, start_s: None, is_passed_over: false };
+        Ok(Turn::Waits(outlook.unwrap_or(unknown)))
+    }
+
+    fn take(&mut self) -> Result<(), LeaseError> {
+        self.taken.retain(|(device, file)| files::is_in_place(file, &self.share.lock_of(device)));
+        for device in &self.devices {
+            if self.taken.len() >= self.request.count {
+                break;
+            }
+            if self.taken.iter().any(|(taken, _)| taken == device) {
+                continue;
+            }
+            let path = self.share.lock_of(device);
+            if let Some(file) = files::try_lock(&path).map_err(LeaseError::io("lock", &path))? {
+                self.taken.push((device.clone(), file));
+            }
+        }
+        Ok(())
+    }
+
+    /// It is among the holders before it leaves the queue, so that nobody sees it in neither.
+    fn grant(&mut self) -> Result<Lease, LeaseError> {
+        let now_s = host::now_s();
+        self.taken.sort_by_key(|(device, _)| self.devices.iter().position(|listed| listed == device));
+        let slip = Slip {
+            request: self.request.clone(),
+            devices: self.taken.iter().map(|(device, _)| device.clone()).collect(),
+            granted_s: Some(now_s),
+            ends_s: self.request.limit_s.map(|limit_s| now_s + limit_s),
+        };
+        let (file, path) = self.share.ticket(&self.share.held(), &slip)?;
+        let _ = fs::remove_file(&self.path);
+        Ok(Lease::new(self.share.clone(), slip, file, path, std::mem::take(&mut self.taken)))
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        // Only its own: after a grant there is nothing at its path.
+        if files::is_in_place(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

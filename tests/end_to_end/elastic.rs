@@ -1,0 +1,107 @@
+//! Runs that lose ranks and go on with those that are left, from the last checkpoint.
+
+use std::collections::BTreeMap;
+
+use hvd_lab::domain::event::{Event, EventLine};
+use hvd_lab::domain::run::RunState;
+use hvd_lab::runs::{RunId, process};
+use nix::sys::signal::Signal;
+
+use crate::killed::assert_unbroken;
+use crate::lab::{Lab, finish, stderr, wait_for};
+use crate::trainer::{turn, with_trainer};
+use crate::{SMALL, events, run};
+
+/// From the death of a rank to the next step; a busy machine takes longer than the second or two that it is.
+const MOST_SECONDS: f64 = 20.0;
+
+/// Start the run, and kill a rank in the middle of its third epoch. Returns when that was, and what the command said.
+fn with_a_kill(lab: &Lab, id: u32, victim: usize, flags: &[&str]) -> (f64, std::process::Output) {
+    let going = lab.spawn(&[["run"].as_slice(), &SMALL, flags].concat());
+    let has_begun = |line: &EventLine| line.process == victim && matches!(line.event, Event::Step { epoch: 2, .. });
+    let so_far = || std::fs::read_to_string(lab.folder(id).events_file()).unwrap_or_default();
+    let trains = || so_far().lines().filter_map(EventLine::parse_line).any(|line| has_begun(&line));
+    wait_for("the third epoch", || trains().then_some(()));
+    process::signal(lab.pids(id)[victim], Signal::SIGKILL);
+    (hvd_lab::host::now_s(), finish(going))
+}
+
+#[test]
+fn a_run_goes_on_without_the_rank_that_was_killed() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let flags = ["--np", "3", "--force", "--min-np", "1", "--data", "generated", "--epochs", "4", "--target-accuracy", "1"];
+    let (killed_s, output) = with_a_kill(&lab, 1, 2, &flags);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stderr(&output);
+    let goes_on =
+        |text: &str| text.contains("process 2 was ended") && text.contains("going on with 2 ranks from the last checkpoint");
+    assert!(goes_on(&said), "{said}");
+    let log = std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
+    assert!(goes_on(&log), "{log}");
+    let summary = lab.store().summary(RunId(1)).unwrap();
+    assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 4));
+    assert!(summary.status.message.contains("it lost ranks once and went on"), "{}", summary.status.message);
+    let record = summary.record.unwrap();
+    assert_eq!(record.np_of_attempts().collect::<Vec<_>>(), [3, 2]);
+    let launched: Vec<usize> =
+        events(&lab, 1).iter().filter_map(|line| if let Event::Launched { np } = line.event { Some(np) } else { None }).collect();
+    assert_eq!(launched, [3, 2], "one event for each launch");
+    let next = events(&lab, 1).into_iter().find(|line| line.time_s > killed_s + 0.2 && matches!(line.event, Event::Step { .. }));
+    let took = next.unwrap().time_s - killed_s;
+    assert!(took < MOST_SECONDS, "from the death of the rank to the next step: {took} s");
+    // Steps 5 and 8 follow from the new number of ranks.
+    let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
+    for line in events(&lab, 1) {
+        if let (0, Event::Epoch(report)) = (line.process, &line.event) {
+            lengths.insert(report.epoch, report.batches);
+        }
+    }
+    // 400 images in batches of 32 are 12.5 steps of one rank.
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [(1, 4), (2, 4), (3, 6), (4, 6)]);
+    let scaled = lab.run(&["check", "1", "--json"]);
+    assert!(String::from_utf8_lossy(&scaled.stdout).contains("0.01 x 2 ranks"), "{}", String::from_utf8_lossy(&scaled.stdout));
+    lab.assert_nothing_left(1);
+}
+
+#[test]
+fn with_as_many_ranks_as_before_it_trains_as_if_nothing_had_happened() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let flags = ["--np", "2", "--data", "generated", "--epochs", "4"];
+    assert_eq!(run(&lab, &flags).status.code(), Some(0));
+    let (_, output) = with_a_kill(&lab, 2, 0, &[&flags[..], &["--min-np", "2"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(lab.store().record(RunId(2)).unwrap().np_of_attempts().collect::<Vec<_>>(), [2, 2]);
+    assert_unbroken(&lab, 2, 1);
+}
+
+#[test]
+fn it_ends_where_going_on_is_of_no_use() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "4"];
+    // The program says itself that it cannot go on, and would say so again.
+    let output = run(&lab, &[&flags[..], &["--base-lr", "1e20"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(lab.store().record(RunId(1)).unwrap().attempts.len(), 1, "{}", stderr(&output));
+    let (_, output) = with_a_kill(&lab, 2, 1, &[&flags[..], &["--reset-limit", "0"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = lab.status(2).message;
+    assert!(said.contains("process 1 was ended") && said.contains("which is the limit (--reset-limit)"), "{said}");
+    lab.assert_nothing_left(2);
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_a_line() {
+    let Some(lab) = with_trainer() else { return };
+    for (flags, words) in [
+        (&["--np", "2", "--min-np", "3"][..], "min np 3 is more than np 2"),
+        (&["--np", "2", "--min-np", "0"], "min np is 0"),
+        (&["--np", "2", "--reset-limit", "3"], "add --min-np"),
+        (&["--np", "2", "--min-np", "1", "--no-checkpointing"], "leave --no-checkpointing out"),
+        (&["--np", "2", "--min-np", "some"], "whole number"),
+    ] {
+        let output = run(&lab, flags);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
+        assert!(said.contains(words) && said.lines().count() == 1, "{flags:?}: {said}");
+    }
+}
