@@ -7,7 +7,7 @@ PYTHON := -p hvd-lab-python
 
 SETUP := python3 assets/setup/setup.py
 
-.PHONY: run test setup check lab build bench pictures lint install
+.PHONY: run test setup check lab build dist bench pictures lint install
 
 run: build
 	@target/release/hvd-lab
@@ -29,6 +29,10 @@ build: check
 	@$(MAKE) --no-print-directory --jobs=2 setup lab
 	@cargo build --release --locked $(TRAIN)
 	@cargo build --release --locked $(PYTHON)
+
+# A wheel for pip, and a tarball with the libraries for machines without: target/dist/.
+dist: build
+	@python3 assets/setup/dist.py
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
 bench: build

@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Folders of libraries in an installed lab, within its lib/hvd-lab.
+const INSTALLED: [&str; 3] = ["libtorch/lib", "openmpi/lib", "libjpeg/lib"];
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LIBTORCH");
@@ -30,6 +33,10 @@ fn main() {
     folders.push(root.unwrap_or(set_up).join("lib"));
     folders.extend(mpi_library_folders(&mpicc));
     // For programs that use the library, such as the learner's own.
+    // An installed lab has them beside its programs: see assets/setup/dist.py, which takes the others out.
+    for folder in INSTALLED {
+        println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/../lib/hvd-lab/{folder}");
+    }
     let joined: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     println!("cargo:libraries={}", joined.join(":"));
     for folder in &folders {

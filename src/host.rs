@@ -11,8 +11,10 @@ use crate::domain::place::Place;
 
 pub mod access;
 pub mod cpu;
+pub mod driver;
 pub mod files;
 pub mod folders;
+pub mod installation;
 pub mod load;
 pub mod numa;
 pub mod process;

@@ -204,6 +204,38 @@ fn a_trainer_with_cuda_and_nccl_passes() {
     assert_eq!(check(&report, "CUDA").0, "ok");
 }
 
+/// As in WSL 2: the driver's libraries, and neither device files nor anything in /proc.
+#[test]
+fn a_driver_is_there_where_both_of_its_libraries_open_for_the_lab_and_for_the_set_up() {
+    let machine = Machine::new();
+    let set_up = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/setup");
+    let answers = || {
+        let (_, report) = examine(machine.lab(&[]).env("LD_LIBRARY_PATH", machine.path("")));
+        let asked = format!("import sys; sys.path.insert(0, {set_up:?}); import setup; print(setup.has_nvidia_driver())");
+        let mut python = std::process::Command::new("python3");
+        python.args(["-B", "-c", &asked]).env("LD_LIBRARY_PATH", machine.path("")).env_remove("HVD_LAB_CUDA");
+        let said = python.output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        (check(&report, "GPUs").0, String::from_utf8_lossy(&said.stdout).trim().to_owned())
+    };
+    if std::path::Path::new("/proc/driver/nvidia").exists() {
+        return eprintln!("skipped: this machine has a driver");
+    }
+    assert_eq!(answers(), ("ok".into(), "False".into()));
+    for (name, state, is_there) in [("libnvidia-ml.so.1", "ok", "False"), ("libcuda.so.1", "warn", "True")] {
+        let built = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-o"])
+            .arg(machine.path(name))
+            .status();
+        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
+        assert!(built.is_ok() || !required.split(',').any(|word| word == "cc"), "HVD_LAB_REQUIRE=cc, and cc does not start");
+        if built.is_err() {
+            return eprintln!("skipped: cc does not start");
+        }
+        assert_eq!(answers(), (state.into(), is_there.into()), "with {name}");
+    }
+}
+
 #[test]
 fn a_gpu_that_the_trainer_cannot_use_is_a_warning_with_the_reason() {
     let machine = Machine::new();

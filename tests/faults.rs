@@ -12,10 +12,15 @@ mod campaign;
 mod corpus;
 #[path = "faults/disk.rs"]
 mod disk;
+#[path = "faults/elastic.rs"]
+mod elastic;
 #[path = "faults/full.rs"]
 mod full;
 #[path = "faults/home.rs"]
 mod home;
+#[allow(dead_code)]
+#[path = "support/hosts.rs"]
+mod hosts;
 #[path = "faults/kills.rs"]
 mod kills;
 // Shared with tests/launch.rs, which uses the other half of it.

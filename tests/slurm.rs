@@ -44,6 +44,23 @@ const TRAINING: [&str; 15] = [
     "1",
 ];
 
+/// A run of the lab as a batch job.
+const JOB: [&str; 13] = [
+    "run",
+    "--slurm",
+    "--np",
+    "2",
+    "--data",
+    "generated",
+    "--batch-size",
+    "16",
+    "--train-images",
+    "320",
+    "--validation-images",
+    "32",
+    "--epochs",
+];
+
 /// The daemons and their files, which end with this value.
 struct Slurm {
     folder: tempfile::TempDir,
@@ -218,5 +235,126 @@ fn the_lab_trains_inside_an_allocation() {
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let status: hvd_lab::domain::run::RunStatus = Lab::status(&lab, 1);
     assert_eq!(status.state, RunState::Finished);
+    lab.assert_nothing_left(1);
+}
+
+impl Slurm {
+    /// The lab on this machine of the cluster.
+    fn lab(&self, lab: &Lab, words: &[&str]) -> Child {
+        let mut command = self.client(lab::program().to_str().unwrap());
+        lab.set_environment(&mut command);
+        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// What Slurm still has to do.
+    fn queue(&self) -> String {
+        stdout(&self.client("squeue").args(["-h", "-o", "%i %T"]).output().unwrap())
+    }
+
+    fn control(&self, words: &[&str]) {
+        let output = self.client("scontrol").args(words).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+fn training(lab: &Lab, epoch: usize) {
+    let wanted = format!("\"epoch\":{epoch}");
+    wait_for("an epoch", || std::fs::read_to_string(lab.folder(1).events_file()).ok()?.contains(&wanted).then_some(()));
+}
+
+#[test]
+fn a_batch_job_is_followed_through_the_queue_and_trains() {
+    let _turn = trainer::turn();
+    let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
+    // Nothing starts until the node is back.
+    slurm.control(&["update", &format!("NodeName={NODE}"), "State=DRAIN", "Reason=test"]);
+    let run = slurm.lab(&lab, &[&JOB[..], &["1", "--nodes", "1", "--time", "0:05:00"]].concat());
+    wait_for("a place in the queue", || {
+        let status = lab.folder(1).read_status().ok()?;
+        (status.state == RunState::Preparing && status.message.contains("waiting in Slurm's queue as job ")).then_some(())
+    });
+    let script = fs::read_to_string(lab.folder(1).path().join("job.sh")).unwrap();
+    assert!(script.contains("#SBATCH --ntasks=2\n#SBATCH --nodes=1\n#SBATCH --time=5:00\n"), "{script}");
+    slurm.control(&["update", &format!("NodeName={NODE}"), "State=RESUME"]);
+    let output = finish(run);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    assert!(stderr(&output).contains("waiting in Slurm's queue"), "{}", stderr(&output));
+    let status = lab.status(1);
+    assert_eq!((status.state, slurm.queue().contains("RUNNING")), (RunState::Finished, false), "{}", status.message);
+    lab.assert_nothing_left(1);
+}
+
+#[test]
+fn stop_cancels_a_batch_job_that_waits_and_one_that_trains() {
+    let _turn = trainer::turn();
+    let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
+    let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
+    training(&lab, 2);
+    assert!(finish(slurm.lab(&lab, &["stop", "1"])).status.success());
+    assert_eq!(finish(run).status.code(), Some(1));
+    assert_eq!(lab.status(1).state, RunState::Stopped, "{}", lab.status(1).message);
+    wait_for("an empty queue", || slurm.queue().is_empty().then_some(()));
+    slurm.control(&["update", &format!("NodeName={NODE}"), "State=DRAIN", "Reason=test"]);
+    let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
+    wait_for("a place in the queue", || slurm.queue().contains("PENDING").then_some(()));
+    assert!(finish(slurm.lab(&lab, &["stop", "2"])).status.success());
+    assert_eq!(finish(run).status.code(), Some(1));
+    wait_for("an empty queue", || slurm.queue().is_empty().then_some(()));
+}
+
+#[test]
+fn what_slurm_does_to_a_batch_job_is_said() {
+    let _turn = trainer::turn();
+    let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
+    // Put back into the queue, it goes on from its checkpoint.
+    let run = slurm.lab(&lab, &[&JOB[..], &["40"]].concat());
+    training(&lab, 2);
+    let number = slurm.queue().split_whitespace().next().unwrap().to_owned();
+    slurm.control(&["requeue", &number]);
+    wait_for("the queue again", || {
+        lab.folder(1).read_status().ok().filter(|status| status.state == RunState::Preparing).map(drop)
+    });
+    // Slurm lets a requeued job wait for two minutes.
+    slurm.control(&["update", &format!("JobId={number}"), "StartTime=now"]);
+    let output = finish(run);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let record = lab.store().record(hvd_lab::runs::RunId(1)).unwrap();
+    assert_eq!(record.attempts.len(), 2);
+    let saved = lab.folder(1).events().filter(|line| matches!(line.event, Event::Launched { .. })).count();
+    assert_eq!(saved, 2, "a launch each");
+
+    let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
+    wait_for("a second run", || lab.folder(2).read_status().ok().filter(|status| status.message == "training").map(drop));
+    let number = slurm.queue().split_whitespace().next().unwrap().to_owned();
+    assert!(slurm.client("scancel").arg(&number).status().unwrap().success());
+    assert_eq!(finish(run).status.code(), Some(1));
+    let message = lab.status(2).message;
+    assert!(message.contains(&format!("job {number} was cancelled in Slurm, and not by the lab")), "{message}");
+
+    let output = finish(slurm.lab(&lab, &[&JOB[..], &["1", "--partition", "nowhere"]].concat()));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        lab.status(3).message.contains("sbatch refused the job: ") && lab.status(3).message.contains("partition"),
+        "{}",
+        lab.status(3).message
+    );
+    for (flags, words) in [(&["--nodes", "3"][..], "3 nodes are more than 2 ranks"), (&["-H", "a:2"], "Slurm chooses the hosts")]
+    {
+        let output = finish(slurm.lab(&lab, &[&JOB[..], &["1"], flags].concat()));
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(words), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_batch_job_whose_supervisor_was_killed_is_cancelled() {
+    let _turn = trainer::turn();
+    let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
+    let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
+    training(&lab, 2);
+    let supervisor = lab.status(1).supervisor_pid as i32;
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL).unwrap();
+    assert_eq!(finish(run).status.code(), Some(1));
+    assert_eq!(lab.status(1).state, RunState::Failed);
+    wait_for("an empty queue", || slurm.queue().is_empty().then_some(()));
     lab.assert_nothing_left(1);
 }

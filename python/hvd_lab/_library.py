@@ -9,12 +9,13 @@ VARIABLE = "HVD_LAB_PYTHON_MODULE"
 
 
 def _places():
-    """Where the native module may be: the lab says it; otherwise beside these files, or in the checkout that they are of."""
+    """Where the native module may be: the lab says it; otherwise in the environment that it is installed in, or in the checkout."""
     if os.environ.get(VARIABLE):
         return [os.environ[VARIABLE]]
     target = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target")
     built = [os.path.join(target, profile, "libhvd_lab_python.so") for profile in ("release", "debug")]
-    return [os.path.join(HERE, "_native.abi3.so")] + built
+    installed = os.path.join(HERE, "..", "..", "..", "hvd-lab", "libhvd_lab_python.so")
+    return [os.path.normpath(installed)] + built
 
 
 def _load():

@@ -49,11 +49,16 @@ pub(super) fn show_line(line: &CommandLine, json: bool) -> anyhow::Result<ExitCo
             print_json(&whole)?
         }
         false => {
-            line.notes.iter().for_each(|note| say(note));
+            show_notes(line);
             print(&format!("{}\n", line.to_shell()))?
         }
     };
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is done beyond the ordinary.
+pub(super) fn show_notes(line: &CommandLine) {
+    line.notes.iter().for_each(|note| say(note));
 }
 
 /// Show the run until it is over.

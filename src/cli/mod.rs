@@ -16,7 +16,7 @@ use crate::dataset::images::ImagesError;
 use crate::domain::settings::in_plain_words;
 use crate::exercise::ExerciseError;
 use crate::host::access;
-use crate::launch::{LaunchError, supervisor};
+use crate::launch::{LaunchError, slurm, supervisor};
 use crate::runs::StoreError;
 use crate::runs::recording::RecordingError;
 
@@ -55,6 +55,7 @@ pub mod report;
 pub mod run;
 pub mod runs;
 mod settings;
+pub mod setup;
 pub mod simulate;
 pub mod stop;
 mod table;
@@ -129,6 +130,7 @@ pub enum Verb {
     Demo(demo::Args),
     Class(class::Args),
     Doctor(doctor::Args),
+    Setup(setup::Args),
     Data(data::Args),
     Devices(devices::Args),
     Config(config::Args),
@@ -141,6 +143,19 @@ pub enum Verb {
     Supervise {
         folder: PathBuf,
     },
+    /// Started by hvd-lab itself: stays with a run that is a batch job.
+    #[command(hide = true)]
+    SlurmJob {
+        folder: PathBuf,
+    },
+}
+
+impl Verb {
+    /// Whether it starts ranks.
+    fn trains(&self) -> bool {
+        use Verb::{Ablation, Bench, Collectives, Exercise, Guided, Nvcnn, Run};
+        matches!(self, Run(_) | Guided(_) | Ablation(_) | Bench(_) | Nvcnn(_) | Collectives(_) | Exercise(_))
+    }
 }
 
 /// What the command line asks for.
@@ -153,6 +168,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
 }
 
 pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
+    if verb.trains() {
+        setup::offer()?;
+    }
     match verb {
         Verb::Run(args) => run::run(*args),
         Verb::Runs(args) => runs::run(args),
@@ -176,11 +194,13 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Demo(args) => demo::run(args),
         Verb::Class(args) => class::run(args),
         Verb::Doctor(args) => doctor::run(args),
+        Verb::Setup(args) => setup::run(args),
         Verb::Data(args) => data::run(args),
         Verb::Devices(args) => devices::run(args),
         Verb::Config(args) => config::run(args),
         Verb::Completions(args) => generate::completions(args, &<Cli as CommandFactory>::command()),
         Verb::Man => generate::man(&<Cli as CommandFactory>::command()),
+        Verb::SlurmJob { folder } => slurm::follow(&folder),
         Verb::Supervise { folder } => supervisor::supervise(&folder, course::credit),
     }
 }

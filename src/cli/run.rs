@@ -23,6 +23,7 @@ Examples:
   hvd-lab run --np 2 -- python3 train.py           two ranks of it, by mpirun
   hvd-lab run -- torchrun --nproc_per_node 2 train.py
   hvd-lab run --dry-run                            only show the exact mpirun line
+  hvd-lab run --slurm --nodes 2 --gpus-per-node 4 --np 8 --time 0:30:00     as a batch job of Slurm
   hvd-lab run --json | jq -c 'select(.event == \"epoch\")'
 
 Ctrl-C stops the run. Press it again to leave at once. The run continues if the terminal closes, and on SIGHUP or SIGTERM.
@@ -80,7 +81,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let request = request(&args)?;
     if args.starting.dry_run {
-        return follow::show_line(&launch::preview(&store, &request)?, args.json);
+        let line = launch::preview(&store, &request)?;
+        if request.spec.resources.slurm && !args.json {
+            follow::show_notes(&line);
+            super::output::print(&launch::slurm::script(&request.spec.resources, &line, "hvd-lab"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        return follow::show_line(&line, args.json);
     }
     let id = args.starting.start(&store, request)?;
     follow_or_leave(&store, id, Follower::new(store.folder(id)), &args)

@@ -108,7 +108,9 @@ impl Rows for AllButSteps {
 
 impl Rows for ResourcesOnly {
     fn has(key: Key) -> bool {
-        [Key::Np, Key::Hosts, Key::Hostfile, Key::NetworkInterface, Key::StartTimeout, Key::TimeLimit].contains(&key)
+        use Key::*;
+        let of_slurm = matches!(key, Slurm | Nodes | GpusPerNode | Partition);
+        of_slurm || matches!(key, Np | Hosts | Hostfile | NetworkInterface | StartTimeout | TimeLimit)
     }
 }
 
@@ -231,7 +233,9 @@ fn parser(setting: &'static Setting) -> ValueParser {
 impl<R: Rows> clap::Args for Given<R> {
     fn augment_args(command: Command) -> Command {
         let command = command.args(rows::<R>().flat_map(flags));
-        command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile"))
+        let command = command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile"));
+        // As sbatch calls it.
+        command.mut_arg("time-limit", |limit| limit.visible_alias("time"))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -20,7 +20,7 @@ use super::safe;
 use super::step::Step;
 use super::training::TrainingSpec;
 use super::units;
-pub use resources::{RESET_LIMIT, Resources};
+pub use resources::{ELASTIC_TIMEOUT_S, RESET_LIMIT, Resources};
 
 /// What to run, and on what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::host::installation::Installation;
 use crate::launch::find_trainer;
 
 /// The native module's file, which lies beside hvd-train.
@@ -26,10 +27,13 @@ pub enum Module {
     Missing(PathBuf),
 }
 
-/// HVD_LAB_PYTHON_MODULE, else beside hvd-train, else beside this program.
+/// HVD_LAB_PYTHON_MODULE, else with the libraries of an installed lab, else beside hvd-train, else beside this program.
 pub fn find_module() -> Module {
     let named = std::env::var_os(MODULE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let beside = || {
+        if let Some(installation) = Installation::here() {
+            return installation.python_module();
+        }
         let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
         find_trainer().unwrap_or(me).with_file_name(MODULE)
     };

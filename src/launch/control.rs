@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::discovery::Discovery;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
 use crate::dataset::Location;
@@ -82,6 +83,10 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     if let Some(problem) = request.spec.problem() {
         return Err(LaunchError::Spec(problem));
     }
+    if request.spec.resources.slurm && request.spec.command().is_some() {
+        let text = "--slurm starts the lab's own programs: put a program of your own into a script of yours, for sbatch";
+        return Err(LaunchError::Spec(text.into()));
+    }
     if let Some((file, error)) =
         request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
     {
@@ -89,6 +94,13 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     }
     if request.spec.collectives().is_some_and(|collectives| collectives.link_bits.is_some()) {
         links::probe()?;
+    }
+    let resources = &mut request.spec.resources;
+    if let Some(script) = &mut resources.host_discovery_script {
+        *script = prepare::absolute(Path::new(script)).display().to_string();
+    }
+    if let Some(Err(problem)) = Discovery::of(resources).map(|discovery| discovery.hosts()) {
+        return Err(LaunchError::Spec(problem));
     }
     let setup = Setup::detect(&request.spec, request.program.as_deref())?;
     let training = request.spec.training();

@@ -2,7 +2,8 @@
 //!
 //! Never starts anything: it says what the next launch is to be.
 
-use super::preflight::listed;
+use super::discovery::{Discovery, Wish, in_words, short, slots};
+use super::preflight::{Host, listed};
 use super::verdict::{Lost, Verdict};
 use crate::domain::job::{RESET_LIMIT, Resources};
 use crate::domain::units;
@@ -11,12 +12,18 @@ use crate::domain::units;
 #[derive(Clone, Debug)]
 pub(super) struct Elastic {
     now: Resources,
+    most: usize,
     resets: usize,
+    /// Who knows which hosts there are, where they are not named once and for all.
+    discovery: Option<Discovery>,
 }
 
 impl Elastic {
     pub fn new(resources: &Resources) -> Elastic {
-        Elastic { now: resources.clone(), resets: 0 }
+        let most = resources.max_np.unwrap_or(resources.np);
+        // What is found takes its place in each launch.
+        let now = Resources { max_np: None, host_discovery_script: None, elastic_timeout_s: None, ..resources.clone() };
+        Elastic { now, most, resets: 0, discovery: Discovery::of(resources) }
     }
 
     /// What the next launch asks for.
@@ -24,14 +31,58 @@ impl Elastic {
         &self.now
     }
 
-    /// What is told while the first ranks start.
+    /// What says which hosts there are; `None` where the run's own settings do.
+    pub fn discovery(&self) -> Option<&Discovery> {
+        self.discovery.as_ref()
+    }
+
+    /// Hosts that are better than those of the next launch, as they come.
+    pub fn wish(&self) -> Option<Wish> {
+        let now = self.clone();
+        Some(self.discovery.clone()?.watch(move |hosts| now.is_better(hosts)))
+    }
+
+    fn least(&self) -> usize {
+        self.now.min_np.unwrap_or(1)
+    }
+
+    /// Ranks for these hosts; `None` for too few.
+    fn ranks_on(&self, hosts: &[Host]) -> Option<usize> {
+        Some(slots(hosts).min(self.most)).filter(|ranks| *ranks >= self.least())
+    }
+
+    /// Take these hosts for the next launch.
+    ///
+    /// # Errors
+    /// They are too few, as the end of a sentence.
+    pub fn take(&mut self, hosts: &[Host]) -> Result<(), String> {
+        let too_few = || format!("{} there, and --min-np is {}", counted_are(slots(hosts), "slot"), self.least());
+        self.now.np = self.ranks_on(hosts).ok_or_else(too_few)?;
+        self.now.hosts = Some(in_words(hosts));
+        Ok(())
+    }
+
+    /// Whether another launch on these hosts has more ranks, or is without a host that will go.
+    pub fn is_better(&self, hosts: &[Host]) -> bool {
+        let in_use = self.now.hosts.as_deref().and_then(|hosts| listed(hosts).ok()).unwrap_or_default();
+        let stays = |used: &Host| hosts.iter().any(|host| host.name == used.name && host.slots >= used.slots);
+        self.ranks_on(hosts).is_some_and(|ranks| ranks > self.now.np || !in_use.iter().all(stays))
+    }
+
+    /// What is told while the ranks of the next launch start.
     pub fn starting(&self) -> String {
         format!("starting {}", units::counted(self.now.np, "rank"))
     }
 
-    /// Go on without the ranks that are gone. Returns what is to be told of it.
+    /// Behind a reason for another launch.
+    pub fn going_on(&self) -> String {
+        format!("going on with {} from the last checkpoint", units::counted(self.now.np, "rank"))
+    }
+
+    /// Go on without the ranks that are gone. Returns why, and how often that was so.
     ///
-    /// `None` where the run is not elastic, or where nothing would be better the next time.
+    /// `None` where the run is not elastic, or where nothing would be better the next time. Where hosts are discovered, the next
+    /// launch takes what there is then.
     ///
     /// # Errors
     /// Why it cannot go on although it is elastic, as the end of a sentence.
@@ -41,13 +92,12 @@ impl Elastic {
         if self.resets == limit {
             return Err(format!("it had gone on {} before, which is the limit (--reset-limit)", times(limit)));
         }
-        self.now = self.without(lost, least)?;
+        match &mut self.discovery {
+            Some(discovery) => lost.host.iter().for_each(|host| discovery.distrust(host)),
+            None => self.now = self.without(lost, least)?,
+        }
         self.resets += 1;
-        let ranks = units::counted(self.now.np, "rank");
-        Ok(Some(format!(
-            "{}; going on with {ranks} from the last checkpoint (reset {} of {limit})",
-            verdict.message, self.resets
-        )))
+        Ok(Some(format!("{} (reset {} of {limit})", verdict.message, self.resets)))
     }
 
     fn without(&self, lost: &Lost, least: usize) -> Result<Resources, String> {
@@ -57,15 +107,12 @@ impl Elastic {
             left.np = left.np.max(least);
             return Ok(left);
         };
-        let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
         let hosts = listed(hosts).map_err(|error| error.to_string())?;
         let hosts: Vec<_> = hosts.into_iter().filter(|listed| short(&listed.name) != short(host)).collect();
-        let slots: usize = hosts.iter().filter_map(|host| host.slots).sum();
-        left.np = left.np.min(slots);
-        left.hosts =
-            Some(hosts.iter().map(|host| format!("{}:{}", host.name, host.slots.unwrap_or(1))).collect::<Vec<_>>().join(","));
+        left.np = left.np.min(slots(&hosts));
+        left.hosts = Some(in_words(&hosts));
         match left.np < least {
-            true => Err(format!("{} left, fewer than --min-np {least}", are(left.np))),
+            true => Err(format!("{} left, fewer than --min-np {least}", counted_are(left.np, "rank"))),
             false => Ok(left),
         }
     }
@@ -83,8 +130,9 @@ fn times(count: usize) -> String {
     if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
-fn are(ranks: usize) -> String {
-    if ranks == 1 { "1 rank is".into() } else { format!("{ranks} ranks are") }
+/// `1 rank is`, `2 ranks are`.
+fn counted_are(count: usize, noun: &str) -> String {
+    format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
 #[cfg(test)]
@@ -106,8 +154,8 @@ mod tests {
     fn each_loss_takes_a_rank_down_to_the_least_and_no_more_often_than_allowed() {
         let mut run = elastic(3, Some(2), Some(2), None);
         let said = run.reset(&verdict(ONE)).unwrap().unwrap();
-        assert_eq!(said, "process 1 died; going on with 2 ranks from the last checkpoint (reset 1 of 2)");
-        assert_eq!(run.resources().np, 2);
+        assert_eq!(said, "process 1 died (reset 1 of 2)");
+        assert_eq!((run.resources().np, run.going_on().as_str()), (2, "going on with 2 ranks from the last checkpoint"));
         run.reset(&verdict(ONE)).unwrap();
         assert_eq!(run.resources().np, 2, "the place of a process that died is still there");
         assert!(run.reset(&verdict(ONE)).unwrap_err().contains("gone on 2 times before"));
@@ -132,5 +180,33 @@ mod tests {
         let mut run = elastic(4, Some(1), None, Some("a:2,b:2"));
         run.reset(&gone("b", 0)).unwrap();
         assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (2, Some("a:2")));
+    }
+
+    #[test]
+    fn hosts_that_are_found_give_as_many_ranks_as_are_allowed() {
+        let found = |hosts: &str| listed(hosts).unwrap();
+        let resources = Resources {
+            min_np: Some(2),
+            max_np: Some(4),
+            host_discovery_script: Some("hosts".into()),
+            elastic_timeout_s: Some(60.0),
+            ..Resources::ranks(2)
+        };
+        let mut run = Elastic::new(&resources);
+        assert!(run.resources().problem().is_none(), "each launch is a run with hosts");
+        assert_eq!(run.take(&found("a:1")).unwrap_err(), "1 slot is there, and --min-np is 2");
+        run.take(&found("a:1,b:2")).unwrap();
+        assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (3, Some("a:1,b:2")));
+        for (hosts, is_better) in
+            [("a:1,b:2", false), ("b:2,a:1", false), ("a:1,b:2,c:1", true), ("a:2,b:2", true), ("b:2", true), ("a:1", false)]
+        {
+            assert_eq!(run.is_better(&found(hosts)), is_better, "{hosts}");
+        }
+        run.take(&found("a:9")).unwrap();
+        assert_eq!(run.resources().np, 4, "no more than --max-np");
+        assert!(!run.is_better(&found("a:9,b:9")));
+        // What is left is looked for again.
+        assert!(run.reset(&verdict(ONE)).unwrap().is_some());
+        assert_eq!(run.resources().np, 4);
     }
 }

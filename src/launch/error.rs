@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dataset::DatasetError;
+use crate::host::installation::set_up_command;
 use crate::lease::LeaseError;
 use crate::runs::{RunId, StoreError};
 
@@ -29,8 +30,10 @@ pub enum LaunchError {
     NoProgram { path: PathBuf },
     #[error("{}", no_own_program(name, directory, *is_script))]
     NoOwnProgram { name: String, directory: String, is_script: bool },
-    #[error("mpirun was not found: run `make setup`, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it")]
+    #[error("mpirun was not found: run {}, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it", set_up_command())]
     NoLauncher,
+    #[error("the libraries of the trainer are not here yet: `hvd-lab setup` fetches them, once")]
+    NotSetUp,
     #[error("{} does not work as a launcher: {cause}. Point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH", path.display())]
     BadLauncher { path: PathBuf, cause: String },
     #[error("{} does not work as the trainer: {cause}. See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train", path.display())]

@@ -3,6 +3,7 @@
 //! Never asks who did it, and never undoes it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -25,9 +26,17 @@ pub(super) struct Held {
     /// Who is stopped, all the time or in turns: told once, until the rank gets on again.
     told: BTreeSet<(usize, bool)>,
     crowded: BTreeSet<usize>,
+    /// Since when a rank is stopped.
+    down: BTreeMap<usize, Instant>,
 }
 
 impl Held {
+    /// The ranks that have been stopped for so long by now, with their pids.
+    pub(super) fn down_for(&self, limit: Duration) -> Vec<(usize, u32)> {
+        let is_down = |rank: &usize| self.down.get(rank).is_some_and(|since| since.elapsed() >= limit);
+        self.ranks.iter().copied().filter(|(rank, _)| is_down(rank)).collect()
+    }
+
     /// Looks at each rank, about ten times a second. Returns what is to be said, and of whom.
     pub(super) fn look(&mut self) -> Vec<(usize, String)> {
         let is_stopped = |pid| process::look_up(pid).is_some_and(|found| found.suspended);
@@ -55,6 +64,10 @@ impl Held {
         let stops = looks.iter().filter(|stopped| **stopped).count();
         let changes = looks.iter().zip(looks.iter().skip(1)).filter(|(before, after)| before != after).count();
         let is_down = looks.iter().rev().take_while(|stopped| **stopped).count() >= STOPPED;
+        match is_down {
+            true => _ = self.down.entry(rank).or_insert_with(Instant::now),
+            false => _ = self.down.remove(&rank),
+        }
         if stops == 0 {
             self.told.retain(|(told, _)| *told != rank);
         }

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::CommandLine;
+use super::discovery::Wish;
 use super::excess::Bounds;
 use super::fault::Faults;
 use super::held::Held;
@@ -30,6 +31,7 @@ use super::output::{Line, Tags};
 use super::own::OwnProgram;
 use super::pipe::read;
 use super::silence::Silence;
+use super::slurm;
 use super::verdict::{Verdict, judge};
 use super::work::Work;
 use crate::domain::device::{RankPlace, TelemetrySample};
@@ -98,6 +100,13 @@ pub(super) struct Job {
     /// When its time limit ends it, and that limit in seconds.
     deadline: Option<(Instant, f64)>,
     out_of_time: bool,
+    /// It goes on with other hosts, if there are, and is being ended for that.
+    wish: Option<Wish>,
+    is_resized: bool,
+    /// It goes on without a rank that is lost.
+    is_elastic: bool,
+    /// Slurm has it: what becomes of a job whose ranks fail is Slurm's to say.
+    is_batch: bool,
     /// Why the ranks were taken for stuck.
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
@@ -113,6 +122,10 @@ pub(super) struct End {
     pub versions: BTreeSet<String>,
     /// The part of this host's cores that other programs used during the training, where that can be told.
     pub others_cpu: Option<f64>,
+    /// Slurm will start it again.
+    pub is_requeued: bool,
+    /// It was ended at a checkpoint, to go on with other hosts.
+    pub is_resized: bool,
 }
 
 impl Job {
@@ -176,6 +189,10 @@ impl Job {
             start: None,
             deadline: None,
             out_of_time: false,
+            wish: None,
+            is_resized: false,
+            is_elastic: false,
+            is_batch: false,
             stuck: None,
             broken: None,
         })
@@ -186,8 +203,13 @@ impl Job {
         let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_EVERY));
         let exit = loop {
             tokio::select! {
-                Some(line) = self.lines.recv() => if let Some(Event::Topology(report)) = self.take(line) {
-                    self.rank_reported(&report, tell);
+                Some(line) = self.lines.recv() => {
+                    if let Some(news) = slurm::news(&line) {
+                        tell(RunState::Preparing, news);
+                    }
+                    if let Some(Event::Topology(report)) = self.take(line) {
+                        self.rank_reported(&report, tell);
+                    }
                 },
                 Some(sample) = self.samples.recv() => {
                     let written = self.journal.telemetry(&sample);
@@ -258,7 +280,10 @@ impl Job {
         }
         let versions = evidence.versions();
         self.judged(&verdict);
-        End { verdict, exit_code, versions, others_cpu: self.others_cpu }
+        let is_requeued =
+            !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_resized = self.is_resized && verdict.state == RunState::Failed;
+        End { verdict, exit_code, versions, others_cpu: self.others_cpu, is_requeued, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
@@ -280,7 +305,7 @@ impl Job {
                     self.silence.is_broken();
                     self.journal.evidence.printed = 0;
                 }
-                if matches!(event, Some(Event::Fatal { .. })) {
+                if matches!(event, Some(Event::Fatal { .. })) && !self.is_batch {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
                 }
                 event
@@ -327,7 +352,7 @@ impl Job {
 
     fn look_for_vanished(&mut self) {
         let evidence = &mut self.journal.evidence;
-        if evidence.work == Work::Program {
+        if evidence.work == Work::Program || self.is_batch {
             // It need not say when it has finished; its launcher knows who failed.
             return;
         }

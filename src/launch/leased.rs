@@ -70,6 +70,10 @@ pub fn lent(rules: &Rules, gpus: &[DeviceSample]) -> (Devices, Vec<String>) {
 /// # Errors
 /// The machine's file cannot be used.
 pub(super) fn time_limit(spec: &RunSpec) -> Result<Option<f64>, LaunchError> {
+    if spec.resources.slurm {
+        // Slurm ends it, and does not count the time in its queue.
+        return Ok(None);
+    }
     let asked_s = spec.resources.time_limit_s;
     Ok(Rules::of_machine()?.map_or(asked_s, |rules| rules.time_limit(asked_s)))
 }
@@ -151,6 +155,9 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
 /// Whether others than this host have a say in where ranks run.
 fn is_elsewhere(spec: &RunSpec) -> bool {
     let resources = &spec.resources;
+    if resources.slurm {
+        return true;
+    }
     let is_this_host = |name: &str| ["localhost", "127.0.0.1"].contains(&name) || name == host::name();
     let is_named = match &resources.hosts {
         Some(hosts) => !listed(hosts).is_ok_and(|hosts| hosts.iter().all(|host| is_this_host(&host.name))),

@@ -13,6 +13,7 @@
 mod adapter;
 mod binding;
 mod control;
+mod discovery;
 mod elastic;
 mod error;
 mod excess;
@@ -37,6 +38,7 @@ mod question;
 mod setup;
 mod shared;
 mod silence;
+pub mod slurm;
 pub mod supervisor;
 mod verdict;
 mod work;

@@ -16,8 +16,10 @@ use crate::domain::benchmark::HostRoom;
 use crate::domain::command::{CommandSpec, OwnLauncher};
 use crate::domain::job::{RunSpec, Workload};
 use crate::host::access::GROUP_VARIABLE;
+use crate::host::installation::Installation;
 use crate::host::load::allowed_cores;
-use crate::host::{cpu, numa};
+use crate::host::{cpu, driver, numa};
+use crate::telemetry::NvmlProbe;
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
 const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
@@ -70,7 +72,9 @@ impl Setup {
             (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find()?,
         };
         let Launcher { mpirun, flavour, version } = Launcher::of(spec, &program)?;
-        Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine: Machine::detect() })
+        let mut machine = Machine::detect();
+        machine.in_allocation |= spec.resources.slurm;
+        Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine })
     }
 
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
@@ -174,11 +178,15 @@ impl Machine {
     }
 }
 
-/// HVD_LAB_MPIRUN, else the launcher that hvd-train was built with, else PATH.
+/// HVD_LAB_MPIRUN, else the launcher of an installed lab, else the one that hvd-train was built with, else PATH.
 fn find_launcher() -> Result<PathBuf, LaunchError> {
     if let Some(path) = given("HVD_LAB_MPIRUN") {
         let cause = "there is no such program".to_owned();
         return resolve(Path::new(&path)).ok_or(LaunchError::BadLauncher { path: path.into(), cause });
+    }
+    if let Some(installation) = Installation::here() {
+        // No other fits the library that the trainer finds beside it.
+        return if installation.is_set_up() { Ok(installation.mpirun()) } else { Err(LaunchError::NotSetUp) };
     }
     let built = (!BUILD_MPIRUN.is_empty()).then(|| Path::new(BUILD_MPIRUN)).filter(|path| is_program(path));
     let found = built.map(Path::to_owned).or_else(|| on_path("mpirun")).or_else(|| on_path("mpiexec"));
@@ -274,16 +282,22 @@ fn physical_cores() -> Option<usize> {
     (!cores.is_empty()).then_some(cores.len())
 }
 
-/// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them: enough to choose a
-/// preset without loading NVML.
+/// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them, and where it has neither
+/// (WSL 2), as NVML counts them, which takes longer.
 fn gpus() -> usize {
+    if driver::nvidia().is_err() {
+        return 0;
+    }
     let count = |folder: &str, is_gpu: fn(&str) -> bool| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
     };
     let numbered = |name: &str| name.strip_prefix("nvidia").is_some_and(|number| number.parse::<usize>().is_ok());
     match count("/dev", numbered) {
-        0 => count("/proc/driver/nvidia/gpus", |_| true),
+        0 => match count("/proc/driver/nvidia/gpus", |_| true) {
+            0 => NvmlProbe::open().map_or(0, |probe| probe.system().gpus.len()),
+            gpus => gpus,
+        },
         gpus => gpus,
     }
 }

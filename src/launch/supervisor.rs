@@ -17,6 +17,7 @@ use nix::unistd::{getpid, getsid, setsid};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::discovery::{self, Wish};
 use super::elastic::Elastic;
 use super::excess::Bounds;
 use super::job::{self, Job};
@@ -26,12 +27,14 @@ use super::own::{self, OwnProgram};
 use super::preflight;
 use super::prepare::{self, Images};
 use super::silence::PATIENCE;
+use super::slurm;
 use super::verdict::Verdict;
 use super::work::Work;
 use super::{CommandLine, LaunchError, Setup, command_line};
 use crate::domain::bounds::MAX_VERSIONS;
-use crate::domain::job::{Resources, RunSpec};
+use crate::domain::job::{ELASTIC_TIMEOUT_S, Resources, RunSpec};
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::units;
 use crate::host;
 use crate::lease::Lease;
 use crate::runs::{Attempt, Identity, RunFolder, RunLock, RunRecord, StoreError, process};
@@ -114,7 +117,7 @@ impl Supervisor {
     }
 
     fn fail(&mut self, message: String, last_lines: Vec<String>) -> anyhow::Result<()> {
-        self.end(Verdict { state: RunState::Failed, message, failed_process: None, last_lines, lost: None }, None)
+        self.end(Verdict { last_lines, ..Verdict::plain(RunState::Failed, message) }, None)
     }
 
     async fn run(mut self) -> anyhow::Result<()> {
@@ -140,7 +143,7 @@ impl Supervisor {
                 // Whatever was asking another host goes as well.
                 process::signal_own_session(Signal::SIGKILL);
                 let message = Work::of(&self.record.spec.workload).stopped_early().into();
-                return self.end(Verdict { state: RunState::Stopped, message, failed_process: None, last_lines: vec![], lost: None }, None);
+                return self.end(Verdict::plain(RunState::Stopped, message), None);
             }
         };
         match prepared {
@@ -158,21 +161,38 @@ impl Supervisor {
         stop: &mut Signals,
     ) -> anyhow::Result<()> {
         let (mut elastic, begin) = (Elastic::new(&self.record.spec.resources), Instant::now());
-        let mut starting = elastic.starting();
+        let mut why = None::<String>;
         loop {
+            match self.gather(&mut elastic, stop).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let message = Work::of(&self.record.spec.workload).stopped_early().into();
+                    return self.end(Verdict::plain(RunState::Stopped, message), None);
+                }
+                Err(message) => return self.fail(message, Vec::new()),
+            }
+            let going_on = why.take().map(|why| format!("{why}; {}", elastic.going_on()));
+            notes.extend(going_on.clone());
+            // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
+            let starting = going_on.unwrap_or_else(|| elastic.starting());
             let (line, tags) = match self.command(elastic.resources(), images, std::mem::take(&mut notes), lease.as_ref()) {
                 Ok(command) => command,
                 Err(message) => return self.fail(message, Vec::new()),
             };
-            let (mut end, kept) = match self.launch(&line, tags, lease, (begin.elapsed(), starting), stop).await {
+            let wish = elastic.wish();
+            let (mut end, kept) = match self.launch(&line, tags, lease, (begin.elapsed(), starting, wish), stop).await {
                 Ok(ended) => ended,
                 Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
             };
+            if end.is_requeued || end.is_resized {
+                let requeued = "Slurm has put the job back into the queue";
+                why = Some(if end.is_requeued { requeued } else { "there are other hosts now" }.to_owned());
+                lease = kept;
+                continue;
+            }
             match elastic.reset(&end.verdict) {
                 Ok(Some(said)) => {
-                    notes.push(said.clone());
-                    // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
-                    starting = said;
+                    why = Some(said);
                     lease = kept;
                 }
                 Ok(None) => {
@@ -185,6 +205,27 @@ impl Supervisor {
                 }
             }
         }
+    }
+
+    /// Take the hosts that there are, where somebody discovers them, and wait for enough. Whether the run is still wanted.
+    async fn gather(&mut self, elastic: &mut Elastic, stop: &mut Signals) -> Result<bool, String> {
+        let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
+        let begin = Instant::now();
+        while let Some(discovery) = elastic.discovery().cloned() {
+            let asked = tokio::task::spawn_blocking(move || discovery.hosts()).await;
+            let hosts = asked.map_err(|error| error.to_string())?;
+            let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };
+            if begin.elapsed().as_secs_f64() >= limit_s {
+                return Err(format!("{why}; waited for {} (--elastic-timeout)", units::clock(limit_s)));
+            }
+            self.set(RunState::Preparing, format!("waiting for hosts: {why}")).map_err(|error| error.to_string())?;
+            tokio::select! {
+                _ = stop.recv() => return Ok(false),
+                () = gone(self.lock.clone()) => return Ok(false),
+                () = tokio::time::sleep(discovery::EVERY) => {}
+            }
+        }
+        Ok(true)
     }
 
     /// Look at the other hosts of the run, if it has any: what is odd about them, or why none of them gets a rank, in a sentence and
@@ -273,6 +314,10 @@ impl Supervisor {
             record.attempts.push(attempt);
         });
         self.record = changed.map_err(|error| error.to_string())?;
+        if resources.slurm {
+            let run = self.record.id.0 as usize;
+            line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
+        }
         let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
         own::write_module(&self.folder.log_dir())?;
         Ok((line, own::tags(command, self.record.spec.starts_alone(), setup.flavour)))
@@ -284,7 +329,7 @@ impl Supervisor {
         line: &CommandLine,
         tags: Tags,
         lease: Option<Lease>,
-        (elapsed, starting): (Duration, String),
+        (elapsed, starting, wish): (Duration, String, Option<Wish>),
         stop: &mut Signals,
     ) -> anyhow::Result<(job::End, Option<Lease>)> {
         self.set(RunState::Running, starting)?;
@@ -305,6 +350,9 @@ impl Supervisor {
             .with_work(Work::of(&self.record.spec.workload))
             .with_lock(self.lock.clone())
             .with_patience(patience)
+            .with_wish(wish)
+            .with_elastic(self.record.spec.resources.min_np.is_some())
+            .with_batch(self.record.spec.resources.slurm)
             .with_start_timeout(self.record.spec.resources.start_patience_s())
             .with_time_limit(time_limit, elapsed);
         let end = job

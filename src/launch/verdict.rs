@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::journal::Evidence;
+use super::slurm::{self, Ended};
 use super::work::Work;
 use crate::domain::history::Fatal;
 use crate::domain::run::RunState;
@@ -18,6 +19,13 @@ pub struct Verdict {
     pub last_lines: Vec<String>,
     /// The ranks that are gone, where it was not the program itself that could not go on.
     pub lost: Option<Lost>,
+}
+
+impl Verdict {
+    /// Of no rank.
+    pub fn plain(state: RunState, message: String) -> Verdict {
+        Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None }
+    }
 }
 
 /// Ranks that are gone while the others could train on.
@@ -54,7 +62,7 @@ enum Notice {
 ///
 /// `asked_to_stop` says that the user wanted the end; `broken` why the supervisor had to end it.
 pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool, broken: Option<String>) -> Verdict {
-    let plain = |state, message: String| Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None };
+    let plain = Verdict::plain;
     if let Some(cause) = broken {
         return plain(RunState::Failed, cause);
     }
@@ -69,6 +77,13 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     }
     if asked_to_stop {
         return plain(RunState::Stopped, evidence.work.stopped(evidence.done()));
+    }
+    match slurm::ended(evidence.launcher.iter()) {
+        Some(Ended::TimeLimit(words)) => {
+            return plain(RunState::Stopped, format!("{}: {words}", evidence.work.stopped(evidence.done())));
+        }
+        Some(Ended::Other(words)) => return plain(RunState::Failed, words),
+        Some(Ended::Requeued) | None => {}
     }
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {

@@ -1,6 +1,7 @@
 //! The run folders on disk: what was asked for, what happened, and what it adds up to.
 //!
-//! Never starts a process. It ends some in one case only: ranks that a killed supervisor left behind (`orphans`).
+//! Never starts a process of a run. It ends some in one case only: ranks, and a job of Slurm, that a killed supervisor left behind
+//! (`orphans`).
 //!
 //! ```text
 //! HVD_LAB_HOME/runs/0007/
@@ -54,6 +55,7 @@ pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
 pub use measurement::{Measurement, Measurements, measured};
+pub use orphans::cancel_job;
 pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord, Trial};
 pub use references::{Published, Source, references};

@@ -2,6 +2,8 @@
 //!
 //! Never touches a process that is not proven to have been started for the run, nor a run that somebody has the lock of.
 
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -81,8 +83,28 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
     Ok(failed)
 }
 
+/// The file in which a run that is a batch job keeps its number, while somebody follows it.
+const JOB_NUMBER: &str = "job.id";
+
+/// Cancel the job of Slurm that a run was, if its supervisor was killed while it followed the job.
+pub fn cancel_job(folder: &Path) {
+    let file = folder.join(JOB_NUMBER);
+    let Ok(text) = std::fs::read_to_string(&file) else { return };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let [number, .., "followed"] = words[..]
+        && number.parse::<u32>().is_ok()
+    {
+        let cancelled = Command::new("scancel").arg(number).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        // Where this is no machine of the cluster, another may yet do it.
+        if cancelled.is_ok_and(|status| status.success()) {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
 /// SIGTERM, a short grace, SIGKILL, to everything started for the run.
 fn end_leftovers(folder: &RunFolder) {
+    cancel_job(folder.path());
     let mut left = process::signal_run(folder.path(), Signal::SIGTERM);
     let begin = Instant::now();
     while left && begin.elapsed() < GRACE * 2 {

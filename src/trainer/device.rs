@@ -2,7 +2,6 @@
 //! about it.
 
 use std::ffi::c_void;
-use std::path::Path;
 
 use clap::ValueEnum;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -12,6 +11,7 @@ use tch::{Cuda, Device, Kind};
 use crate::comm::Gpu;
 use crate::domain::benchmark::NumberFormat;
 use crate::domain::topology::Topology;
+use crate::host::driver;
 
 /// The device of one process, and what it may use of the CPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,9 +138,7 @@ pub fn gpu_count() -> usize {
 pub fn open_cuda() -> Result<(), String> {
     static OPENED: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
     let open = || {
-        if !Path::new("/proc/driver/nvidia").exists() && !Path::new("/dev/nvidiactl").exists() {
-            return Err("no NVIDIA driver on this machine".to_owned());
-        }
+        driver::nvidia()?;
         use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
         // SAFETY: opening libtorch's own library runs its registration code, which is meant to run once in a process
         // that has libtorch; it stays open for good, since libtorch keeps pointers into it.

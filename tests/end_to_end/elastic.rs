@@ -1,8 +1,9 @@
 //! Runs that lose ranks and go on with those that are left, from the last checkpoint.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 
-use hvd_lab::domain::event::{Event, EventLine};
+use hvd_lab::domain::event::{CheckpointAction, Event, EventLine};
 use hvd_lab::domain::run::RunState;
 use hvd_lab::runs::{RunId, process};
 use nix::sys::signal::Signal;
@@ -17,12 +18,16 @@ const MOST_SECONDS: f64 = 20.0;
 
 /// Start the run, and kill a rank in the middle of its third epoch. Returns when that was, and what the command said.
 fn with_a_kill(lab: &Lab, id: u32, victim: usize, flags: &[&str]) -> (f64, std::process::Output) {
+    with_a_blow(lab, id, victim, flags, Signal::SIGKILL)
+}
+
+fn with_a_blow(lab: &Lab, id: u32, victim: usize, flags: &[&str], signal: Signal) -> (f64, std::process::Output) {
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, flags].concat());
     let has_begun = |line: &EventLine| line.process == victim && matches!(line.event, Event::Step { epoch: 2, .. });
     let so_far = || std::fs::read_to_string(lab.folder(id).events_file()).unwrap_or_default();
     let trains = || so_far().lines().filter_map(EventLine::parse_line).any(|line| has_begun(&line));
     wait_for("the third epoch", || trains().then_some(()));
-    process::signal(lab.pids(id)[victim], Signal::SIGKILL);
+    process::signal(lab.pids(id)[victim], signal);
     (hvd_lab::host::now_s(), finish(going))
 }
 
@@ -74,6 +79,91 @@ fn with_as_many_ranks_as_before_it_trains_as_if_nothing_had_happened() {
     assert_unbroken(&lab, 2, 1);
 }
 
+/// A program that prints these hosts, which can be changed.
+fn script(lab: &Lab, hosts: &str) -> String {
+    let path = lab.home().join("hosts.sh");
+    // In one go: it is asked at any moment.
+    let scratch = lab.home().join("hosts.new");
+    std::fs::write(&scratch, format!("#!/bin/sh\nprintf '{hosts}'\n")).unwrap();
+    std::fs::set_permissions(&scratch, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&scratch, &path).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let hosts = script(&lab, "localhost:1\\n");
+    let flags = [
+        "--np",
+        "2",
+        "--min-np",
+        "2",
+        "--max-np",
+        "3",
+        "--host-discovery-script",
+        &hosts,
+        "--data",
+        "generated",
+        "--epochs",
+        "400",
+    ];
+    let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
+    wait_for("a wait for hosts", || {
+        lab.folder(1).read_status().ok().filter(|status| status.message.contains("1 slot is there, and --min-np is 2"))
+    });
+    let launched = |ranks: &[usize]| {
+        wait_for("ranks that train", || {
+            let lines: Vec<_> = lab.folder(1).events().collect();
+            let sizes = lines.iter().filter_map(|line| if let Event::Launched { np } = line.event { Some(np) } else { None });
+            let trains = lines.iter().rev().take_while(|line| !matches!(line.event, Event::Launched { .. }));
+            let has_checkpoint = trains
+                .into_iter()
+                .any(|line| matches!(&line.event, Event::Checkpoint(report) if report.action == CheckpointAction::Written));
+            (sizes.collect::<Vec<_>>() == ranks && has_checkpoint).then_some(())
+        });
+    };
+    script(&lab, "localhost:2\\n");
+    launched(&[2]);
+    script(&lab, "localhost:8\\n");
+    launched(&[2, 3]);
+    script(&lab, "localhost:2\\n");
+    launched(&[2, 3, 2]);
+    // Each goes on from the last checkpoint.
+    let (mut written, mut loaded) = (0, Vec::new());
+    for line in lab.folder(1).events().filter(|line| line.process == 0) {
+        match line.event {
+            Event::Checkpoint(report) if report.action == CheckpointAction::Written => written = report.epoch,
+            Event::Checkpoint(report) if report.action == CheckpointAction::Loaded => loaded.push((report.epoch, written)),
+            _ => {}
+        }
+    }
+    assert_eq!(loaded.len(), 2);
+    assert!(loaded.iter().all(|(epoch, written)| epoch == written), "{loaded:?}");
+    assert!(lab.run(&["stop", "1"]).status.success());
+    let output = finish(going);
+    assert!(stderr(&output).contains("there are other hosts now; going on with 3 ranks"), "{}", stderr(&output));
+    lab.assert_nothing_left(1);
+    // Too few for too long.
+    script(&lab, "");
+    let output = run(&lab, &[&flags[..], &["--elastic-timeout", "2"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(lab.status(2).message.contains("0 slots are there, and --min-np is 2; waited for 0:02"), "{}", lab.status(2).message);
+    lab.assert_nothing_left(2);
+}
+
+#[test]
+fn it_goes_on_without_a_rank_that_stays_frozen() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "4"];
+    let (_, output) = with_a_blow(&lab, 1, 1, &flags, Signal::SIGSTOP);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(lab.store().record(RunId(1)).unwrap().np_of_attempts().collect::<Vec<_>>(), [2, 1]);
+    let log = std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
+    assert!(log.contains("process 1 has been stopped for 8 s"), "{log}");
+    lab.assert_nothing_left(1);
+}
+
 #[test]
 fn it_ends_where_going_on_is_of_no_use() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
@@ -98,6 +188,9 @@ fn what_cannot_be_is_refused_in_a_line() {
         (&["--np", "2", "--reset-limit", "3"], "add --min-np"),
         (&["--np", "2", "--min-np", "1", "--no-checkpointing"], "leave --no-checkpointing out"),
         (&["--np", "2", "--min-np", "some"], "whole number"),
+        (&["--np", "2", "--min-np", "1", "--max-np", "3"], "add --host-discovery-script"),
+        (&["--np", "2", "--host-discovery-script", "/bin/true"], "add --min-np"),
+        (&["--np", "2", "--min-np", "1", "--host-discovery-script", "/bin/false"], "/bin/false ended with"),
     ] {
         let output = run(&lab, flags);
         let said = stderr(&output);

@@ -192,6 +192,11 @@ impl Told {
     }
 }
 
+/// What the lab tells of a run that is over.
+pub fn told(lab: &Lab) -> Told {
+    Told::when_over(&|args| lab.run(args))
+}
+
 /// The run as it has to be once it is done.
 pub fn compare(folder: &RunFolder, told: &Told) -> Result<(), String> {
     let (now, (before, _)) = (trained(folder), unbroken());

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::check::{Check, State};
 use super::trainer::{Trainer, name, parse};
+use crate::host::installation::set_up_command;
 use crate::launch::{Flavour, LaunchError, Launcher, TRAINER_PATIENCE, ask};
 
 /// Adds the checks of library, launcher and start.
@@ -19,12 +20,13 @@ pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
             let (cause, remedy) = match error {
                 LaunchError::BadLauncher { path, cause } => (
                     format!("{} does not work as a launcher: {cause}", path.display()),
-                    "point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH",
+                    "point HVD_LAB_MPIRUN at the mpirun of Open MPI 4 or 5, or of MPICH".into(),
                 ),
-                LaunchError::NoLauncher => {
-                    ("not found".into(), "run `make setup`, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it")
-                }
-                other => (other.to_string(), "run `make setup`"),
+                LaunchError::NoLauncher => (
+                    "not found".into(),
+                    format!("run {}, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it", set_up_command()),
+                ),
+                other => (other.to_string(), format!("run {}", set_up_command())),
             };
             return checks.push(Check::fail("mpirun", cause, remedy));
         }

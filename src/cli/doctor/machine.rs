@@ -40,7 +40,6 @@ pub(super) struct Gpus {
 }
 
 pub(super) fn gpus() -> Gpus {
-    let driver_is_loaded = Path::new("/proc/driver/nvidia").exists();
     match NvmlProbe::open() {
         Ok(probe) => {
             let system = probe.system();
@@ -54,7 +53,7 @@ pub(super) fn gpus() -> Gpus {
             );
             Gpus { count: system.gpus.len(), check: Check::ok("GPUs", found) }
         }
-        Err(reason) if driver_is_loaded => {
+        Err(reason) if host::driver::nvidia().is_ok() => {
             let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
             Gpus { count: Machine::detect().gpus, check: Check::warn("GPUs", reason, remedy) }
         }

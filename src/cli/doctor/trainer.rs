@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::check::Check;
 use crate::exercise::{self, Module};
+use crate::host::installation::{Installation, set_up_command};
 use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask};
 
 /// What `hvd-train --build-info` prints.
@@ -55,7 +56,10 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
     let info = match answer {
         Ok(info) => info,
         Err(cause) => {
-            let remedy = "build it again with `make build`; if libraries moved, run `make setup` first";
+            let remedy = match Installation::here() {
+                Some(_) => "run `hvd-lab setup`, which fetches its libraries, or `pip install` the lab again",
+                None => "build it again with `make build`; if libraries moved, run `make setup` first",
+            };
             checks.push(Check::fail("hvd-train", format!("{} does not answer: {cause}", path.display()), remedy));
             return None;
         }
@@ -100,7 +104,10 @@ fn cuda(info: &BuildInfo, gpus: usize) -> Check {
         (false, _) => Check::warn(
             "CUDA",
             format!("the trainer does not use the GPU: {}", or_unknown(&info.cuda_reason)),
-            "run `make setup` again: it adds the CUDA libraries where it sees an NVIDIA driver; runs use CPU cores until then",
+            format!(
+                "run {} again: it adds the CUDA libraries where it sees an NVIDIA driver; runs use CPU cores until then",
+                set_up_command()
+            ),
         ),
     }
 }
@@ -113,7 +120,7 @@ fn nccl(info: &BuildInfo, gpus: usize) -> Check {
         (None, _) => Check::warn(
             "NCCL",
             format!("not found: {}", or_unknown(&info.nccl_reason)),
-            "run `make setup` again; until then gradients go over MPI, through host memory, which is slower",
+            format!("run {} again; until then gradients go over MPI, through host memory, which is slower", set_up_command()),
         ),
     }
 }

@@ -10,6 +10,9 @@ const HOSTS_START_S: f64 = 120.0;
 /// How often a run goes on after it lost ranks, where nobody said otherwise.
 pub const RESET_LIMIT: usize = 10;
 
+/// How long a run waits for enough hosts, in seconds, where nobody said otherwise: as horovodrun.
+pub const ELASTIC_TIMEOUT_S: f64 = 600.0;
+
 /// What the launcher is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
@@ -36,6 +39,25 @@ pub struct Resources {
     /// How often it may do so; `None` for [`RESET_LIMIT`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset_limit: Option<usize>,
+    /// It goes on with more ranks, up to so many, when the script says that there is room; `None` for `np`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_np: Option<usize>,
+    /// A program that prints the hosts that there are, `host:slots` a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_discovery_script: Option<String>,
+    /// Seconds to wait for as many slots as the least number of ranks; `None` for [`ELASTIC_TIMEOUT_S`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elastic_timeout_s: Option<f64>,
+    /// Let Slurm start it: as a batch job, which waits for its turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slurm: bool,
+    /// What the job asks Slurm for; `None` leaves it to Slurm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus_per_node: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
 }
 
 impl Resources {
@@ -50,6 +72,13 @@ impl Resources {
             time_limit_s: None,
             min_np: None,
             reset_limit: None,
+            max_np: None,
+            host_discovery_script: None,
+            elastic_timeout_s: None,
+            slurm: false,
+            nodes: None,
+            gpus_per_node: None,
+            partition: None,
         }
     }
 
@@ -62,8 +91,10 @@ impl Resources {
             np if np > MAX_RANKS => Some(format!("np {np} is more than {MAX_RANKS} ranks")),
             _ => wrong("time limit", self.time_limit_s)
                 .or_else(|| wrong("start timeout", self.start_timeout_s))
+                .or_else(|| wrong("elastic timeout", self.elastic_timeout_s))
                 .or_else(|| self.network_problem())
-                .or_else(|| self.elastic_problem()),
+                .or_else(|| self.elastic_problem())
+                .or_else(|| self.slurm_problem()),
         }
     }
 
@@ -74,10 +105,41 @@ impl Resources {
                 "min np {least} is more than np {}: a run begins with at least as many ranks as it goes on with",
                 self.np
             )),
+            _ if self.max_np.is_some_and(|most| most < self.np) => Some(format!("max np is less than np {}", self.np)),
+            (None, _) if self.host_discovery_script.is_some() => {
+                Some("a host discovery script is for runs that go on with what there is: add --min-np".into())
+            }
+            _ if (self.max_np.is_some() || self.elastic_timeout_s.is_some()) && self.host_discovery_script.is_none() => Some(
+                "max np and the elastic timeout go with a program that says which hosts there are: add --host-discovery-script"
+                    .into(),
+            ),
+            _ if self.host_discovery_script.is_some() && (self.names_hosts() || self.slurm) => {
+                Some("the host discovery script says which hosts there are: leave -H, --hostfile and --slurm out".into())
+            }
             (None, Some(_)) => Some("a reset limit is for runs that go on when they lose ranks: add --min-np".into()),
             // What a host file lists cannot be told from here once one of the hosts is gone.
             (Some(_), _) if self.hostfile.is_some() => Some("--min-np works with -H host:slots, not with --hostfile".into()),
             _ => None,
+        }
+    }
+
+    pub(in crate::domain) fn slurm_problem(&self) -> Option<String> {
+        let is_asked = self.nodes.is_some() || self.gpus_per_node.is_some() || self.partition.is_some();
+        // It becomes a line of a script.
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "._-,".contains(c);
+        let is_name = |name: &String| !name.is_empty() && !name.starts_with('-') && name.chars().all(is_part);
+        match (self.slurm, self.nodes) {
+            (false, _) if is_asked => Some("nodes, GPUs per node and a partition are asked of Slurm: add --slurm".into()),
+            (false, _) => None,
+            (true, _) if self.names_hosts() => Some("Slurm chooses the hosts: leave -H and --hostfile out, or --slurm".into()),
+            (true, Some(0)) => Some("nodes is 0: a run needs at least 1".into()),
+            (true, Some(nodes)) if nodes > self.np => {
+                Some(format!("{nodes} nodes are more than {} ranks: ask for as many ranks as nodes, or for fewer nodes", self.np))
+            }
+            _ => {
+                let name = self.partition.as_ref().filter(|name| !is_name(name))?;
+                Some(format!("`{name}` is no name of a partition: `sinfo` lists them"))
+            }
         }
     }
 
@@ -89,7 +151,8 @@ impl Resources {
     /// Seconds in which every rank has to report: as it was asked for, else long enough for a slow shared disk where hosts are
     /// named, and without end on this host, where nothing hides what goes wrong.
     pub fn start_patience_s(&self) -> Option<f64> {
-        self.start_timeout_s.or(self.names_hosts().then_some(HOSTS_START_S))
+        // A job that waits in a queue has not begun.
+        self.start_timeout_s.or(self.names_hosts().then_some(HOSTS_START_S)).filter(|_| !self.slurm)
     }
 
     pub(in crate::domain) fn network_problem(&self) -> Option<String> {
@@ -106,7 +169,11 @@ impl Bounded for Resources {
         let limit = self.time_limit_s.and_then(|limit| number("time limit", limit, MAX_SECONDS));
         let start = self.start_timeout_s.and_then(|limit| number("start timeout", limit, MAX_SECONDS));
         let least = self.min_np.and_then(|least| at_least_one("min np", least, MAX_RANKS));
+        let most = self.max_np.and_then(|most| at_least_one("max np", most, MAX_RANKS));
+        let wait = self.elastic_timeout_s.and_then(|limit| number("elastic timeout", limit, MAX_SECONDS));
         let resets = self.reset_limit.and_then(|resets| count("reset limit", resets, MAX_COUNT));
-        at_least_one("np", self.np, MAX_RANKS).or(limit).or(start).or(least).or(resets)
+        let nodes = self.nodes.and_then(|nodes| count("nodes", nodes, MAX_RANKS));
+        let gpus = self.gpus_per_node.and_then(|gpus| count("GPUs per node", gpus, MAX_RANKS));
+        at_least_one("np", self.np, MAX_RANKS).or(limit).or(start).or(least).or(most).or(wait).or(resets).or(nodes).or(gpus)
     }
 }

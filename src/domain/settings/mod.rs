@@ -3,7 +3,9 @@
 //! Adding a setting is a field of [`TrainingSpec`](super::training::TrainingSpec) or [`Resources`](super::job::Resources), and a row
 //! of [`table`]. The tests below never let one be forgotten.
 
+mod elastic;
 mod setting;
+mod slurm;
 mod table;
 mod words;
 
@@ -32,12 +34,17 @@ mod tests {
     fn every_stored_field_has_a_row() {
         let mut job = TrainingJob::sample();
         (job.resources.time_limit_s, job.resources.start_timeout_s) = (Some(60.0), Some(60.0));
-        (job.resources.min_np, job.resources.reset_limit) = (Some(1), Some(3));
+        (job.resources.min_np, job.resources.max_np, job.resources.reset_limit) = (Some(1), Some(4), Some(3));
+        (job.resources.elastic_timeout_s, job.resources.host_discovery_script) = (Some(60.0), Some("hosts.sh".into()));
         job.resources.network_interface = Some("eth0".into());
+        let (slurm, nodes) = (&mut job.resources, Some(1));
+        (slurm.slurm, slurm.nodes, slurm.gpus_per_node, slurm.partition) = (true, nodes, nodes, Some("gpu".into()));
         let stored = serde_json::to_value(&job).unwrap();
         let mut fields: Vec<&str> = stored.as_object().unwrap().keys().map(String::as_str).collect();
         let mut rows: Vec<String> = SETTINGS.iter().map(|setting| setting.flag.replace('-', "_")).collect();
-        rows.iter_mut().filter(|row| ["time_limit", "start_timeout"].contains(&row.as_str())).for_each(|row| row.push_str("_s"));
+        rows.iter_mut()
+            .filter(|row| ["time_limit", "start_timeout", "elastic_timeout"].contains(&row.as_str()))
+            .for_each(|row| row.push_str("_s"));
         fields.sort_unstable();
         rows.sort_unstable();
         assert_eq!(fields, rows);

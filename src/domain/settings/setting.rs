@@ -32,7 +32,14 @@ pub enum Key {
     StartTimeout,
     TimeLimit,
     MinNp,
+    MaxNp,
     ResetLimit,
+    HostDiscoveryScript,
+    ElasticTimeout,
+    Slurm,
+    Nodes,
+    GpusPerNode,
+    Partition,
 }
 
 /// One setting: how it is named, explained, shown, changed and handed to the trainer.

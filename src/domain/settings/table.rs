@@ -1,9 +1,9 @@
 //! The rows of the table of settings, in the order of the trainer's argument vector and of the verbs' help.
 
 use super::setting::{
-    ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_count, put_limit, put_share, put_switch, put_text, put_time,
-    put_word,
+    ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_share, put_switch, put_text, put_time, put_word,
 };
+use super::{elastic, slurm};
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
 use crate::domain::units;
@@ -37,7 +37,7 @@ fn no_images(images: Option<usize>) -> Option<String> {
     when(images == Some(0), "0 images: use at least 1, or leave the limit out")
 }
 
-pub static SETTINGS: [Setting; 23] = [
+pub static SETTINGS: [Setting; 30] = [
     Setting {
         key: Key::Np,
         flag: "np",
@@ -331,37 +331,15 @@ pub static SETTINGS: [Setting; 23] = [
         problem: fine,
         trainer: TrainerFlag::None,
     },
-    Setting {
-        key: Key::MinNp,
-        flag: "min-np",
-        value_name: "N",
-        help: "If ranks are lost, go on from the last checkpoint with those that are left, down to this number (elastic)",
-        label: "min np (elastic)",
-        hint: "ranks to go on with, or none",
-        values: Values::Free,
-        get: |job| or_word(job.resources.min_np, NONE),
-        set: |job, text| put_count(&mut job.resources.min_np, text),
-        problem: |job| {
-            let no_checkpoints = job.resources.min_np.is_some() && !job.workload.checkpointing;
-            when(no_checkpoints, "a run goes on from its checkpoints: leave --no-checkpointing out, or --min-np")
-                .or_else(|| job.resources.elastic_problem())
-        },
-        trainer: TrainerFlag::None,
-    },
-    Setting {
-        key: Key::ResetLimit,
-        flag: "reset-limit",
-        value_name: "N",
-        help: "How often a run with --min-np may go on after it lost ranks [default: 10]",
-        label: "reset limit",
-        hint: "resets, or none for 10",
-        values: Values::Free,
-        get: |job| or_word(job.resources.reset_limit, NONE),
-        set: |job, text| put_count(&mut job.resources.reset_limit, text),
-        // The row above says what is wrong with both.
-        problem: fine,
-        trainer: TrainerFlag::None,
-    },
+    elastic::MIN_NP,
+    elastic::MAX_NP,
+    elastic::RESET_LIMIT,
+    elastic::HOST_DISCOVERY_SCRIPT,
+    elastic::ELASTIC_TIMEOUT,
+    slurm::SLURM,
+    slurm::NODES,
+    slurm::GPUS_PER_NODE,
+    slurm::PARTITION,
 ];
 
 impl Key {

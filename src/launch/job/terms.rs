@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Job;
 use super::lent::Lent;
 use super::moments::until;
+use crate::launch::discovery::Wish;
 use crate::launch::own::OwnProgram;
 use crate::launch::silence::Silence;
 use crate::launch::work::Work;
@@ -47,6 +48,21 @@ impl Job {
     pub fn with_time_limit(self, limit_s: Option<f64>, elapsed: Duration) -> Job {
         let end = |limit_s: f64| until((limit_s - elapsed.as_secs_f64()).max(0.0)).map(|(end, _)| (end, limit_s));
         Job { deadline: limit_s.and_then(end), ..self }
+    }
+
+    /// End it at a checkpoint when there are better hosts.
+    pub(in crate::launch) fn with_wish(self, wish: Option<Wish>) -> Job {
+        Job { wish, ..self }
+    }
+
+    /// A rank that does not get on again is better lost.
+    pub fn with_elastic(self, is_elastic: bool) -> Job {
+        Job { is_elastic, ..self }
+    }
+
+    /// As a job of Slurm.
+    pub fn with_batch(self, is_batch: bool) -> Job {
+        Job { is_batch, ..self }
     }
 
     /// End it when not every rank has reported after so many seconds; never without.

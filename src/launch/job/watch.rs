@@ -1,14 +1,21 @@
 //! What the supervisor sees of the ranks from outside while they run, and the faults that it makes in them when it is asked.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::Job;
 use super::lent::Lent;
-use crate::domain::event::Event;
+use crate::domain::event::{CheckpointAction, Event};
 use crate::domain::units;
 use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::verdict::Verdict;
 use crate::runs::process;
+
+/// For somebody to let a stopped rank go on, before an elastic run gives it up.
+const FROZEN: Duration = Duration::from_secs(8);
 
 impl Job {
     /// The processes of this host that reported and are of this run, with their pids.
@@ -44,6 +51,19 @@ impl Job {
             for (process, words) in self.held.look() {
                 self.warn(process, &words);
             }
+            self.end_frozen();
+        }
+    }
+
+    /// An elastic run goes on without a rank that stays stopped: the others would wait for it for ever.
+    fn end_frozen(&mut self) {
+        for (rank, pid) in self.held.down_for(FROZEN).into_iter().filter(|_| self.is_elastic).collect::<Vec<_>>() {
+            self.held.forget(rank);
+            self.say(&format!(
+                "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on without it",
+                FROZEN.as_secs()
+            ));
+            process::signal(pid, Signal::SIGKILL);
         }
     }
 
@@ -87,8 +107,21 @@ impl Job {
             _ => None,
         };
         line.into_iter().for_each(|line| self.say(&line));
+        self.resize(process, event);
         if let (0, Some(lent), Some(epochs)) = (process, &mut self.lent, self.bounds.epochs) {
             lent.heard(event, epochs);
+        }
+    }
+
+    /// At a checkpoint nothing is lost: the moment to go on with other hosts, unless there is nothing left to train.
+    fn resize(&mut self, process: usize, event: &Event) {
+        let Event::Checkpoint(report) = event else { return };
+        let is_wished = self.wish.as_ref().is_some_and(|wish| wish.load(Ordering::Relaxed));
+        let is_last = self.bounds.epochs.is_none_or(|epochs| report.epoch >= epochs);
+        if process == 0 && report.action == CheckpointAction::Written && is_wished && !is_last && self.kill_at.is_none() {
+            self.is_resized = true;
+            self.say("hvd-lab: there are other hosts now: the ranks are ended at this checkpoint, and started there");
+            self.begin_end();
         }
     }
 

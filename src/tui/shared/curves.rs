@@ -192,6 +192,10 @@ pub struct Curves {
     pub learning_rate: Curve,
     /// All ranks' images per second: from the steps of every second, and as reported at the end of each epoch.
     pub images_per_sec: Curve,
+    /// Where the run went on with another number of ranks, which is the value.
+    pub handovers: Vec<Point>,
+    /// Ranks of this attempt, and of the one before.
+    ranks: (usize, usize),
     /// Epochs that the run is going to train.
     pub epochs: usize,
     pub steps_per_epoch: usize,
@@ -228,6 +232,7 @@ impl Curves {
         }
         self.seconds = history.process(0).map_or(0.0, Process::passed_s);
         match &line.event {
+            Event::Topology(report) => self.ranks = (report.topology.size.0, self.ranks.0),
             Event::Config(config) => {
                 self.epochs = config.epochs;
                 self.steps_per_epoch = config.steps_per_epoch;
@@ -236,6 +241,7 @@ impl Curves {
                 for curve in [&mut self.loss, &mut self.accuracy, &mut self.learning_rate, &mut self.images_per_sec] {
                     curve.forget_after(config.resume_epoch as f64);
                 }
+                self.hand_over(config.resume_epoch);
             }
             Event::Step { epoch, batch, lr, loss } => self.step(*epoch, *batch, *lr, *loss),
             Event::Epoch(report) => self.end_epoch(report),
@@ -251,6 +257,16 @@ impl Curves {
                 own.into_iter().for_each(|report| self.end_epoch(report));
             }
             _ => {}
+        }
+    }
+
+    /// Where the curves go on that another number of ranks began.
+    fn hand_over(&mut self, epoch: usize) {
+        self.handovers.retain(|point| point.epoch < epoch as f64);
+        let (now, before) = self.ranks;
+        if epoch > 0 && before > 0 && now != before {
+            let step = (epoch * self.steps_per_epoch) as f64;
+            self.handovers.push(Point { epoch: epoch as f64, step, seconds: self.seconds, value: now as f64 });
         }
     }
 

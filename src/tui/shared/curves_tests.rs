@@ -136,3 +136,21 @@ fn a_smoothed_curve_keeps_its_course_and_its_gaps() {
     (0..20).for_each(|step| short.push(Point { epoch: 0.0, step: f64::from(step), seconds: 0.0, value: 1.0 }));
     assert_eq!(short.smoothed(), None);
 }
+
+#[test]
+fn where_another_number_of_ranks_went_on_is_kept() {
+    let mut run = run();
+    for (np, resume_epoch) in [(3, 0), (3, 1), (2, 2), (1, 3), (2, 1)] {
+        absorb(&mut run, 0.0, samples::topology(0, np));
+        absorb(&mut run, 1.0, config(resume_epoch));
+        let seen: Vec<(f64, f64)> = run.curves.handovers.iter().map(|point| (point.epoch, point.value)).collect();
+        let wanted: &[(f64, f64)] = match np {
+            3 => &[],
+            1 => &[(2.0, 2.0), (3.0, 1.0)],
+            _ if resume_epoch == 2 => &[(2.0, 2.0)],
+            // What went on from there is lost.
+            _ => &[(1.0, 2.0)],
+        };
+        assert_eq!(seen, wanted, "{np} ranks from epoch {resume_epoch}");
+    }
+}

@@ -4,6 +4,7 @@
 
 mod ending;
 mod fit;
+mod handover;
 mod plot;
 mod scale;
 mod timeline;

@@ -16,6 +16,7 @@ use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::chart::draw::ending::Ending;
 use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
+use crate::tui::chart::draw::handover;
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
@@ -117,6 +118,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
+    common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run, &view, theme));
     for (run, drawn) in common.runs.iter().zip(&traces).rev() {
         measured(buffer, plot, run, drawn, &view, theme);
     }

@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier};
 
-use crate::domain::event::{Event, EventLine};
+use crate::domain::event::{ConfigReport, Event, EventLine};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
@@ -97,4 +97,17 @@ fn in_a_narrow_chart_with_many_runs_the_sign_stays_with_the_name() {
     }
     let screen = text(&state, 80, 24);
     assert!(screen.lines().any(|line| line.contains("╭ Chart") && line.contains('✗')), "{screen}");
+}
+
+#[test]
+fn a_run_that_went_on_with_fewer_ranks_shows_where_and_with_how_many() {
+    let mut state = chart(RunState::Running, 99);
+    assert!(places(&state, (120, 40), "┊").is_empty());
+    let event = |event| RunUpdate::Event(EventLine { time_s: 0.0, process: 0, event });
+    let config = ConfigReport { resume_epoch: 1, ..samples::config(3) };
+    let updates = vec![event(samples::topology(0, 1)), event(Event::Config(config))];
+    samples::say(&mut state, Message::Updates(RunId(2), updates));
+    for size in [(80, 24), (120, 40)] {
+        assert!(text(&state, size.0, size.1).contains("┊np 1"), "{}", text(&state, size.0, size.1));
+    }
 }

@@ -1,0 +1,31 @@
+//! Whether an NVIDIA driver is there: the set-up, the trainer and the doctor ask this one question.
+//!
+//! Device files do not tell: WSL 2 has a driver without them, and a container has its host's in /proc without the libraries.
+
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+
+/// What every driver brings, and no toolkit. `assets/setup/setup.py` opens the same two.
+const LIBRARIES: [&str; 2] = ["libcuda.so.1", "libnvidia-ml.so.1"];
+
+/// Opens the driver's libraries, and starts nothing in them; once for the whole process.
+///
+/// # Errors
+/// Which of them does not open, as a sentence.
+pub fn nvidia() -> Result<(), String> {
+    static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
+    ANSWER.get_or_init(open).clone()
+}
+
+fn open() -> Result<(), String> {
+    for name in LIBRARIES {
+        // SAFETY: the loader runs what a library does when it is opened; the driver's own are made to be opened by anyone.
+        match unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL) } {
+            // Stays open: whoever uses the GPU opens it again, and to close and open the driver takes time.
+            Ok(library) => std::mem::forget(library),
+            Err(_) => return Err(format!("no NVIDIA driver on this machine ({name} does not open)")),
+        }
+    }
+    Ok(())
+}

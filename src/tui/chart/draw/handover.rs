@@ -1,0 +1,25 @@
+//! Where a run went on with another number of ranks: a line across the plot, with that number.
+//!
+//! Never hides a value: curves are drawn over it.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::columns;
+use crate::tui::chart::draw::plot::Shown;
+use crate::tui::chart::draw::trace::View;
+use crate::tui::widgets::theme::Theme;
+
+pub fn draw(buffer: &mut Buffer, plot: Rect, run: &Shown, view: &View, theme: Theme) {
+    let sign = if theme.ascii { ":" } else { "┊" };
+    for point in &run.curves.handovers {
+        let Some(column) = view.column(point.x(view.along)) else { continue };
+        for row in plot.top()..plot.bottom() {
+            buffer.set_string(plot.x + column, row, sign, theme.dim());
+        }
+        let label = format!("np {}", point.value);
+        if usize::from(column) + 1 + columns::width(&label) <= usize::from(plot.width) {
+            buffer.set_string(plot.x + column + 1, plot.y, label, theme.dim());
+        }
+    }
+}
