@@ -90,7 +90,7 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 22] = [
+const UNSAFE: [(&str, &str); 23] = [
     ("src/trainer/model/batch_norm.rs", "calls the C++ that does batch norm in one operation"),
     ("src/trainer/secret.rs", "takes a variable out of the environment that the process began with"),
     ("src/trainer/pipeline/batch.rs", "lends each thread the memory of its own image of a batch"),
@@ -109,6 +109,7 @@ const UNSAFE: [(&str, &str); 22] = [
     ("src/comm/nccl/memory.rs", "allocates memory of a GPU, and copies to and from it"),
     ("src/trainer/gpu_marks.rs", "names the stream that libtorch computes on to CUDA"),
     ("src/trainer/device.rs", "opens libtorch_cuda.so where a driver is, and sets the C allocator"),
+    ("src/host/driver.rs", "opens the libraries of the NVIDIA driver"),
     ("src/host/numa.rs", "asks the kernel where memory comes from, which only libc does"),
     ("python/src/ranks.rs", "keeps the communicator beside what refers to it, and frees it last"),
     ("tests/nccl.rs", "plays libtorch on a stand-in for CUDA"),

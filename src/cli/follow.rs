@@ -206,7 +206,8 @@ impl<'a> View<'a> {
         match &self.bar {
             Some(bar) if self.steps_per_epoch == 0 => bar.set_message(safe::line(&status.message).into_owned()),
             Some(_) => {}
-            None if status.state == RunState::Preparing => {}
+            // How far a download is would be a line each second. What a run waits for is news.
+            None if status.state == RunState::Preparing && !status.message.starts_with("waiting") => {}
             None => say(&status.message),
         }
     }

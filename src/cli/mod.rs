@@ -62,7 +62,7 @@ mod table;
 mod turns;
 
 use arguments::arguments;
-pub use output::{Usage, say, screen};
+pub use output::{Usage, say};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -165,6 +165,12 @@ impl Verb {
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let matches = examples::laid_out(<Cli as CommandFactory>::command()).try_get_matches_from(arguments(words))?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The screen. It trains as well.
+pub fn screen(options: crate::tui::Options) -> anyhow::Result<ExitCode> {
+    setup::offer()?;
+    output::screen(options)
 }
 
 pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {

@@ -30,9 +30,6 @@ pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
             "this terminal (TERM=dumb) cannot show the screen. Use `hvd-lab run`, `runs`, `compare` (`hvd-lab --help` lists all)";
         return Err(Usage(advice.into()).into());
     }
-    if options.replay.is_none() {
-        super::setup::offer()?;
-    }
     tui::run(options)
 }
 

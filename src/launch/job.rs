@@ -11,6 +11,7 @@ mod watch;
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -128,11 +129,21 @@ pub(super) struct End {
     pub is_resized: bool,
 }
 
+/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
+fn secret() -> anyhow::Result<String> {
+    static SECRET: OnceLock<String> = OnceLock::new();
+    if let Some(secret) = SECRET.get() {
+        return Ok(secret.clone());
+    }
+    let made = host::secret().context("cannot make a secret for the events of this run")?;
+    Ok(SECRET.get_or_init(|| made).clone())
+}
+
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
     pub fn start(folder: RunFolder, np: usize, line: &CommandLine, tags: Tags, bounds: Bounds) -> anyhow::Result<Job> {
-        let secret = host::secret().context("cannot make a secret for the events of this run")?;
+        let secret = secret()?;
         let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {

@@ -1,6 +1,6 @@
 //! How the line of an event begins, and how the lab knows that it comes from the library.
 //!
-//! For each launch the lab makes a secret and hands it to the ranks. The library takes it out of the environment and puts it into
+//! The supervisor of a run makes a secret and hands it to the ranks. The library takes it out of the environment and puts it into
 //! each event line. A program may print whatever it likes: a line without the secret stays a line of its log. A program that
 //! nobody supervises has no secret, and its lines need none.
 

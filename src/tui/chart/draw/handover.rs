@@ -6,13 +6,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::columns;
-use crate::tui::chart::draw::plot::Shown;
 use crate::tui::chart::draw::trace::View;
+use crate::tui::shared::curves::Curves;
 use crate::tui::widgets::theme::Theme;
 
-pub fn draw(buffer: &mut Buffer, plot: Rect, run: &Shown, view: &View, theme: Theme) {
+pub fn draw(buffer: &mut Buffer, plot: Rect, curves: &Curves, view: &View, theme: Theme) {
     let sign = if theme.ascii { ":" } else { "┊" };
-    for point in &run.curves.handovers {
+    for point in &curves.handovers {
         let Some(column) = view.column(point.x(view.along)) else { continue };
         for row in plot.top()..plot.bottom() {
             buffer.set_string(plot.x + column, row, sign, theme.dim());

@@ -118,7 +118,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
-    common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run, &view, theme));
+    common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run.curves, &view, theme));
     for (run, drawn) in common.runs.iter().zip(&traces).rev() {
         measured(buffer, plot, run, drawn, &view, theme);
     }
