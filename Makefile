@@ -7,7 +7,7 @@ PYTHON := -p hvd-lab-python
 
 SETUP := python3 assets/setup/setup.py
 
-.PHONY: run test setup check lab build dist bench pictures lint install
+.PHONY: run test setup check lab build dist bench gpu-proof pictures lint install
 
 run: build
 	@target/release/hvd-lab
@@ -38,6 +38,10 @@ dist: build
 bench: build
 	@cargo build --release --locked $(TRAIN) --example bench-allreduce --example bench-images
 	@cargo bench --locked --bench ratios -- $(BENCH)
+
+# On a machine with a GPU, 25 minutes at most: see BENCHMARKS.md. TREE=/path names a built tree, and then nothing is built.
+gpu-proof: $(if $(TREE),,build)
+	@python3 assets/gpu_proof/gpu_proof.py --tree "$(or $(TREE),.)" $(GPU_PROOF)
 
 # The pictures in the README, of the real program at its own recording; and one of each state, with made-up figures, to look at.
 pictures:

@@ -210,6 +210,18 @@ fn averages_are_right_whichever_stream_is_slow() {
     }
 }
 
+/// What `make gpu-proof` asks of a real GPU: without an event between the streams the numbers are wrong, and the run says so.
+#[test]
+fn without_one_of_the_events_the_averages_are_wrong() {
+    for (event, lazy) in [("ready", "compute"), ("done", "nccl")] {
+        let variables = [("HVD_STAND_IN_LAZY", lazy), ("HVD_LAB_PROOF_WITHOUT_EVENTS", event)];
+        let Some((said, code)) = ranks(1, "train", &variables) else { return };
+        let is_wrong = said.contains("is not the average") || said.contains("what was computed before is sent");
+        assert!(code != 0 && is_wrong, "{event}: {code}\n{said}");
+        assert!(said.contains(&format!("NCCL 2.28.9 between 1 GPUs, WITHOUT waiting for `{event}`")), "{said}");
+    }
+}
+
 #[test]
 fn phases_are_timed_where_they_are_computed() {
     let Some((said, code)) = ranks(1, "phases", &[("HVD_STAND_IN_LAZY", "compute")]) else { return };

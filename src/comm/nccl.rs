@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Without `ready` a bucket is sent before it is computed. Without `done` the optimizer applies averages that have not
-//! arrived.
+//! arrived. The variable [`WITHOUT_EVENTS`] takes one of them away, to prove that on real streams: see `assets/gpu_proof/`.
 //!
 //! # Where the host waits
 //! The host does not wait for this step's allreduces: [`Nccl::make_compute_wait`] makes the compute stream wait instead.
@@ -34,6 +34,9 @@ pub(super) use self::memory::GpuMemory;
 use super::error::CommError;
 use super::region::Region;
 use crate::domain::topology::{Rank, Topology};
+
+/// For the proof on a GPU alone, which must see wrong gradients then: `ready` or `done`, the event that nobody waits for.
+const WITHOUT_EVENTS: &str = "HVD_LAB_PROOF_WITHOUT_EVENTS";
 
 /// The GPU that a rank computes on.
 pub struct Gpu {
@@ -83,6 +86,8 @@ pub(super) struct Nccl {
     done: [CudaEvent; 2],
     turn: Cell<usize>,
     aborted: Cell<bool>,
+    /// The value of [`WITHOUT_EVENTS`]; empty in every run but that proof's.
+    without: String,
 }
 
 /// `2.28.9`, or why there is no NCCL.
@@ -148,6 +153,7 @@ impl Nccl {
             done: [event()?, event()?],
             turn: Cell::new(0),
             aborted: Cell::new(false),
+            without: std::env::var(WITHOUT_EVENTS).unwrap_or_default(),
             compute_stream: gpu.compute_stream,
             context,
             comm,
@@ -201,6 +207,11 @@ impl Nccl {
         sent.map(|_| ()).map_err(|error| nccl_error(&error))
     }
 
+    /// The event that is taken away for the proof on a GPU, to be said wherever a run says how it sends gradients.
+    pub(super) fn without(&self) -> Option<&str> {
+        Some(self.without.as_str()).filter(|event| !event.is_empty())
+    }
+
     /// The GPU, for its memory.
     pub(super) fn context(&self) -> &Arc<CudaContext> {
         &self.context
@@ -214,6 +225,9 @@ impl Nccl {
         let done = &self.done[self.turn.get()];
         self.turn.set(1 - self.turn.get());
         done.record(&self.stream).map_err(cuda_error)?;
+        if self.without == "done" {
+            return Ok(());
+        }
         // SAFETY: a live event, and this process's compute stream.
         let wait = unsafe {
             driver::stream::wait_event(self.compute_stream(), done.cu_event(), cuda::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
@@ -273,6 +287,9 @@ impl Nccl {
         self.context.bind_to_thread().map_err(cuda_error)?;
         // SAFETY: a live event, and this process's compute stream.
         unsafe { driver::event::record(self.ready.cu_event(), self.compute_stream()) }.map_err(cuda_error)?;
+        if self.without == "ready" {
+            return Ok(());
+        }
         self.stream.wait(&self.ready).map_err(cuda_error)
     }
 

@@ -89,7 +89,11 @@ pub(super) fn connect(comm: &dyn Communicator, gpu: Option<Gpu>) -> Result<(Opti
     let version = facts[0].nccl.as_ref().copied().map(nccl::version_text).unwrap_or_default();
     Ok(match connected {
         Err(why) => (None, Some(Transport { direct: false, text: format!("MPI through host memory, as {why}") })),
-        Ok(nccl) => (Some(nccl), Some(Transport { direct: true, text: format!("NCCL {version} between {} GPUs", facts.len()) })),
+        Ok(nccl) => {
+            let warned = nccl.without().map(|event| format!(", WITHOUT waiting for `{event}`: its gradients are wrong"));
+            let text = format!("NCCL {version} between {} GPUs{}", facts.len(), warned.unwrap_or_default());
+            (Some(nccl), Some(Transport { direct: true, text }))
+        }
     })
 }
 
