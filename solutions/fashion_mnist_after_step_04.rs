@@ -11,13 +11,13 @@ use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validatio
 use hvd_lab::domain::{phase::Phase, step::StepSet, topology::Topology};
 use hvd_lab::trainer::distributed::{DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test};
-use hvd_lab::trainer::model::{self, Dropout, Mode};
+use hvd_lab::trainer::model::{self, Mode};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::resume::{self, ResumeState};
 use hvd_lab::trainer::startup::{self, Plan};
 use hvd_lab::trainer::{accumulation::AccumulationStep, config::Config, tensorboard::EventWriter, timeline::Timeline};
-use hvd_lab::trainer::{device, early_stop::EarlyStop, report::Reporter, sampler::Sampler};
+use hvd_lab::trainer::{commit::Commits, device, early_stop::EarlyStop, report::Reporter, sampler::Sampler};
 
 fn main() -> ExitCode {
     let launched = Instant::now();
@@ -124,25 +124,27 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let warmup_epochs = 0.0;
     let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
 
-    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch };
+    let resume_step = found.first_step(config, shards, steps);
+    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch, resume_step };
     report.event(startup::config_report(config, &*model, &*optimizer, &plan));
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
     let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
+    let mut commits = Commits::new(config, comm, report, shards);
     clock.lap(Phase::StartUp);
-    let (began, mut last_epoch, mut reports) = (Instant::now(), found.epoch, found.reports);
+    let (began, mut last_epoch, mut reports) = (found.began(), found.epoch, found.reports.clone());
 
     for epoch in found.epoch..config.epochs {
         report.epoch_begin(epoch + 1, config.epochs);
-        let mut augmentation = stream(config.seed, process, epoch, Purpose::Augmentation);
-        let mut dropout = Dropout::new(model.dropout_rate(), stream(config.seed, process, epoch, Purpose::Dropout));
+        let first_step = if epoch == found.epoch { resume_step } else { 0 };
+        let mut draws = found.draws(config, process, &topology, epoch, model.dropout_rate());
         clock.begin_section();
         let mut sums = MetricSums::new(placement.device);
         let batches = train_order.batches(epoch, steps, config.batch_size);
-        for (index, picks) in batches.iter().enumerate() {
+        for (index, picks) in batches.iter().enumerate().skip(first_step) {
             clock.begin_step();
-            let batch = training.augmented_batch(picks, &mut augmentation);
+            let batch = training.augmented_batch(picks, &mut draws.augmentation);
             clock.lap(Phase::Data);
-            let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
+            let scores = model.forward(&batch.images, Mode::Training(&mut draws.dropout));
             let loss = scores.cross_entropy_for_logits(&batch.labels);
             clock.lap(Phase::Forward);
             let pass = AccumulationStep::at(index, steps, config.backward_passes_per_step);
@@ -152,7 +154,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
             if pass.is_last {
                 let gradients = optimizer.synchronize(model.params())?; // step 3: the mean over ranks, else the rank's own
                 clock.lap(Phase::AllreduceExposed);
-                if epoch == found.epoch && index < pass.of {
+                if epoch == found.epoch && index < resume_step + pass.of {
                     startup::report_gradients(report, epoch, model.params(), &gradients);
                 }
                 optimizer.step(model.params_mut(), &gradients, lr);
@@ -162,9 +164,9 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
             clock.lap(Phase::Optimizer);
             report.event(Event::Step { epoch, batch: index, lr, loss });
             anyhow::ensure!(loss.is_finite(), "the loss is {loss} in epoch {}, batch {}: lower --base-lr", epoch + 1, index + 1);
+            commits.after_step((epoch, index), &draws, &reports, &*model, &mut *optimizer)?; // if --commit-every says so
         }
-        let seconds = clock.lap(Phase::Training);
-        let trained = sums.read();
+        let (seconds, trained) = (clock.lap(Phase::Training), sums.read());
 
         let validated = evaluate(&*model, test, &validation_order.batches(epoch, validation_batches, config.batch_size));
 
@@ -184,7 +186,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
             validation: validated.metrics(),
             averaged,
             lr: schedule.lr(epoch, steps - 1),
-            batches: steps,
+            batches: steps - first_step,
             images: trained.images,
             images_per_sec: (trained.images * size) as f64 / seconds,
             cumulative_seconds: began.elapsed().as_secs_f64(),
@@ -194,7 +196,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         if config.use_checkpointing {
             let so_far = reports.gather(comm, &*model, &ended, stop.epochs_at_target())?;
             if keeps_checkpoints {
-                files.push(resume::save(config, so_far, &*model, &mut *optimizer)?);
+                files.push(commits.end_epoch(so_far, &*model, &mut *optimizer)?);
             }
             files.push(resume::inspect_shared_file(config, comm, last_epoch)?);
         }
@@ -204,9 +206,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         timeline.epoch(comm, report, &ended)?;
         report.epoch_end(ended);
         files.into_iter().for_each(|file| report.checkpoint(file));
-        if schedule.last_warmup_epoch() == Some(last_epoch) {
-            report.warmup_finished(last_epoch, schedule.initial_lr);
-        }
+        report.warmup(last_epoch, &schedule);
         if stops {
             report.early_stop(last_epoch);
             break;

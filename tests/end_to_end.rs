@@ -17,6 +17,8 @@ use trainer::{turn, with_trainer};
 
 #[path = "end_to_end/benchmarks.rs"]
 mod benchmarks;
+#[path = "end_to_end/commits.rs"]
+mod commits;
 #[path = "end_to_end/damaged.rs"]
 mod damaged;
 #[path = "end_to_end/elastic.rs"]

@@ -224,7 +224,7 @@ impl<'a> View<'a> {
                 if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
                     bar.set_style(style);
                 }
-                self.place(config.resume_epoch, 0);
+                self.place(config.resume_epoch, config.resume_step);
             }
             Event::Step { epoch, batch, .. } => self.place(*epoch, batch + 1),
             Event::Epoch(report) => {

@@ -1,4 +1,38 @@
-//! How a checkpoint is named: the trainer writes it, and the lab looks whether one is left.
+//! How checkpoints are named: the trainer writes them, and the lab looks whether one is left.
+
+/// How far a training has come that a checkpoint holds, in order of progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Whole epochs.
+    pub epoch: usize,
+    /// Images of the next epoch that all ranks together have trained; 0 at the end of an epoch. What is written in between is a
+    /// commit.
+    pub images: usize,
+}
+
+impl Place {
+    /// `checkpoint-3.safetensors` at the end of an epoch, `commit-3-640.safetensors` within the next one.
+    pub fn file_name(self) -> String {
+        match self {
+            Place { epoch, images: 0 } => file_name(epoch),
+            Place { epoch, images } => format!("commit-{epoch}-{images}.safetensors"),
+        }
+    }
+
+    /// The inverse of [`Place::file_name`].
+    pub fn of(name: &str) -> Option<Place> {
+        let stem = name.strip_suffix(".safetensors")?;
+        let place = match stem.strip_prefix("commit-") {
+            Some(numbers) => {
+                let (epoch, images) = numbers.split_once('-')?;
+                Place { epoch: epoch.parse().ok()?, images: images.parse().ok()? }
+            }
+            None => Place { epoch: stem.strip_prefix("checkpoint-")?.parse().ok()?, images: 0 },
+        };
+        // `checkpoint-03`, `checkpoint-+3` and `commit-3-0` are no names of ours.
+        (name == place.file_name()).then_some(place)
+    }
+}
 
 /// The file of an epoch, counted from 1.
 pub fn file_name(epoch: usize) -> String {
@@ -7,7 +41,23 @@ pub fn file_name(epoch: usize) -> String {
 
 /// The inverse of [`file_name`].
 pub fn epoch_of(name: &str) -> Option<usize> {
-    let epoch = name.strip_prefix("checkpoint-")?.strip_suffix(".safetensors")?.parse().ok()?;
-    // `checkpoint-03` and `checkpoint-+3` are no names of ours.
-    (name == file_name(epoch)).then_some(epoch)
+    Place::of(name).filter(|place| place.images == 0).map(|place| place.epoch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_how_far_a_training_has_come() {
+        for (name, epoch, images) in [("checkpoint-3.safetensors", 3, 0), ("commit-0-64.safetensors", 0, 64)] {
+            assert_eq!(Place::of(name), Some(Place { epoch, images }));
+            assert_eq!(Place { epoch, images }.file_name(), name);
+        }
+        for foreign in ["checkpoint-03.safetensors", "commit-3-0.safetensors", "commit-3.safetensors", "commit-3-64.tmp"] {
+            assert_eq!(Place::of(foreign), None, "{foreign}");
+        }
+        assert!(Place { epoch: 2, images: 900 } < Place { epoch: 3, images: 0 });
+        assert_eq!(epoch_of("commit-3-64.safetensors"), None, "it is no end of an epoch");
+    }
 }

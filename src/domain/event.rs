@@ -182,6 +182,9 @@ pub struct ConfigReport {
     pub epochs: usize,
     /// Epochs already in the checkpoint that training goes on from; 0 for a fresh start.
     pub resume_epoch: usize,
+    /// Steps of the next epoch that are in it as well, where it is a commit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resume_step: usize,
     pub local_batch_size: usize,
     pub global_batch_size: usize,
     pub steps_per_epoch: usize,
@@ -209,6 +212,7 @@ impl ConfigReport {
             seed: 7,
             epochs: 3,
             resume_epoch: 0,
+            resume_step: 0,
             local_batch_size: 64,
             global_batch_size: 128,
             steps_per_epoch: 93,
@@ -225,6 +229,10 @@ impl ConfigReport {
             target_accuracy: 0.85,
         }
     }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn fp32() -> String {
@@ -324,6 +332,9 @@ pub struct CheckpointReport {
     pub action: CheckpointAction,
     pub path: String,
     pub epoch: usize,
+    /// Of a commit: images of the next epoch that all ranks together have trained.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images: usize,
     /// Size of the file, where it is known.
     pub bytes: Option<u64>,
     /// Digest of the parameters in the file, where it could be read.
@@ -344,7 +355,10 @@ pub struct BroadcastReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckpointAction {
+    /// At the end of an epoch.
     Written,
+    /// Within an epoch, while the ranks train on.
+    Committed,
     Loaded,
     /// Not a usable checkpoint: the one before it is tried.
     Refused,

@@ -33,6 +33,9 @@ pub struct TrainingSpec {
     #[serde(default)]
     pub validation_images: Option<usize>,
     pub checkpointing: bool,
+    /// Write a checkpoint within an epoch, too, every so many steps; `None` for the ends of epochs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_every: Option<usize>,
     pub seed: u64,
     /// More flags of `hvd-train`, word by word, that the lab has no setting for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -172,6 +175,7 @@ impl TrainingSpec {
             train_images: Some(12_000),
             validation_images: Some(1_000),
             checkpointing: true,
+            commit_every: None,
             seed: 1,
             trainer_flags: Vec::new(),
             newer: Map::new(),

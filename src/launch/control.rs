@@ -13,7 +13,7 @@ use super::discovery::Discovery;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
 use crate::dataset::Location;
-use crate::domain::checkpoint;
+use crate::domain::checkpoint::Place;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
@@ -248,7 +248,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
 
 fn has_checkpoint(log_dir: &Path) -> bool {
     let mut entries = std::fs::read_dir(log_dir).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_str().is_some_and(|name| checkpoint::epoch_of(name).is_some()))
+    entries.any(|entry| entry.file_name().to_str().is_some_and(|name| Place::of(name).is_some()))
 }
 
 /// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 
 use crate::domain::bounds::Bounded;
-use crate::domain::checkpoint;
+use crate::domain::checkpoint::Place;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
 use crate::domain::step::Step;
 use crate::host::{self, files, read};
@@ -282,9 +282,9 @@ fn forbid_writing(folder: &Path) -> Result<Permissions, String> {
 /// The checkpoint that a run would go on from.
 fn newest_checkpoint(folder: &Path) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| checkpoint::epoch_of(entry.file_name().to_str()?));
-    let newest = numbers.max().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
-    Ok(folder.join(checkpoint::file_name(newest)))
+    let places = entries.filter_map(|entry| Place::of(entry.file_name().to_str()?));
+    let newest = places.max().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
+    Ok(folder.join(newest.file_name()))
 }
 
 /// Half of the file is gone.

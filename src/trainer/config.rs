@@ -120,6 +120,9 @@ pub struct Config {
     /// Batches whose gradients add up to one update
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub backward_passes_per_step: usize,
+    /// Also write a checkpoint every N steps, while training goes on: an elastic run that loses ranks goes on from there
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub commit_every: Option<usize>,
     /// How step 5 divides an epoch: the ranks share one order, or each draws its own
     #[arg(long, value_name = "ORDER", default_value = "shared")]
     pub shuffle: Shuffle,
@@ -222,6 +225,7 @@ impl Config {
     fn problem(&self) -> Option<String> {
         let checks = [
             Config::passes_problem,
+            Config::commit_problem,
             Config::precision_problem,
             Config::stall_problem,
             Config::data_problem,
@@ -248,6 +252,7 @@ impl Config {
             train_images: self.train_images,
             validation_images: self.validation_images,
             checkpointing: self.use_checkpointing,
+            commit_every: self.commit_every,
             seed: self.seed,
             trainer_flags: self.synthetic.then(|| SYNTHETIC.to_owned()).into_iter().collect(),
             newer: Default::default(),
@@ -258,6 +263,13 @@ impl Config {
     fn passes_problem(&self) -> Option<String> {
         let none = self.backward_passes_per_step == 0;
         none.then(|| "--backward-passes-per-step is 0: give 1 or more batches for an update".to_owned())
+    }
+
+    fn commit_problem(&self) -> Option<String> {
+        let (every, passes) = (self.commit_every?, self.backward_passes_per_step);
+        (!every.is_multiple_of(passes)).then(|| {
+            format!("--commit-every {every} is no multiple of --backward-passes-per-step {passes}, and there is nothing to keep in between")
+        })
     }
 
     fn precision_problem(&self) -> Option<String> {

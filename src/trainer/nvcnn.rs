@@ -106,6 +106,7 @@ pub fn config_report(
         seed: spec.seed,
         epochs: schedule.epochs(),
         resume_epoch: first_step / schedule.steps_per_epoch,
+        resume_step: first_step % schedule.steps_per_epoch,
         local_batch_size: spec.batch_size,
         global_batch_size: spec.batch_size * ranks,
         steps_per_epoch: schedule.steps_per_epoch,

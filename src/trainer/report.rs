@@ -13,6 +13,7 @@ use super::secret::secret;
 use super::witness;
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, marked};
 use crate::domain::phase::Phase;
+use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::units;
 use crate::host;
 
@@ -151,6 +152,13 @@ impl Reporter {
         self.event(Event::Epoch(report));
     }
 
+    /// If the warmup was over with this epoch, counted from 1.
+    pub fn warmup(&self, epoch: usize, schedule: &LearningRateSchedule) {
+        if schedule.last_warmup_epoch() == Some(epoch) {
+            self.warmup_finished(epoch, schedule.initial_lr);
+        }
+    }
+
     /// `lr` is the rate that the warmup led to.
     pub fn warmup_finished(&self, epoch: usize, lr: f64) {
         self.line(&format!("Epoch {epoch}: finished gradual learning rate warmup to {}.", six_digits(lr)));
@@ -183,7 +191,15 @@ impl Reporter {
                 let size = report.bytes.map(|bytes| format!(" ({})", units::bytes(bytes))).unwrap_or_default();
                 self.line(&format!("Checkpoint: {path}{size}"));
             }
-            CheckpointAction::Loaded => self.line(&format!("Resuming after {} {epoch}: {path}", self.checkpoints_by)),
+            // There are many.
+            CheckpointAction::Committed => {}
+            CheckpointAction::Loaded => {
+                let within = match report.images {
+                    0 => String::new(),
+                    images => format!(" and {images} images of the next"),
+                };
+                self.line(&format!("Resuming after {} {epoch}{within}: {path}", self.checkpoints_by));
+            }
             CheckpointAction::Refused => self.line(&format!("Checkpoint refused: {note}")),
             CheckpointAction::Inspected => self.line(&format!("Checkpoint read back: {path}: {note}")),
         }

@@ -9,6 +9,7 @@ use std::path::Path;
 use tch::Tensor;
 
 use super::checkpoint::{self, Checkpoint, Reason};
+use super::commit::MidEpoch;
 use super::config::Config;
 use super::model::Model;
 use super::optimizer::Optimizer;
@@ -30,6 +31,8 @@ const EPOCHS_AT_TARGET: &str = "epochs_at_target";
 const REPORTS: &str = "reports";
 /// Epochs whose reports a checkpoint holds: more than ranks can train before they notice that nobody reads them any more.
 const REPORTED_EPOCHS: usize = 16;
+/// Metadata of a commit: how far its epoch had come.
+const COMMIT: &str = "commit";
 /// Before the names of settings in the metadata.
 const SETTING: &str = "setting.";
 
@@ -43,6 +46,8 @@ pub struct ResumeState {
     /// Batch norm statistics, one row a rank.
     pub statistics: Vec<Vec<f32>>,
     pub reports: EpochReports,
+    /// Where it was written within the next epoch.
+    pub commit: Option<MidEpoch>,
     /// What it was trained with, setting by setting, where its program says so. Only the root knows those of a file.
     pub settings: BTreeMap<String, String>,
 }
@@ -54,6 +59,8 @@ pub struct EpochReports {
     since: usize,
     /// Oldest epoch first.
     all: Vec<ProcessEpoch>,
+    /// Epochs in a row that met the target accuracy, up to the last one.
+    epochs_at_target: usize,
 }
 
 impl EpochReports {
@@ -73,7 +80,13 @@ impl EpochReports {
     ) -> Result<ResumeState, CommError> {
         let statistics = gather_statistics(comm, model)?;
         self.take(comm, ended)?;
-        Ok(ResumeState { epoch: ended.epoch, epochs_at_target, statistics, reports: self.clone(), ..ResumeState::default() })
+        self.epochs_at_target = epochs_at_target;
+        Ok(ResumeState { epoch: ended.epoch, statistics, ..self.so_far() })
+    }
+
+    /// What they say of how far training has come.
+    pub(super) fn so_far(&self) -> ResumeState {
+        ResumeState { epochs_at_target: self.epochs_at_target, reports: self.clone(), ..ResumeState::default() }
     }
 
     /// Take what every rank is going to report of the epoch that has just ended.
@@ -87,9 +100,9 @@ impl EpochReports {
     }
 
     /// Those of a checkpoint. Older trainers wrote none.
-    fn of(loaded: &Checkpoint) -> EpochReports {
+    fn of(loaded: &Checkpoint, epochs_at_target: usize) -> EpochReports {
         let all = loaded.metadata.get(REPORTS).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        EpochReports { since: loaded.epoch, all }
+        EpochReports { since: loaded.epoch, all, epochs_at_target }
     }
 
     /// Tell them again, epoch by epoch.
@@ -120,10 +133,14 @@ impl ResumeState {
             .collect();
         let mut rows = bytes(&self.statistics.concat());
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
+        // Numbers only: writing them cannot fail.
+        let mut commit = serde_json::to_vec(&self.commit).unwrap_or_default();
+        comm.broadcast_bytes(&mut commit, ROOT_RANK)?;
+        let commit = serde_json::from_slice(&commit).unwrap_or_default();
         Ok(match numbers[..] {
             [epoch, epochs_at_target, ranks] => {
-                let reports = EpochReports { since: epoch, ..self.reports };
-                ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks), reports, ..self }
+                let reports = EpochReports { since: epoch, epochs_at_target, ..self.reports };
+                ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks), reports, commit, ..self }
             }
             _ => self,
         })
@@ -170,8 +187,6 @@ pub fn load_from(
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
     let Some((loaded, file)) = loaded else { return ResumeState::default() };
     report.checkpoint(file.report(CheckpointAction::Loaded));
-    let reports = EpochReports::of(&loaded);
-    reports.tell(report);
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);
     for (group, flat) in [("model", model.params()), ("buffer", model.buffers())] {
@@ -186,9 +201,13 @@ pub fn load_from(
     let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
     let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
     let epochs_at_target = at_target.min(loaded.epoch);
+    let reports = EpochReports::of(&loaded, epochs_at_target);
+    reports.tell(report);
+    let commit = loaded.metadata.get(COMMIT).and_then(|text| serde_json::from_str(text).ok());
+    let commit = commit.filter(|commit: &MidEpoch| loaded.images > 0 && commit.images == loaded.images);
     let setting = |(key, value): (&String, &String)| Some((key.strip_prefix(SETTING)?.to_owned(), value.clone()));
     let settings = loaded.metadata.iter().filter_map(setting).collect();
-    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports, settings }
+    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports, commit, settings }
 }
 
 /// More than any checkpoint of this training has: weights, optimizer, the statistics of as many ranks as there can be, and the
@@ -208,7 +227,7 @@ fn most_bytes(model: &dyn Model, optimizer: &mut dyn Optimizer) -> u64 {
 ///
 /// # Errors
 /// As for every collective, see [`Communicator`].
-fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
+pub(super) fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
     Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
 }
 
@@ -236,32 +255,38 @@ pub fn save_to(
     model: &dyn Model,
     optimizer: &mut dyn Optimizer,
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
+    let written = checkpoint::save(folder, &contents(by, so_far, model, optimizer))?;
+    witness::tell(|| Seen::Saved { epoch: written.epoch });
+    Ok(written.report(CheckpointAction::Written))
+}
+
+/// A copy of the state that a file holds. `by` is as in [`save_to`].
+pub(super) fn contents(by: (StepSet, u64), so_far: ResumeState, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Checkpoint {
     let mut tensors = named("model", model.params());
     tensors.extend(named("buffer", model.buffers()));
     tensors.extend(
         optimizer.state().into_iter().map(|(name, state)| (format!("optimizer.{name}"), (vec![state.numel()], to_vec(state)))),
     );
-    let ResumeState { statistics: rows, reports, settings, .. } = so_far;
+    let ResumeState { statistics: rows, reports, settings, commit, .. } = so_far;
     tensors.insert(STATISTICS.to_owned(), (vec![rows.len(), model.buffers().len()], rows.concat()));
     let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]);
     metadata.extend(settings.into_iter().map(|(name, value)| (format!("{SETTING}{name}"), value)));
     if !reports.all.is_empty() {
         metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports.all).unwrap_or_default());
     }
-    let written = checkpoint::save(
-        folder,
-        &Checkpoint {
-            epoch: so_far.epoch,
-            steps: by.0.to_string(),
-            seed: by.1,
-            model: model.name(),
-            optimizer: optimizer.name().to_owned(),
-            tensors,
-            metadata,
-        },
-    )?;
-    witness::tell(|| Seen::Saved { epoch: so_far.epoch });
-    Ok(written.report(CheckpointAction::Written))
+    if let Some(commit) = &commit {
+        metadata.insert(COMMIT.to_owned(), serde_json::to_string(commit).unwrap_or_default());
+    }
+    Checkpoint {
+        epoch: so_far.epoch,
+        images: commit.map_or(0, |commit| commit.images),
+        steps: by.0.to_string(),
+        seed: by.1,
+        model: model.name(),
+        optimizer: optimizer.name().to_owned(),
+        tensors,
+        metadata,
+    }
 }
 
 /// Step 7 off: what became of the one file that every rank wrote.

@@ -221,6 +221,8 @@ pub struct Plan<'a> {
     pub data: &'a Data,
     pub validation_batches: usize,
     pub resume_epoch: usize,
+    /// With which step (from 0) training goes on in that epoch.
+    pub resume_step: usize,
 }
 
 /// No callback of the program can change its rate from epoch to epoch: a lab that listens is told.
@@ -235,6 +237,7 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         seed: config.seed,
         epochs: config.epochs,
         resume_epoch: plan.resume_epoch,
+        resume_step: plan.resume_step,
         local_batch_size: config.batch_size,
         global_batch_size: config.batch_size * plan.schedule.size,
         steps_per_epoch: plan.schedule.steps_per_epoch,

@@ -132,6 +132,7 @@ impl Training {
             train_images: self.train_images(),
             validation_images: Some(BATCH),
             checkpointing: false,
+            commit_every: None,
             ..preset.spec.workload
         };
         let spec = TrainingJob { resources: Resources::ranks(self.np), workload };

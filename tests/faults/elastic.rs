@@ -6,6 +6,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use hvd_lab::domain::checkpoint::Place;
 use hvd_lab::domain::event::{CheckpointAction, Event};
 use hvd_lab::domain::run::RunState;
 use hvd_lab::runs::RunFolder;
@@ -38,12 +39,18 @@ fn goes_on_from_commits(folder: &RunFolder, np: usize, least: usize) -> Result<(
     if sizes.iter().any(|size| !(least..=np).contains(size)) || sizes.windows(2).any(|pair| pair[1] > pair[0]) {
         return Err(format!("its attempts have {sizes:?} ranks"));
     }
-    let mut saved = 0;
+    let mut saved = Place::default();
     for line in folder.events() {
         match line.event {
-            Event::Checkpoint(report) if report.action == CheckpointAction::Written => saved = saved.max(report.epoch),
-            Event::Checkpoint(report) if report.action == CheckpointAction::Loaded && report.epoch < saved => {
-                return Err(format!("it went on from epoch {}, and epoch {saved} was saved", report.epoch));
+            Event::Checkpoint(report) => {
+                let place = Place { epoch: report.epoch, images: report.images };
+                match report.action {
+                    CheckpointAction::Written | CheckpointAction::Committed => saved = saved.max(place),
+                    CheckpointAction::Loaded if place < saved => {
+                        return Err(format!("it went on from {place:?}, and {saved:?} was saved"));
+                    }
+                    _ => {}
+                }
             }
             _ => {}
         }
@@ -85,6 +92,9 @@ fn on_one_host(number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
     let mut arguments = run_arguments();
     arguments[2] = &words[0];
     arguments.extend(["--min-np", &words[1]]);
+    // Every other one goes on within an epoch.
+    let commits = number % 2 == 1;
+    arguments.extend(["--commit-every", "2"].into_iter().filter(|_| commits));
     let mut child = lab.spawn(&arguments);
     let mut is_killed_only = true;
     for (victim, blow) in [first].into_iter().chain((0..more).map(|_| *dice.pick(&BLOWS))).collect::<Vec<_>>() {
@@ -93,10 +103,10 @@ fn on_one_host(number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
         strike.strike(dice, &lab.folder(1), &child);
         is_killed_only &= victim == Victim::OneRank && blow == Blow::Signal(Signal::SIGKILL);
     }
-    let what = format!("np {np}, at least {least}, {:?}", first);
+    let what = format!("np {np}, at least {least}, {:?}, commits: {commits}", first);
     let result = ended(child).and_then(|()| ends_well(&lab, np, least, 4));
     // With as many ranks as before nothing has changed but the time.
-    let is_the_same = is_killed_only && (np, least) == (2, 2) && lab.status(1).state == RunState::Finished;
+    let is_the_same = is_killed_only && !commits && (np, least) == (2, 2) && lab.status(1).state == RunState::Finished;
     (what, result.and_then(|()| if is_the_same { compare(&lab.folder(1), &told(&lab)) } else { Ok(()) }))
 }
 
@@ -117,6 +127,7 @@ fn on_two_hosts(hosts: &[Host; 2], number: usize, dice: &mut Dice) -> (String, R
     let lab = lab.env("PRTE_MCA_plm_ssh_agent", &agent).env("OMPI_MCA_plm_rsh_agent", &agent);
     let link = |state: &str| hosts[1].enter().args(["ip", "link", "set", HOSTS[1].2, state]).status().unwrap();
     let mut arguments = run_arguments();
+    arguments.extend(["--commit-every", "2"].into_iter().filter(|_| number % 2 == 1));
     arguments.extend(["--min-np", "1", "-H", "hvd-one:1,hvd-two:1", "--network-interface", "10.213.7.0/24"]);
     let plain = lab.command(&arguments);
     let mut command = hosts[0].enter();

@@ -20,7 +20,11 @@ pub fn fewer_steps(group: &Group) -> Finding {
     let whole = steps_per_epoch(images, batch_size, 1);
     let wanted = steps_per_epoch(images, batch_size, np);
     let share = Share { np, whole, wanted };
+    let whole_epoch = wanted;
     for &epoch in &epochs {
+        // The steps of an epoch that went on from a commit were in part those of the attempt before.
+        let before = if epoch == configs[root].resume_epoch + 1 { configs[root].resume_step } else { 0 };
+        let wanted = whole_epoch.saturating_sub(before);
         let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
         if let Some((process, report)) = reports.iter().enumerate().find(|(_, report)| report.batches != wanted) {
             let cause = match report.batches {

@@ -88,6 +88,7 @@ impl Bounded for ConfigReport {
         first([
             count("epochs", self.epochs, MAX_EPOCHS),
             count("resumed epoch", self.resume_epoch, MAX_EPOCHS),
+            count("resumed step", self.resume_step, MAX_COUNT / MAX_EPOCHS),
             at_least_one("local batch size", self.local_batch_size, MAX_BATCH_SIZE),
             at_least_one("global batch size", self.global_batch_size, MAX_BATCH_SIZE * MAX_RANKS),
             count("steps per epoch", self.steps_per_epoch, MAX_COUNT / MAX_EPOCHS),

@@ -2,6 +2,7 @@
 
 use super::setting::{Key, NONE, Setting, TrainerFlag, Values, or_word, put_count, put_text, put_time};
 use crate::domain::job::TrainingJob;
+use crate::domain::step::Step;
 use crate::domain::units;
 
 /// The row of the least ranks says what is wrong with all of them.
@@ -57,6 +58,31 @@ pub(super) const RESET_LIMIT: Setting = Setting {
     set: |job, text| put_count(&mut job.resources.reset_limit, text),
     problem: fine,
     trainer: TrainerFlag::None,
+};
+
+pub(super) const COMMIT_EVERY: Setting = Setting {
+    key: Key::CommitEvery,
+    flag: "commit-every",
+    value_name: "N",
+    help: "Also write a checkpoint every N steps, while training goes on: what a run that loses ranks goes on from",
+    label: "commit every",
+    hint: "steps, or none",
+    values: Values::Free,
+    get: |job| or_word(job.workload.commit_every, NONE),
+    set: |job, text| put_count(&mut job.workload.commit_every, text),
+    problem: |job| {
+        let workload = &job.workload;
+        let every = workload.commit_every?;
+        when(every == 0, "commit every 0 steps is never: give 1 or more steps")
+            .or_else(|| {
+                when(!workload.checkpointing, "commits are checkpoints: switch checkpoints on, or leave --commit-every out")
+            })
+            .or_else(|| {
+                let is_missing = !workload.steps.contains(Step::CheckpointOnRoot);
+                when(is_missing, "commits need step 7: without it all ranks would write the same files")
+            })
+    },
+    trainer: TrainerFlag::Limit,
 };
 
 pub(super) const HOST_DISCOVERY_SCRIPT: Setting = Setting {

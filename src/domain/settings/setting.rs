@@ -36,6 +36,7 @@ pub enum Key {
     ResetLimit,
     HostDiscoveryScript,
     ElasticTimeout,
+    CommitEvery,
     Slurm,
     Nodes,
     GpusPerNode,
@@ -129,7 +130,7 @@ impl Setting {
 
     /// Whether it names a limit at all.
     pub fn is_limited(&self, job: &TrainingJob) -> bool {
-        (self.get)(job) != ALL
+        ![ALL, NONE].contains(&(self.get)(job).as_str())
     }
 }
 

@@ -37,7 +37,7 @@ fn no_images(images: Option<usize>) -> Option<String> {
     when(images == Some(0), "0 images: use at least 1, or leave the limit out")
 }
 
-pub static SETTINGS: [Setting; 30] = [
+pub static SETTINGS: [Setting; 31] = [
     Setting {
         key: Key::Np,
         flag: "np",
@@ -334,6 +334,7 @@ pub static SETTINGS: [Setting; 30] = [
     elastic::MIN_NP,
     elastic::MAX_NP,
     elastic::RESET_LIMIT,
+    elastic::COMMIT_EVERY,
     elastic::HOST_DISCOVERY_SCRIPT,
     elastic::ELASTIC_TIMEOUT,
     slurm::SLURM,

@@ -64,6 +64,7 @@ fn training(epochs: usize, train_images: usize, test_images: usize) -> TrainingS
         train_images: Some(train_images),
         validation_images: Some(test_images),
         checkpointing: true,
+        commit_every: None,
         ..default_preset(false).spec.workload
     }
 }

@@ -71,6 +71,7 @@ fn job(program: &Program, text: &str) -> RunSpec {
         train_images: Some(800),
         validation_images: Some(200),
         checkpointing: true,
+        commit_every: None,
         ..default_preset(false).spec.workload
     };
     TrainingJob { resources: Resources::ranks(2), workload }.into()

@@ -117,8 +117,9 @@ impl Job {
     fn resize(&mut self, process: usize, event: &Event) {
         let Event::Checkpoint(report) = event else { return };
         let is_wished = self.wish.as_ref().is_some_and(|wish| wish.load(Ordering::Relaxed));
+        let is_saved = matches!(report.action, CheckpointAction::Written | CheckpointAction::Committed);
         let is_last = self.bounds.epochs.is_none_or(|epochs| report.epoch >= epochs);
-        if process == 0 && report.action == CheckpointAction::Written && is_wished && !is_last && self.kill_at.is_none() {
+        if process == 0 && is_saved && is_wished && !is_last && self.kill_at.is_none() {
             self.is_resized = true;
             self.say("hvd-lab: there are other hosts now: the ranks are ended at this checkpoint, and started there");
             self.begin_end();

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::domain::checkpoint::{self, Place};
 use crate::domain::event::{CheckpointAction, CheckpointReport};
-use crate::domain::{checkpoint, units};
+use crate::domain::units;
 use crate::trainer::digest::Digester;
 
-/// The state at the end of an epoch.
+/// The state at the end of an epoch, or within one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// Epochs trained so far.
     pub epoch: usize,
+    /// Images of the next epoch that all ranks together have trained; 0 at the end of an epoch.
+    pub images: usize,
     /// The step list, as `--steps` takes it.
     pub steps: String,
     pub seed: u64,
@@ -31,6 +34,8 @@ pub struct Checkpoint {
 pub struct Written {
     pub path: PathBuf,
     pub epoch: usize,
+    /// As in [`Checkpoint`].
+    pub images: usize,
     pub bytes: u64,
     /// [`Checkpoint::parameters_digest`].
     pub digest: String,
@@ -62,6 +67,10 @@ pub enum Reason {
 }
 
 impl Checkpoint {
+    pub fn place(&self) -> Place {
+        Place { epoch: self.epoch, images: self.images }
+    }
+
     /// Digest of the weights alone (`model.*`, in the order of their names): tells whose weights a file holds.
     pub fn parameters_digest(&self) -> String {
         let mut digester = Digester::default();
@@ -78,6 +87,7 @@ impl Written {
             action,
             path: self.path.display().to_string(),
             epoch: self.epoch,
+            images: self.images,
             bytes: Some(self.bytes),
             digest: Some(self.digest.clone()),
             note: None,
@@ -87,10 +97,12 @@ impl Written {
 
 impl Refused {
     pub fn report(&self) -> CheckpointReport {
+        let place = place_of(&self.path).unwrap_or_default();
         CheckpointReport {
             action: CheckpointAction::Refused,
             path: self.path.display().to_string(),
-            epoch: epoch_of(&self.path).unwrap_or_default(),
+            epoch: place.epoch,
+            images: place.images,
             bytes: None,
             digest: None,
             note: Some(self.to_string()),
@@ -109,7 +121,7 @@ pub fn path(folder: &Path, epoch: usize) -> PathBuf {
     folder.join(checkpoint::file_name(epoch))
 }
 
-/// The inverse of [`path`].
-pub(super) fn epoch_of(path: &Path) -> Option<usize> {
-    checkpoint::epoch_of(path.file_name()?.to_str()?)
+/// What the name of a checkpoint or a commit says.
+pub(super) fn place_of(path: &Path) -> Option<Place> {
+    Place::of(path.file_name()?.to_str()?)
 }

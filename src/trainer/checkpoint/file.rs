@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::Deserialize;
 
-use super::contents::{Checkpoint, Reason, Written, path};
+use super::contents::{Checkpoint, Reason, Written};
 use super::temporary::Temporary;
 use crate::domain::units;
 use crate::host::read;
@@ -22,6 +22,8 @@ const FORMAT: &str = "hvd-lab-checkpoint";
 const VERSION: &str = "1";
 /// Before keys of [`Checkpoint::metadata`], so that they cannot hide one of ours.
 const EXTRA: &str = "extra.";
+/// Of a commit: [`Checkpoint::images`].
+const IMAGES: &str = "images";
 
 /// A checkpoint that could not be written. Earlier ones are as they were, and nothing of this one is left.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +40,8 @@ pub struct SaveError {
     pub cause: io::Error,
 }
 
-/// Writes `checkpoint-{epoch}.safetensors` into `folder`, in place of one that may be there.
+/// Writes `checkpoint-{epoch}.safetensors` (or a commit, `commit-{epoch}-{images}.safetensors`) into `folder`, in place of one that
+/// may be there.
 ///
 /// Written under a temporary name beside it, synced, renamed, and the folder synced: at any moment, also after a crash
 /// or a power cut, the file is the old one or the new one. Every writer has a temporary name of its own.
@@ -46,7 +49,7 @@ pub struct SaveError {
 /// # Errors
 /// [`SaveError`] for a full disk, a folder that may not be written to, and the like.
 pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError> {
-    let path = path(folder, checkpoint.epoch);
+    let path = folder.join(checkpoint.place().file_name());
     let bytes = checkpoint.tensors.values().map(|(_, values)| values.len() as u64 * 4).sum();
     let fail = |cause| SaveError { path: path.clone(), bytes, cause };
     // Not the folders above it: where they went, the run was removed while it trained, and must not come back.
@@ -56,7 +59,7 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError
     std::fs::rename(temporary.path(), &path).map_err(fail)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
     let digest = checkpoint.parameters_digest();
-    Ok(Written { path, epoch: checkpoint.epoch, bytes, digest })
+    Ok(Written { path, epoch: checkpoint.epoch, images: checkpoint.images, bytes, digest })
 }
 
 fn write(path: &Path, checkpoint: &Checkpoint) -> io::Result<u64> {
@@ -83,8 +86,9 @@ fn metadata(checkpoint: &Checkpoint) -> BTreeMap<String, String> {
         ("model", checkpoint.model.clone()),
         ("optimizer", checkpoint.optimizer.clone()),
     ];
-    let own = own.map(|(key, value)| (key.to_owned(), value));
-    own.into_iter().chain(checkpoint.metadata.iter().map(|(key, value)| (format!("{EXTRA}{key}"), value.clone()))).collect()
+    let images = (checkpoint.images > 0).then(|| (IMAGES, checkpoint.images.to_string()));
+    let own = own.into_iter().chain(images).map(|(key, value)| (key.to_owned(), value));
+    own.chain(checkpoint.metadata.iter().map(|(key, value)| (format!("{EXTRA}{key}"), value.clone()))).collect()
 }
 
 /// SHA-256 over everything that a checkpoint says: metadata, names, shapes and numbers, each in order.
@@ -200,6 +204,7 @@ pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
     let extra = metadata.iter().filter_map(|(key, value)| Some((key.strip_prefix(EXTRA)?.to_owned(), value.clone())));
     let checkpoint = Checkpoint {
         epoch: field("epoch").parse().map_err(|_| foreign("epoch"))?,
+        images: metadata.get(IMAGES).map_or(Ok(0), |text| text.parse()).map_err(|_| foreign(IMAGES))?,
         steps: field("steps").to_owned(),
         seed: field("seed").parse().map_err(|_| foreign("seed"))?,
         model: field("model").to_owned(),
@@ -208,6 +213,6 @@ pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
         tensors,
     };
     let digest = checkpoint.parameters_digest();
-    let written = Written { path: path.to_owned(), epoch: checkpoint.epoch, bytes: length, digest };
+    let written = Written { path: path.to_owned(), epoch: checkpoint.epoch, images: checkpoint.images, bytes: length, digest };
     Ok((checkpoint, written))
 }

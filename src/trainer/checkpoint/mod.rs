@@ -1,6 +1,7 @@
-//! Checkpoints: all that training needs to go on as if it had never stopped, one file an epoch.
+//! Checkpoints: all that training needs to go on as if it had never stopped, one file an epoch, and commits in between.
 //!
-//! Never names a tensor library: a checkpoint is names, shapes and numbers. Never deletes a checkpoint.
+//! Never names a tensor library: a checkpoint is names, shapes and numbers. Never deletes a checkpoint, but commits that newer ones
+//! have replaced ([`prune`]).
 //!
 //! `LOGDIR/checkpoint-{epoch}.safetensors`, readable by every program that reads safetensors. Weights are named
 //! `model.*`, batch norm statistics `buffer.*`, optimizer state `optimizer.*`; the rest is in the file's metadata, with
@@ -17,14 +18,15 @@ mod tests;
 use std::path::Path;
 
 pub use claim::Claim;
-use contents::epoch_of;
+use contents::place_of;
 pub use contents::{Checkpoint, Reason, Refused, Written, path};
 pub use file::{SaveError, load, save};
 pub use temporary::sweep;
 
+use crate::domain::checkpoint::Place;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 
-/// The newest checkpoint of at most `up_to_epoch` epochs that `fits`, and every newer one that was refused on the way.
+/// The newest checkpoint or commit of at most `up_to_epoch` epochs that `fits`, and every newer one that was refused on the way.
 ///
 /// A file of more than `most_bytes` holds more than this training can need, and is not read. `fits` says what makes a whole checkpoint unfit for the training at hand, such as another model, optimizer or shape.
 /// Other files in the folder do not matter, nor what a dead process left of a file it was writing. No folder, no
@@ -46,22 +48,34 @@ pub fn latest(
             return (None, vec![Refused { path: folder.into(), reason: Reason::Unreadable(error.to_string()) }]);
         }
     };
-    let epochs = entries.flatten().filter_map(|entry| epoch_of(&entry.path()));
-    let mut epochs: Vec<usize> = epochs.filter(|epoch| (1..=up_to_epoch).contains(epoch)).collect();
-    epochs.sort_unstable();
+    let end = Place { epoch: up_to_epoch, images: 0 };
+    let places = entries.flatten().filter_map(|entry| place_of(&entry.path()));
+    let mut places: Vec<Place> = places.filter(|place| *place > Place::default() && *place <= end).collect();
+    places.sort_unstable();
     let mut refused = Vec::new();
-    for epoch in epochs.into_iter().rev() {
-        let path = path(folder, epoch);
-        let attempt = small_enough(&path, most_bytes).and_then(|()| load(&path)).and_then(|found| match found.0.epoch == epoch {
-            true => fits(&found.0).map(|()| found),
-            false => Err(Reason::Mismatch(format!("it holds epoch {}, not {epoch}", found.0.epoch))),
-        });
+    for place in places.into_iter().rev() {
+        let path = folder.join(place.file_name());
+        let attempt =
+            small_enough(&path, most_bytes).and_then(|()| load(&path)).and_then(|found| match found.0.place() == place {
+                true => fits(&found.0).map(|()| found),
+                false => Err(Reason::Mismatch(format!("it holds epoch {}, not {}", found.0.epoch, place.epoch))),
+            });
         match attempt {
             Ok(found) => return (Some(found), refused),
             Err(reason) => refused.push(Refused { path, reason }),
         }
     }
     (None, refused)
+}
+
+/// Removes the commits before this place, but for the newest so many of them.
+pub fn prune(folder: &Path, before: Place, kept: usize) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let places = entries.filter_map(|entry| place_of(&entry.path()));
+    let mut commits: Vec<Place> = places.filter(|place| place.images > 0 && *place < before).collect();
+    commits.sort_unstable();
+    // What cannot be removed is older than what training goes on from, and does no harm.
+    commits.iter().rev().skip(kept).for_each(|place| _ = std::fs::remove_file(folder.join(place.file_name())));
 }
 
 fn small_enough(path: &Path, most_bytes: u64) -> Result<(), Reason> {
@@ -86,6 +100,8 @@ pub fn inspect(folder: &Path, epoch: usize) -> CheckpointReport {
             );
             CheckpointReport { note: Some(note), ..written.report(CheckpointAction::Inspected) }
         }
-        Err(reason) => CheckpointReport { action: CheckpointAction::Inspected, epoch, ..Refused { path, reason }.report() },
+        Err(reason) => {
+            CheckpointReport { action: CheckpointAction::Inspected, epoch, images: 0, ..Refused { path, reason }.report() }
+        }
     }
 }

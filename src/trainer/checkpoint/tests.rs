@@ -15,6 +15,7 @@ fn checkpoint(epoch: usize) -> Checkpoint {
     };
     Checkpoint {
         epoch,
+        images: 0,
         steps: "1-7".into(),
         seed: u64::MAX,
         model: "wrn-10-1".into(),
@@ -272,4 +273,27 @@ fn a_run_that_was_removed_is_not_made_again() {
     let logs = home.path().join("0001/logs");
     let error = save(&logs, &checkpoint(1)).unwrap_err().to_string();
     assert!(error.contains("No such file") && !home.path().join("0001").exists(), "{error}");
+}
+
+#[test]
+fn commits_lie_between_the_ends_of_epochs_and_old_ones_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let within = |epoch, images| Checkpoint { images, ..checkpoint(epoch) };
+    for (epoch, images) in [(1, 0), (1, 64), (1, 128), (1, 192), (2, 0)] {
+        save(folder.path(), &within(epoch, images)).unwrap();
+    }
+    let newest = |up_to| latest(folder.path(), up_to, u64::MAX, |_| Ok(())).0.map(|(found, _)| (found.epoch, found.images));
+    assert_eq!(newest(9), Some((2, 0)));
+    std::fs::remove_file(path(folder.path(), 2)).unwrap();
+    assert_eq!(
+        (newest(9), newest(1)),
+        (Some((1, 192)), Some((1, 0))),
+        "a run that is to end with epoch 1 has not begun the next"
+    );
+    prune(folder.path(), Place { epoch: 1, images: 192 }, 1);
+    let there = |images| folder.path().join(Place { epoch: 1, images }.file_name()).exists();
+    assert_eq!([64, 128, 192, 0].map(there), [false, true, true, true]);
+    // A file that was renamed by hand is not what it says.
+    std::fs::rename(folder.path().join("commit-1-192.safetensors"), folder.path().join("commit-1-500.safetensors")).unwrap();
+    assert_eq!(newest(9), Some((1, 128)));
 }

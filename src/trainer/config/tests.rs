@@ -65,13 +65,14 @@ fn every_setting_of_the_lab_is_a_flag_here() {
             TrainerFlag::None => continue,
         };
         let logs = tempfile::tempdir().unwrap();
-        let parsed = parse(&format!("{flag} --log-dir {}", logs.path().display()));
+        let checkpoints = if flag.contains("--use-checkpointing") { "" } else { "--use-checkpointing" };
+        let parsed = parse(&format!("{flag} {checkpoints} --log-dir {}", logs.path().display()));
         assert!(parsed.is_ok(), "{flag}: {parsed:?}");
     }
 }
 
 fn launched_alone() -> TrainingJob {
-    TrainingJob::sample().with(|job| job.resources.np = 1)
+    TrainingJob::sample().with(|job| (job.resources.np, job.workload.commit_every) = (1, Some(50)))
 }
 
 #[test]

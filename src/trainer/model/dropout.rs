@@ -24,6 +24,11 @@ impl Dropout {
         Dropout { rate, rng }
     }
 
+    /// How many random numbers it has drawn, in words of its stream.
+    pub fn position(&self) -> u128 {
+        self.rng.get_word_pos()
+    }
+
     /// What survivors are multiplied by, so that the expected sum stays the same.
     pub fn scale(&self) -> f64 {
         1.0 / (1.0 - self.rate)

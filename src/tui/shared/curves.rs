@@ -238,10 +238,11 @@ impl Curves {
                 self.steps_per_epoch = config.steps_per_epoch;
                 self.global_batch_size = config.global_batch_size;
                 (self.counted, self.before, self.stepped) = (None, None, (0.0, 0.0));
+                let began = config.resume_epoch as f64 + config.resume_step as f64 / config.steps_per_epoch.max(1) as f64;
                 for curve in [&mut self.loss, &mut self.accuracy, &mut self.learning_rate, &mut self.images_per_sec] {
-                    curve.forget_after(config.resume_epoch as f64);
+                    curve.forget_after(began);
                 }
-                self.hand_over(config.resume_epoch);
+                self.hand_over(began);
             }
             Event::Step { epoch, batch, lr, loss } => self.step(*epoch, *batch, *lr, *loss),
             Event::Epoch(report) => self.end_epoch(report),
@@ -261,12 +262,12 @@ impl Curves {
     }
 
     /// Where the curves go on that another number of ranks began.
-    fn hand_over(&mut self, epoch: usize) {
-        self.handovers.retain(|point| point.epoch < epoch as f64);
+    fn hand_over(&mut self, epoch: f64) {
+        self.handovers.retain(|point| point.epoch < epoch);
         let (now, before) = self.ranks;
-        if epoch > 0 && before > 0 && now != before {
-            let step = (epoch * self.steps_per_epoch) as f64;
-            self.handovers.push(Point { epoch: epoch as f64, step, seconds: self.seconds, value: now as f64 });
+        if epoch > 0.0 && before > 0 && now != before {
+            let step = epoch * self.steps_per_epoch as f64;
+            self.handovers.push(Point { epoch, step, seconds: self.seconds, value: now as f64 });
         }
     }
 

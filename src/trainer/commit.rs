@@ -1,0 +1,235 @@
+//! Commits: checkpoints within an epoch, written while the ranks train on. A run that loses ranks goes on from the last of them, and
+//! so from a few steps before rather than from the end of an epoch.
+//!
+//! Only the copy of the weights stops the ranks: a thread of the root writes it. A commit that comes before the last one is written
+//! is left out.
+//!
+//! # Horovod
+//! `state.commit()` of elastic training.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::checkpoint::{self, Checkpoint, SaveError, Written};
+use super::config::Config;
+use super::model::{Dropout, Model};
+use super::optimizer::Optimizer;
+use super::random::{Purpose, stream};
+use super::report::Reporter;
+use super::resume::{self, EpochReports, ResumeState, contents, gather_statistics};
+use crate::comm::Communicator;
+use crate::domain::checkpoint::Place;
+use crate::domain::event::{CheckpointAction, CheckpointReport};
+use crate::domain::topology::Topology;
+
+/// Commits that stay: if the newest is damaged, the one before it is taken.
+const KEPT: usize = 2;
+
+/// How far an epoch had come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MidEpoch {
+    /// Images of the epoch that all ranks together have trained.
+    pub images: usize,
+    /// Seconds of training since the epoch began.
+    pub seconds: f64,
+    /// Numbers that each rank had drawn: for the augmentation, and for dropout.
+    pub drawn: Vec<[u64; 2]>,
+}
+
+/// The random numbers of a rank in an epoch, and how long it has trained in it.
+pub struct Draws {
+    pub augmentation: ChaCha8Rng,
+    pub dropout: Dropout,
+    /// When the epoch began; earlier by what was trained before a commit.
+    began: Instant,
+}
+
+impl Draws {
+    fn drawn(&self) -> [u64; 2] {
+        [self.augmentation.get_word_pos(), self.dropout.position()].map(|words| words as u64)
+    }
+}
+
+impl ResumeState {
+    /// The random numbers of an epoch. One that a commit interrupted goes on where it was, if there are as many ranks as before.
+    pub fn draws(&self, config: &Config, process: usize, topology: &Topology, epoch: usize, dropout_rate: f64) -> Draws {
+        let [mut augmentation, mut dropped] =
+            [Purpose::Augmentation, Purpose::Dropout].map(|purpose| stream(config.seed, process, epoch, purpose));
+        let commit = self.commit.as_ref().filter(|_| epoch == self.epoch);
+        let drawn = commit.filter(|commit| commit.drawn.len() == topology.size.0);
+        if let Some([for_augmentation, for_dropout]) = drawn.and_then(|commit| commit.drawn.get(topology.rank.0)) {
+            augmentation.set_word_pos(u128::from(*for_augmentation));
+            dropped.set_word_pos(u128::from(*for_dropout));
+        }
+        Draws { augmentation, dropout: Dropout::new(dropout_rate, dropped), began: self.began_at(epoch) }
+    }
+
+    /// When training would have begun, had it trained without a break since the end of the last whole epoch.
+    pub fn began(&self) -> Instant {
+        self.began_at(self.epoch)
+    }
+
+    fn began_at(&self, epoch: usize) -> Instant {
+        let before = self.commit.as_ref().filter(|_| epoch == self.epoch).map_or(0.0, |commit| commit.seconds);
+        let before = Duration::try_from_secs_f64(before).unwrap_or_default();
+        let now = Instant::now();
+        now.checked_sub(before).unwrap_or(now)
+    }
+
+    /// The step (from 0) with which training goes on in its first epoch, which `shards` ranks share. With another number of ranks
+    /// than those of the commit a few images may come twice, and none is left out.
+    pub fn first_step(&self, config: &Config, shards: usize, steps: usize) -> usize {
+        let done = self.commit.as_ref().map_or(0, |commit| commit.images / (config.batch_size * shards).max(1));
+        let step = done.min(steps.saturating_sub(1));
+        step - step % config.backward_passes_per_step.max(1)
+    }
+}
+
+/// Writes a commit every so many steps, and the checkpoint at the end of an epoch.
+pub struct Commits<'a> {
+    config: &'a Config,
+    comm: &'a dyn Communicator,
+    report: &'a Reporter,
+    /// Ranks that share an epoch.
+    shards: usize,
+    /// On the root alone.
+    writer: Option<Writer>,
+}
+
+impl<'a> Commits<'a> {
+    /// `shards` ranks share an epoch.
+    pub fn new(config: &'a Config, comm: &'a dyn Communicator, report: &'a Reporter, shards: usize) -> Commits<'a> {
+        let writes = config.commit_every.is_some() && comm.topology().is_root();
+        let writer = writes.then(|| Writer::start(config.log_dir.clone()));
+        Commits { config, comm, report, shards, writer }
+    }
+
+    /// After each step that has changed the weights: `index` counts from 0 in the epoch.
+    ///
+    /// # Collective
+    /// Every rank calls it in the same steps.
+    ///
+    /// # Errors
+    /// As for every collective, see [`Communicator`]; and if an earlier commit could not be written.
+    pub fn after_step(
+        &mut self,
+        (epoch, index): (usize, usize),
+        draws: &Draws,
+        reports: &EpochReports,
+        model: &dyn Model,
+        optimizer: &mut dyn Optimizer,
+    ) -> anyhow::Result<()> {
+        let Some(every) = self.config.commit_every else { return Ok(()) };
+        if !(index + 1).is_multiple_of(every) {
+            return Ok(());
+        }
+        let statistics = gather_statistics(self.comm, model)?;
+        let drawn = self.comm.allgather(&draws.drawn().map(u64::to_le_bytes).concat())?;
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.take_news(self.report)?;
+        if writer.is_busy {
+            return Ok(());
+        }
+        let commit = MidEpoch {
+            images: (index + 1) * self.config.batch_size * self.shards,
+            seconds: draws.began.elapsed().as_secs_f64(),
+            drawn: drawn.iter().map(|bytes| positions(bytes)).collect(),
+        };
+        let so_far = ResumeState { epoch, commit: Some(commit), statistics, ..reports.so_far() };
+        writer.write(contents((self.config.steps, self.config.seed), so_far, model, optimizer));
+        Ok(())
+    }
+
+    /// Write the checkpoint of an epoch. Its commits are no longer needed then.
+    ///
+    /// # Errors
+    /// If it cannot be written, or a commit before it; earlier checkpoints are untouched.
+    pub fn end_epoch(
+        &mut self,
+        so_far: ResumeState,
+        model: &dyn Model,
+        optimizer: &mut dyn Optimizer,
+    ) -> Result<CheckpointReport, SaveError> {
+        let end = Place { epoch: so_far.epoch, images: 0 };
+        if let Some(writer) = &mut self.writer {
+            writer.settle(self.report)?;
+        }
+        let report = resume::save(self.config, so_far, model, optimizer)?;
+        if self.writer.is_some() {
+            checkpoint::prune(&self.config.log_dir, end, 0);
+        }
+        Ok(report)
+    }
+}
+
+fn positions(bytes: &[u8]) -> [u64; 2] {
+    let mut words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+    [words.next().unwrap_or_default(), words.next().unwrap_or_default()]
+}
+
+/// The thread that writes, one commit at a time.
+struct Writer {
+    /// `None` while it is ended.
+    commits: Option<SyncSender<Checkpoint>>,
+    written: Receiver<Result<Written, SaveError>>,
+    is_busy: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn start(folder: PathBuf) -> Writer {
+        let (commits, to_write) = sync_channel::<Checkpoint>(1);
+        let (tell, written) = sync_channel(1);
+        let work = move || {
+            for commit in to_write {
+                let result = checkpoint::save(&folder, &commit);
+                if result.is_ok() {
+                    checkpoint::prune(&folder, commit.place(), KEPT - 1);
+                }
+                if tell.send(result).is_err() {
+                    return;
+                }
+            }
+        };
+        Writer { commits: Some(commits), written, is_busy: false, thread: Some(std::thread::spawn(work)) }
+    }
+
+    fn write(&mut self, commit: Checkpoint) {
+        self.is_busy = self.commits.as_ref().is_some_and(|commits| commits.send(commit).is_ok());
+    }
+
+    /// What has been written by now.
+    fn take_news(&mut self, report: &Reporter) -> Result<(), SaveError> {
+        while let Ok(news) = self.written.try_recv() {
+            self.is_busy = false;
+            report.checkpoint(news?.report(CheckpointAction::Committed));
+        }
+        Ok(())
+    }
+
+    /// Wait until nothing is being written.
+    fn settle(&mut self, report: &Reporter) -> Result<(), SaveError> {
+        while self.is_busy {
+            self.is_busy = false;
+            if let Ok(news) = self.written.recv() {
+                report.checkpoint(news?.report(CheckpointAction::Committed));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.commits.take());
+        if let Some(thread) = self.thread.take() {
+            // It says nothing that was not said.
+            let _ = thread.join();
+        }
+    }
+}
