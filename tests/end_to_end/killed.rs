@@ -24,7 +24,7 @@ const EPOCHS: usize = 4;
 const FLAGS: [&str; 6] = ["--np", "2", "--data", "generated", "--epochs", "4"];
 
 /// Loss of each step, as bits, by process, epoch and batch: of a step that was done twice the later one.
-fn losses(lab: &Lab, id: u32) -> BTreeMap<(usize, usize, usize), u64> {
+pub fn losses(lab: &Lab, id: u32) -> BTreeMap<(usize, usize, usize), u64> {
     let step = |line: EventLine| match line.event {
         Event::Step { epoch, batch, loss, .. } => Some(((line.process, epoch, batch), loss.to_bits())),
         _ => None,

@@ -3,7 +3,7 @@
 use super::setting::{
     ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_share, put_switch, put_text, put_time, put_word,
 };
-use super::{elastic, slurm};
+use super::{elastic, link, slurm};
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
 use crate::domain::units;
@@ -37,7 +37,7 @@ fn no_images(images: Option<usize>) -> Option<String> {
     when(images == Some(0), "0 images: use at least 1, or leave the limit out")
 }
 
-pub static SETTINGS: [Setting; 30] = [
+pub static SETTINGS: [Setting; 31] = [
     Setting {
         key: Key::Np,
         flag: "np",
@@ -340,6 +340,7 @@ pub static SETTINGS: [Setting; 30] = [
     slurm::NODES,
     slurm::GPUS_PER_NODE,
     slurm::PARTITION,
+    link::LINK,
 ];
 
 impl Key {
