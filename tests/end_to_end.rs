@@ -37,6 +37,8 @@ mod lab;
 mod links;
 #[path = "end_to_end/photos.rs"]
 mod photos;
+#[path = "end_to_end/slow_network.rs"]
+mod slow_network;
 #[path = "support/trainer.rs"]
 mod trainer;
 

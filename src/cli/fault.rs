@@ -22,6 +22,7 @@ Examples:
   hvd-lab fault                            the faults, and what happens
   hvd-lab fault 7 freeze --rank 1          stop rank 1 of run 7 for 10 s
   hvd-lab fault 7 slow --seconds 30
+  hvd-lab fault 7 slow-network             of a run that was started with --link 1gbit
   hvd-lab fault 7 kill --dry-run           only say what would happen
 
 Exit code: 0 the rank at fault was named, 1 it was not, 2 bad input.";
@@ -33,12 +34,13 @@ pub struct Args {
     /// Number of the run, as `hvd-lab runs` shows it.
     #[arg(requires = "kind")]
     id: Option<RunId>,
-    /// kill, freeze, slow, shared-core, file-limit, damaged-checkpoint, no-write, wrong-shape, root-collective or own-early-stop.
+    /// kill, freeze, slow, shared-core, slow-network, file-limit, damaged-checkpoint, no-write, wrong-shape, root-collective or
+    /// own-early-stop.
     kind: Option<FaultKind>,
     /// The rank that it is made in [default: the last one, or 0 where it has to be the root].
     #[arg(long, value_name = "R")]
     rank: Option<usize>,
-    /// How long freeze, slow and shared-core last.
+    /// How long freeze, slow, shared-core and slow-network last.
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SECONDS, allow_negative_numbers = true)]
     seconds: f64,
     /// Say what would happen, and do nothing.

@@ -18,6 +18,9 @@ pub const MAX_EPOCHS: usize = 1_000_000;
 pub const MAX_BATCH_SIZE: usize = 1_000_000;
 /// Images, batches, parameters, cores and whatever else is only counted: the product with the ranks still has 64 bits.
 pub const MAX_COUNT: usize = 1 << 48;
+/// Bits a second that a link may be given, and what is said of any other.
+pub const LINK_BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+pub const NO_LINK: &str = "a link has from 1 mbit to 1000 gbit a second";
 /// Attempts of one run.
 pub const MAX_ATTEMPTS: usize = 10_000;
 /// Versions of libraries that are kept of a rank, and of a run.

@@ -16,6 +16,8 @@ choices! {
         Slow = "slow",
         /// It and another rank may only use one core.
         SharedCore = "shared-core",
+        /// The cable to a rank lets much less through.
+        SlowNetwork = "slow-network",
         /// The root's files may not grow beyond 4 KiB.
         FileLimit = "file-limit",
         /// The newest checkpoint is cut in the middle, and the root is killed.
@@ -41,7 +43,7 @@ pub const MAX_FAULT_SECONDS: f64 = 3600.0;
 impl FaultKind {
     /// Whether it goes on for a while, and is undone then.
     pub fn lasts(self) -> bool {
-        matches!(self, FaultKind::Freeze | FaultKind::Slow | FaultKind::SharedCore)
+        matches!(self, FaultKind::Freeze | FaultKind::Slow | FaultKind::SharedCore | FaultKind::SlowNetwork)
     }
 
     /// The rank that it is made in: the one that is asked for, else the last. Only the root writes files.
@@ -60,7 +62,7 @@ impl FaultKind {
 
     /// Whether it takes two ranks to see it.
     pub fn needs_two(self) -> bool {
-        self == FaultKind::SharedCore || self.is_mistake()
+        matches!(self, FaultKind::SharedCore | FaultKind::SlowNetwork) || self.is_mistake()
     }
 
     /// Whether it is a mistake of a program: the rank makes it itself, in what it asks of the others.
@@ -91,6 +93,11 @@ impl FaultKind {
             FaultKind::SharedCore => {
                 "Rank {rank} and another rank have to share one core, as with a wrong binding. All ranks get slower, since each \
                  step waits for the slowest. The losses stay the same."
+            }
+            FaultKind::SlowNetwork => {
+                "The cable to rank {rank} lets only 2 Mbit/s through (a tenth, if the link is slow anyway), as a bad cable does, or a \
+                 port that came up at a lower speed. All ranks get slower, since each allreduce waits for it. The losses stay the \
+                 same. The run must have links: start it with --link 1gbit."
             }
             FaultKind::FileLimit => {
                 "No file of rank 0 may grow beyond 4 KiB, as on a full disk or with `ulimit -f`. The next checkpoint cannot be \

@@ -194,6 +194,12 @@ impl RunSpec {
         self.workload.command()
     }
 
+    /// Bits a second of the network that each rank is given; `None` for what is there.
+    pub fn link_bits(&self) -> Option<u64> {
+        // Runs of collectives had it before there was one for all.
+        self.resources.link.or_else(|| self.collectives()?.link_bits)
+    }
+
     /// Whether it is a program that is started as it is, without a launcher: for one rank on this host none is needed.
     pub fn starts_alone(&self) -> bool {
         let is_plain = self.command().is_some_and(|command| command.own_launcher().is_none());

@@ -51,6 +51,15 @@ pub fn parse_bits(text: &str) -> Result<u64, String> {
     bits.ok_or_else(|| format!("`{text}` is not a speed: use mbit or gbit, such as 200mbit or 1gbit"))
 }
 
+/// `200mbit`, `1gbit`: as [`parse_bits`] takes it.
+pub fn link_speed(bits: u64) -> String {
+    match bits {
+        bits if bits % 1_000_000_000 == 0 => format!("{}gbit", bits / 1_000_000_000),
+        bits if bits % 1_000_000 == 0 => format!("{}mbit", bits / 1_000_000),
+        bits => format!("{}kbit", bits / 1_000),
+    }
+}
+
 /// `200 Mbit/s`, `1 Gbit/s`.
 pub fn bits_per_second(bits: u64) -> String {
     match bits {
@@ -204,6 +213,9 @@ mod tests {
             assert!(parse_bytes(bad).unwrap_err().contains("is not a size"), "{bad}");
         }
         assert_eq!((parse_bits("200mbit"), parse_bits("1Gbit")), (Ok(200_000_000), Ok(1_000_000_000)));
+        for speed in ["1gbit", "200mbit", "2500mbit", "1500kbit"] {
+            assert_eq!(parse_bits(speed).map(link_speed), Ok(speed.to_owned()));
+        }
         for bad in ["", "200", "mbit", "200mb", "99999999999gbit"] {
             assert!(parse_bits(bad).unwrap_err().contains("is not a speed"), "{bad}");
         }

@@ -92,7 +92,7 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
     {
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
-    if request.spec.collectives().is_some_and(|collectives| collectives.link_bits.is_some()) {
+    if request.spec.link_bits().is_some() {
         links::probe()?;
     }
     let resources = &mut request.spec.resources;

@@ -13,6 +13,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 
+use super::cables::Hub;
 use crate::domain::bounds::Bounded;
 use crate::domain::checkpoint::Place;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
@@ -41,6 +42,7 @@ struct Rank {
 /// A fault that lasts.
 struct Going {
     kind: FaultKind,
+    process: usize,
     rank: Rank,
     until: Instant,
     /// When it is stopped or let go next.
@@ -63,6 +65,8 @@ pub(super) struct Faults {
     folder: RunFolder,
     going: Option<Going>,
     open: Option<Open>,
+    /// Where the cables are, if the ranks have some.
+    hub: Option<Hub>,
     /// What the folder of checkpoints allowed before it became read-only.
     writable: Option<Permissions>,
 }
@@ -81,7 +85,12 @@ impl Faults {
         {
             let _ = std::fs::set_permissions(folder.log_dir(), Permissions::from_mode(log_dir.permissions().mode() | 0o200));
         }
-        Faults { folder, going: None, open: None, writable: None }
+        Faults { folder, going: None, open: None, hub: None, writable: None }
+    }
+
+    /// The ranks have cables, which can be made slow.
+    pub(super) fn may_slow(&mut self, hub: Option<Hub>) {
+        self.hub = hub;
     }
 
     /// A request that has come, or what is wrong with it.
@@ -116,6 +125,12 @@ impl Faults {
         };
         match kind {
             FaultKind::DamagedCheckpoint => _ = newest_checkpoint(&self.folder.log_dir())?,
+            FaultKind::SlowNetwork => {
+                let none = "these ranks talk through memory, and have no network to slow: start the run with --link 1gbit";
+                let hub = self.hub.ok_or(none)?;
+                // As it is already: what cannot be changed is not noted.
+                hub.set(process, hub.bits())?;
+            }
             FaultKind::NoWrite if nix::unistd::geteuid().is_root() => {
                 return Err("root may write everywhere: run the lab as another user, or make file-limit".into());
             }
@@ -128,6 +143,7 @@ impl Faults {
         let began = Instant::now();
         let mut going = Going {
             kind,
+            process,
             rank,
             until: began + Duration::from_secs_f64(seconds),
             turn: began + Duration::from_secs_f64(seconds),
@@ -151,6 +167,7 @@ impl Faults {
                 going.turn = began + STOPPED_FOR;
             }
             FaultKind::SharedCore => going.cores = other.map(|other| crowd(rank, other)).unwrap_or_default(),
+            FaultKind::SlowNetwork => self.hub.map_or(Ok(()), |hub| hub.set(process, hub.slow_bits()))?,
             FaultKind::FileLimit => limit_files(rank)?,
             FaultKind::DamagedCheckpoint => {
                 // Before the cut: a rank that goes on would soon write a whole one.
@@ -223,6 +240,10 @@ impl Faults {
         let Some(going) = self.going.take() else { return };
         if going.is_stopped {
             self.signal(going.rank, Signal::SIGCONT);
+        }
+        if let (FaultKind::SlowNetwork, Some(hub)) = (going.kind, self.hub) {
+            // It fails only where the ranks are gone, and their cables with them.
+            let _ = hub.set(going.process, hub.bits());
         }
         for (thread, cores) in &going.cores {
             // One that has ended needs none.

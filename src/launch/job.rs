@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::CommandLine;
+use super::cables::Cables;
 use super::discovery::Wish;
 use super::excess::Bounds;
 use super::fault::Faults;
@@ -83,6 +84,8 @@ pub(super) struct Job {
     vanished_at: Option<Instant>,
     silence: Silence,
     held: Held,
+    /// Where its ranks have networks of their own.
+    cables: Option<Cables>,
     faults: Faults,
     /// Where the ranks run a program of the user's own, which reports nothing by itself.
     own: Option<OwnProgram>,
@@ -176,6 +179,7 @@ impl Job {
         Ok(Job {
             faults: Faults::new(folder.clone()),
             held: Held::default(),
+            cables: None,
             own: None,
             folder,
             host: host::name(),

@@ -38,12 +38,35 @@ const TRIAL: &str = "set -e; ip link add hub type bridge; ip link add one type v
 const PROGRAMS: [(&str, &str); 4] =
     [("unshare", "util-linux"), ("nsenter", "util-linux"), ("ip", "iproute2"), ("tc", "iproute2")];
 
+/// What may pass at once: four milliseconds' worth, for timers are no finer, and no less than a packet of any size.
+fn burst(bits: u64) -> u64 {
+    (bits / 8 / 250).max(64 << 10)
+}
+
 /// The words before the launcher's.
 pub fn around_launcher(np: usize, bits: u64) -> Vec<String> {
-    // So much may pass at once: four milliseconds' worth, for timers are no finer, and no less than a packet of any size.
-    let burst = (bits / 8 / 250).max(64 << 10);
     let words = ["unshare", "-Urnm", "sh", "-c", AROUND_LAUNCHER, "links"].map(String::from);
-    words.into_iter().chain([np.to_string(), format!("{bits}bit"), burst.to_string()]).collect()
+    words.into_iter().chain([np.to_string(), format!("{bits}bit"), burst(bits).to_string()]).collect()
+}
+
+/// A program in the network of the launcher, where the bridge and its ends of the cables are. Its first words are those of `tc`.
+pub fn tc(launcher: u32, words: &[&str]) -> Command {
+    let mut command = Command::new("nsenter");
+    // Without root nobody may change groups there, which nsenter would try.
+    let target = launcher.to_string();
+    command.args(["--user", "--net", "--preserve-credentials", "--target", &target, "tc"]).args(words);
+    command
+}
+
+/// The end of a rank's cable that is at the bridge: what is on its way to the rank waits there.
+pub fn end_at_hub(process: usize) -> String {
+    format!("{HUB}{process}")
+}
+
+/// The words for `tc` that let so much through to a rank from now on.
+pub fn let_through(process: usize, bits: u64) -> Vec<String> {
+    let words = format!("qdisc change dev {} root tbf rate {bits}bit burst {} latency 400ms", end_at_hub(process), burst(bits));
+    words.split(' ').map(String::from).collect()
 }
 
 /// The words before each rank's program.

@@ -12,6 +12,7 @@
 
 mod adapter;
 mod binding;
+mod cables;
 mod control;
 mod discovery;
 mod elastic;

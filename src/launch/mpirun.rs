@@ -108,10 +108,10 @@ pub fn command_line(
     if oversubscribe {
         notes.push(oversubscribed(resources, setup));
     }
-    let link_bits = spec.collectives().and_then(|collectives| collectives.link_bits);
+    let link_bits = spec.link_bits();
     let mut argv = Vec::new();
     if let Some(bits) = link_bits {
-        if let Some(problem) = no_links(resources, setup) {
+        if let Some(problem) = no_links(spec, setup) {
             return Err(LaunchError::Spec(problem));
         }
         env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), links::HUB.to_owned()));
@@ -204,9 +204,13 @@ fn open_mpi(
 }
 
 /// Why ranks cannot be given links of their own, in one sentence.
-fn no_links(resources: &Resources, setup: &Setup) -> Option<String> {
-    if is_spread(resources, setup) {
+fn no_links(spec: &RunSpec, setup: &Setup) -> Option<String> {
+    if is_spread(&spec.resources, setup) {
         return Some("links are made on one machine: leave the hosts out, or the link".into());
+    }
+    // The trainer uses a GPU where there is one.
+    if setup.machine.gpus > 0 && spec.training().is_some() {
+        return Some("links are for ranks on CPUs, since gradients go from GPU to GPU by other ways: leave the link out".into());
     }
     let flavour = setup.flavour;
     (flavour != Flavour::OpenMpi5).then(|| format!("links need Open MPI 5, and this is {flavour}: leave the link out"))

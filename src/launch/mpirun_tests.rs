@@ -221,3 +221,37 @@ fn links_are_put_around_the_launcher_and_around_each_rank() {
     setup.flavour = Flavour::Mpich;
     assert!(line(&linked, &setup).unwrap_err().to_string().contains("Open MPI 5"));
 }
+
+#[test]
+fn a_training_has_links_too_on_one_machine_without_gpus() {
+    let linked = spec(2).with(|job| job.resources.link = Some(1_000_000_000));
+    let refused = |spec: &RunSpec, setup: &Setup| line(spec, setup).unwrap_err().to_string();
+    let plain = setup(Flavour::OpenMpi5);
+    let argv = line(&linked, &plain).unwrap().argv;
+    assert!(
+        argv.starts_with(&["unshare".to_owned(), "-Urnm".to_owned()]) && argv.contains(&"1000000000bit".to_owned()),
+        "{argv:?}"
+    );
+    let no_link = spec(2).with(|job| job.resources.link = Some(0));
+    assert_eq!(refused(&no_link, &plain), "a link has from 1 mbit to 1000 gbit a second");
+    for elsewhere in [
+        linked.clone().with(|job| job.resources.hosts = Some("a:2".into())),
+        linked.clone().with(|job| job.resources.hostfile = Some("hosts".into())),
+        linked.clone().with(|job| job.resources.slurm = true),
+        linked.clone().with(|job| {
+            (job.resources.min_np, job.resources.host_discovery_script) = (Some(1), Some("hosts.sh".into()));
+        }),
+    ] {
+        let said = refused(&elsewhere, &plain);
+        assert!(said.contains("on one machine") && said.contains("out, or --link"), "{said}");
+    }
+    let mut allocation = setup(Flavour::OpenMpi5);
+    allocation.machine.in_allocation = true;
+    assert!(refused(&linked, &allocation).contains("on one machine"));
+    let mut gpus = setup(Flavour::OpenMpi5);
+    gpus.machine.gpus = 2;
+    assert!(refused(&linked, &gpus).contains("ranks on CPUs"));
+    for flavour in [Flavour::OpenMpi4, Flavour::Mpich] {
+        assert!(refused(&linked, &setup(flavour)).contains("links need Open MPI 5"));
+    }
+}

@@ -354,6 +354,7 @@ impl Supervisor {
             .with_elastic(self.record.spec.resources.min_np.is_some())
             .with_batch(self.record.spec.resources.slurm)
             .with_start_timeout(self.record.spec.resources.start_patience_s())
+            .with_link(self.record.spec.link_bits())
             .with_time_limit(time_limit, elapsed);
         let end = job
             .follow(stop, &mut |state, message| {

@@ -107,7 +107,7 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
         (&["1", "freeze", "--seconds", "NaN"], "--seconds is NaN"),
         (
             &["1", "sneeze"],
-            "`sneeze` is not a fault: use kill, freeze, slow, shared-core, file-limit, damaged-checkpoint, no-write",
+            "`sneeze` is not a fault: use kill, freeze, slow, shared-core, slow-network, file-limit, damaged-checkpoint, no-write",
         ),
         (&["1", "root-collective", "--rank", "1"], "only rank 0 writes files and is the root"),
         (&["1"], "<KIND>"),
@@ -120,6 +120,9 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
     // These ranks train nothing.
     let none = lab.run(&["fault", "1", "damaged-checkpoint"]);
     assert!(none.status.code() == Some(1) && stderr(&none).contains("there is no checkpoint yet"), "{}", stderr(&none));
+    let cable = lab.run(&["fault", "1", "slow-network"]);
+    assert!(cable.status.code() == Some(1) && stderr(&cable).contains("start the run with --link 1gbit"), "{}", stderr(&cable));
+    assert_eq!(stderr(&cable).lines().count(), 1, "{}", stderr(&cable));
     if nix::unistd::geteuid().is_root() {
         let root = lab.run(&["fault", "1", "no-write"]);
         assert!(root.status.code() == Some(1) && stderr(&root).contains("root may write everywhere"), "{}", stderr(&root));
@@ -131,7 +134,7 @@ fn what_cannot_be_made_is_one_line_and_does_nothing() {
     }
     let log = || std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
     wait_for("three more refusals", || {
-        (log().matches("hvd-lab: no fault was made: ").count() == 4 + usize::from(nix::unistd::geteuid().is_root())).then_some(())
+        (log().matches("hvd-lab: no fault was made: ").count() == 5 + usize::from(nix::unistd::geteuid().is_root())).then_some(())
     });
     let dry = lab.run(&["fault", "1", "kill", "--dry-run"]);
     assert!(dry.status.success() && stdout(&dry).contains("Rank 1 is killed"), "{}", stdout(&dry));

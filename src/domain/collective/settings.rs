@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::algorithm::{Algorithm, Shape};
 use super::method::Method;
-use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, at_least_one, count, first};
+use crate::domain::bounds::{Bounded, LINK_BITS, MAX_COUNT, MAX_RANKS, NO_LINK, at_least_one, count, first};
 use crate::domain::units;
 
 /// Bytes of one number: what is added up is float32.
@@ -16,8 +16,6 @@ const MAX_ROWS: usize = 10_000;
 const MAX_ITERATIONS: usize = 1_000_000;
 /// The messages of a larger buffer are the same, and only take longer.
 const MOST_LOGGED: u64 = 1 << 30;
-/// Bits a second that a link may be given.
-const LINK_BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
 /// What is measured, at which sizes, how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,10 +124,7 @@ impl CollectivesSpec {
             ),
             (self.shape.ranks_per_host == 0, "0 ranks per host leave no rank: use 1 or more".to_owned()),
             (self.shape.ranks_per_host > np.max(1), self.shape.too_many_per_host(np)),
-            (
-                self.link_bits.is_some_and(|bits| !LINK_BITS.contains(&bits)),
-                "a link has from 1 mbit to 1000 gbit a second".to_owned(),
-            ),
+            (self.link_bits.is_some_and(|bits| !LINK_BITS.contains(&bits)), NO_LINK.to_owned()),
         ];
         let unknown = || self.methods.iter().find_map(|name| name.parse::<Method>().err()).map(|error| error.to_string());
         let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, MAX_SECONDS, at_least_one, count, number};
+use crate::domain::bounds::{Bounded, LINK_BITS, MAX_COUNT, MAX_RANKS, MAX_SECONDS, NO_LINK, at_least_one, count, number};
 
 /// Seconds in which every rank of several hosts has to report, where nobody said otherwise.
 const HOSTS_START_S: f64 = 120.0;
@@ -58,6 +58,9 @@ pub struct Resources {
     pub gpus_per_node: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
+    /// Bits a second of the network that each rank is given on this host; `None` for what is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<u64>,
 }
 
 impl Resources {
@@ -79,6 +82,7 @@ impl Resources {
             nodes: None,
             gpus_per_node: None,
             partition: None,
+            link: None,
         }
     }
 
@@ -94,8 +98,17 @@ impl Resources {
                 .or_else(|| wrong("elastic timeout", self.elastic_timeout_s))
                 .or_else(|| self.network_problem())
                 .or_else(|| self.elastic_problem())
-                .or_else(|| self.slurm_problem()),
+                .or_else(|| self.slurm_problem())
+                .or_else(|| self.link_problem()),
         }
+    }
+
+    pub(in crate::domain) fn link_problem(&self) -> Option<String> {
+        let bits = self.link?;
+        let is_spread = self.names_hosts() || self.slurm || self.host_discovery_script.is_some();
+        let elsewhere = "links are made on one machine: leave -H, --hostfile, --slurm and --host-discovery-script out, or --link";
+        let problem = if is_spread { elsewhere } else { NO_LINK };
+        (is_spread || !LINK_BITS.contains(&bits)).then(|| problem.to_owned())
     }
 
     pub(in crate::domain) fn elastic_problem(&self) -> Option<String> {
@@ -174,6 +187,8 @@ impl Bounded for Resources {
         let resets = self.reset_limit.and_then(|resets| count("reset limit", resets, MAX_COUNT));
         let nodes = self.nodes.and_then(|nodes| count("nodes", nodes, MAX_RANKS));
         let gpus = self.gpus_per_node.and_then(|gpus| count("GPUs per node", gpus, MAX_RANKS));
-        at_least_one("np", self.np, MAX_RANKS).or(limit).or(start).or(least).or(most).or(wait).or(resets).or(nodes).or(gpus)
+        let link = self.link.and_then(|bits| number("link in bits a second", bits as f64, *LINK_BITS.end() as f64));
+        let first = at_least_one("np", self.np, MAX_RANKS).or(limit).or(start).or(least).or(most).or(wait);
+        first.or(resets).or(nodes).or(gpus).or(link)
     }
 }

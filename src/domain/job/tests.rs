@@ -57,6 +57,8 @@ fn collectives_are_stored_flat_and_under_their_name() {
     assert_eq!((spec.training(), spec.problem(), spec.out_of_bounds()), (None, None, None));
     value["mood"] = "good".into();
     assert_eq!(stored(&read(&value)), value, "what a newer version wrote is kept");
+    value["link_bits"] = 200_000_000.into();
+    assert_eq!((stored(&read(&value)), read(&value).link_bits()), (value.clone(), Some(200_000_000)), "where it always was");
     value["servers"] = 3.into();
     assert!(read(&value).problem().is_some_and(|problem| problem.contains("3 servers")));
     value["servers"] = 1_000_000.into();
@@ -88,6 +90,17 @@ fn a_benchmark_is_stored_flat_and_under_its_name() {
     value["model"] = "sneeze".into();
     assert!(matches!(read(&value).workload, Workload::Unknown(_)), "of another version");
     assert_eq!((stored(&read(&value)), read(&value).workload.title().as_str()), (value, "sneeze"));
+}
+
+#[test]
+fn a_training_has_a_link_only_if_it_was_asked_for() {
+    let mut value = stored(&TrainingJob::sample().into());
+    assert_eq!((value.get("link"), read(&value).link_bits()), (None, None));
+    value["link"] = 1_000_000_000.into();
+    assert_eq!((stored(&read(&value)), read(&value).link_bits()), (value.clone(), Some(1_000_000_000)));
+    assert_eq!(read(&value).out_of_bounds(), None);
+    value["link"] = u64::MAX.into();
+    assert!(read(&value).out_of_bounds().is_some());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! of [`table`]. The tests below never let one be forgotten.
 
 mod elastic;
+mod link;
 mod setting;
 mod slurm;
 mod table;
@@ -38,6 +39,7 @@ mod tests {
         (job.resources.min_np, job.resources.max_np, job.resources.reset_limit) = (Some(1), Some(4), Some(3));
         (job.resources.elastic_timeout_s, job.resources.host_discovery_script) = (Some(60.0), Some("hosts.sh".into()));
         job.resources.network_interface = Some("eth0".into());
+        job.resources.link = Some(1_000_000_000);
         let (slurm, nodes) = (&mut job.resources, Some(1));
         (slurm.slurm, slurm.nodes, slurm.gpus_per_node, slurm.partition) = (true, nodes, nodes, Some("gpu".into()));
         let stored = serde_json::to_value(&job).unwrap();

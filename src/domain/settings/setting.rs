@@ -41,6 +41,7 @@ pub enum Key {
     Nodes,
     GpusPerNode,
     Partition,
+    Link,
 }
 
 /// One setting: how it is named, explained, shown, changed and handed to the trainer.

@@ -3,7 +3,7 @@
 use super::setting::{
     ALL, Key, NONE, Setting, TrainerFlag, Values, or_word, put, put_limit, put_share, put_switch, put_text, put_time, put_word,
 };
-use super::{elastic, slurm};
+use super::{elastic, link, slurm};
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
 use crate::domain::units;
@@ -341,6 +341,7 @@ pub static SETTINGS: [Setting; 31] = [
     slurm::NODES,
     slurm::GPUS_PER_NODE,
     slurm::PARTITION,
+    link::LINK,
 ];
 
 impl Key {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Job;
 use super::lent::Lent;
 use super::moments::until;
+use crate::launch::cables::{Cables, Hub};
 use crate::launch::discovery::Wish;
 use crate::launch::own::OwnProgram;
 use crate::launch::silence::Silence;
@@ -58,6 +59,13 @@ impl Job {
     /// A rank that does not get on again is better lost.
     pub fn with_elastic(self, is_elastic: bool) -> Job {
         Job { is_elastic, ..self }
+    }
+
+    /// Each of its ranks has a network of so many bits a second.
+    pub fn with_link(mut self, bits: Option<u64>) -> Job {
+        let hub = bits.zip(self.child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
+        self.faults.may_slow(hub);
+        Job { cables: hub.map(Cables::new), ..self }
     }
 
     /// As a job of Slurm.

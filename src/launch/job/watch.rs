@@ -10,6 +10,7 @@ use super::Job;
 use super::lent::Lent;
 use crate::domain::event::{CheckpointAction, Event};
 use crate::domain::units;
+use crate::launch::cables::Cables;
 use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::verdict::Verdict;
 use crate::runs::process;
@@ -67,8 +68,8 @@ impl Job {
         }
     }
 
-    /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core, and
-    /// a fault that somebody asks for.
+    /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core or have
+    /// a slow network, and a fault that somebody asks for.
     pub(super) fn look_for_faults(&mut self) {
         if self.kill_at.is_some() {
             return;
@@ -79,13 +80,16 @@ impl Job {
                 Ok(request) => {
                     // The same fault may be made twice in a row.
                     self.held.forget(request.process);
+                    self.cables.iter_mut().for_each(Cables::forget);
                     format!("hvd-lab: fault {} in process {}, as asked for", request.kind, request.process)
                 }
                 Err(problem) => format!("{FAULT_REFUSED}{problem}"),
             };
             self.say(&line);
         }
-        for (process, words) in self.held.watch(ranks) {
+        // As long as a rank is there, so are the cables.
+        let slow = self.cables.as_mut().filter(|_| !ranks.is_empty()).and_then(Cables::look);
+        for (process, words) in self.held.watch(ranks).into_iter().chain(slow) {
             self.warn(process, &words);
         }
     }
