@@ -36,6 +36,8 @@ mod own;
 mod owned;
 #[path = "launch/remedies.rs"]
 mod remedies;
+#[path = "launch/scale.rs"]
+mod scale;
 #[path = "launch/stored.rs"]
 mod stored;
 #[path = "launch/time_limit.rs"]

@@ -1,6 +1,8 @@
-//! `hvd-lab runs`: list, name and delete runs.
+//! `hvd-lab runs`: list, name and delete runs; their ranks and what these printed.
 //!
 //! Never draws a screen, and never removes a run for good unless told so twice.
+
+mod ranks;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -18,6 +20,8 @@ Examples:
   hvd-lab runs --filter 'np:2 !failed' --sort img/s
   hvd-lab runs name 7 'two ranks, no warm-up'
   hvd-lab runs delete 3 4                   to the trash; `hvd-lab runs restore 3` brings it back
+  hvd-lab runs ranks 7                      its ranks by host, those that failed first
+  hvd-lab runs log 7 317                    what rank 317 printed
   hvd-lab runs --json | jq '.[-1].figures.images_per_sec'
 
 A filter is a list of words that must all match. Put `!` before a word that must not match. `np:2` looks in one field: run, \
@@ -50,6 +54,15 @@ enum RunsVerb {
     Name { id: RunId, name: Vec<String> },
     /// Write a note for a run. Without a text, remove the note.
     Note { id: RunId, text: Vec<String> },
+    /// List the ranks of a run by host: those that failed first, then hosts that are silent.
+    Ranks {
+        id: RunId,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what a rank of a run printed.
+    Log { id: RunId, rank: usize },
     /// Move runs to the trash, from where they can be restored.
     Delete {
         #[arg(required = true)]
@@ -94,6 +107,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 &note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")),
             )?;
         }
+        Some(RunsVerb::Ranks { id, json }) => return ranks::list(&store, id, json),
+        Some(RunsVerb::Log { id, rank }) => return ranks::log(&store, id, rank),
         Some(RunsVerb::Delete { ids }) => {
             return each(&once(ids), |id| {
                 store.delete(*id).map(|_| format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))

@@ -30,7 +30,10 @@ pub enum RunUpdate {
     Telemetry(TelemetrySample),
 }
 
-/// Most bytes taken from one file in one poll: a long log is read in pieces, so the caller stays responsive.
+/// Bytes taken from one file in one poll: a long log is read in pieces, so the caller stays responsive, and what a piece becomes in
+/// memory stays small.
+const PIECE_BYTES: u64 = 128 << 10;
+/// Most bytes, where a line is longer than a piece.
 const MAX_POLL_BYTES: u64 = LONGEST_LINE as u64 + 1;
 
 /// Remembers how far each file of a run was read.
@@ -165,23 +168,34 @@ impl Tail {
             return false;
         }
         self.buffer.clear();
-        let wanted = (length - self.offset).min(MAX_POLL_BYTES);
-        if file.seek(SeekFrom::Start(self.offset)).is_err() || file.take(wanted).read_to_end(&mut self.buffer).is_err() {
+        if file.seek(SeekFrom::Start(self.offset)).is_err() {
             return false;
         }
-        let Some(end) = self.buffer.iter().rposition(|byte| *byte == b'\n') else {
+        let mut wanted = 0;
+        let end = [PIECE_BYTES, MAX_POLL_BYTES].into_iter().find_map(|most| {
+            let more = (length - self.offset).min(most) - wanted;
+            wanted += more;
+            let read = file.by_ref().take(more).read_to_end(&mut self.buffer).ok()?;
+            self.buffer[self.buffer.len() - read..]
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map(|at| self.buffer.len() - read + at)
+        });
+        let Some(end) = end else {
             // A line longer than a poll is no line of ours: skip it.
-            if wanted == MAX_POLL_BYTES {
-                self.offset += wanted;
+            if self.buffer.len() as u64 == MAX_POLL_BYTES {
+                self.offset += MAX_POLL_BYTES;
                 self.skips_rest = true;
+                return true;
             }
-            return wanted == MAX_POLL_BYTES;
+            return false;
         };
         self.offset += end as u64 + 1;
         let skipped = usize::from(std::mem::take(&mut self.skips_rest));
         for text in self.buffer[..end].split(|byte| *byte == b'\n').skip(skipped) {
             line(&String::from_utf8_lossy(text));
         }
-        wanted == MAX_POLL_BYTES
+        self.buffer.shrink_to(PIECE_BYTES as usize);
+        wanted >= PIECE_BYTES
     }
 }

@@ -26,6 +26,7 @@ pub mod export;
 mod files;
 mod folder;
 mod follower;
+mod going;
 mod lock;
 mod logs;
 mod measurement;

@@ -3,7 +3,7 @@
 //! Never writes. What cannot be used is an error that names the file and says what is wrong with it.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -41,7 +41,7 @@ pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreE
 /// The lines of one file that can be read as events, in their order. What is skipped is counted.
 #[derive(Debug)]
 pub struct Events {
-    lines: Option<BufReader<File>>,
+    lines: Option<BufReader<Take<File>>>,
     line: Vec<u8>,
     damaged: Damaged,
 }
@@ -81,8 +81,35 @@ impl Events {
         // A run that has not begun has none.
         let unreadable = file.as_ref().err().filter(|error| error.kind() != io::ErrorKind::NotFound);
         let unreadable = unreadable.map(|error| format!("its events {} cannot be read: {error}", path.display()));
-        let lines = file.ok().map(|file| BufReader::with_capacity(1 << 16, file));
+        let lines = file.ok().map(|file| BufReader::with_capacity(1 << 16, file.take(u64::MAX)));
         Events { lines, line: Vec::new(), damaged: Damaged { unreadable, ..Damaged::default() } }
+    }
+
+    /// The whole lines behind the first so many bytes, as far as there are any now, and how many bytes they end behind. Of a run
+    /// that is over half a line at the end is one of them. What was damaged before them counts. `None` where the file cannot be
+    /// read, or is shorter than that.
+    pub(super) fn behind(path: &Path, read: u64, is_over: bool, damaged: &Damaged) -> Option<(Events, u64)> {
+        let mut file = read::open(path).ok()?;
+        let length = file.metadata().ok()?.len();
+        let mut end = length;
+        let mut block = Vec::new();
+        while end > read && !is_over {
+            let from = end.saturating_sub(1 << 16).max(read);
+            block.clear();
+            file.seek(SeekFrom::Start(from)).ok()?;
+            file.by_ref().take(end - from).read_to_end(&mut block).ok()?;
+            if let Some(place) = block.iter().rposition(|byte| *byte == b'\n') {
+                end = from + place as u64 + 1;
+                break;
+            }
+            end = from;
+        }
+        if length < read {
+            return None;
+        }
+        file.seek(SeekFrom::Start(read)).ok()?;
+        let lines = Some(BufReader::with_capacity(1 << 16, file.take(end - read)));
+        Some((Events { lines, line: Vec::new(), damaged: damaged.clone() }, end))
     }
 
     /// What was skipped so far.

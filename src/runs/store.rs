@@ -7,9 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::going::Going;
 use super::read::read_json;
 use super::supervision::Supervision;
-use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, files, orphans, summary};
+use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, files, orphans};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
@@ -20,6 +21,7 @@ pub struct RunStore {
     /// Absolute, with `runs` at its end.
     root: PathBuf,
     here: Place,
+    going: Going,
 }
 
 /// How long [`RunStore::claim`] waits for somebody who only looks, or has just begun.
@@ -37,7 +39,7 @@ impl RunStore {
         if root.to_str().is_none() {
             return Err(StoreError::NotText { path: home.to_owned() });
         }
-        Ok(RunStore { root, here: host::place() })
+        Ok(RunStore { root, here: host::place(), going: Going::default() })
     }
 
     /// [`host::home_dir`].
@@ -294,7 +296,7 @@ impl RunStore {
             Err(error) => (damaged(&error), Supervision::Over, Some(error.to_string())),
         };
         // Behind the status: all events of a run that is over are there by then.
-        let mut tally = summary::tally(&folder, &record);
+        let mut tally = self.going.tally(id, &folder, &record, status.state.is_over());
         tally.damaged = unread.or(tally.damaged);
         let elsewhere = if let Supervision::Elsewhere(place) = now { Some(place) } else { None };
         let row = RunSummary { id, record: Some(record), status, tally, elsewhere };

@@ -71,8 +71,10 @@ use crate::runs::RunStore;
 const FRAME: Duration = Duration::from_millis(33);
 /// While messages are played they move so often.
 const BEAT: Duration = Duration::from_millis(50);
-/// Messages that wait for the screen; senders wait when there are more, so memory stays bounded.
-const WAITING: usize = 64;
+/// Keys that wait for the screen.
+const KEYS_WAITING: usize = 64;
+/// Messages that do, some with hundreds of events: senders wait when there are more, so memory stays bounded.
+const WAITING: usize = 16;
 
 #[derive(Debug, Default)]
 pub struct Options {
@@ -177,7 +179,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     }
     // Everything that may be slow starts after the first frame.
     // Keys have a channel of their own: they overtake whatever a run has to tell.
-    let (pressed, mut keys) = mpsc::channel(WAITING);
+    let (pressed, mut keys) = mpsc::channel(KEYS_WAITING);
     std::thread::Builder::new().name("keys".into()).spawn(move || terminal::read_keys(pressed)).context("no thread for keys")?;
     let mut effect_runner = match source {
         Source::Home(store) => EffectRunner::Lab(Runner::start(sender, store)),

@@ -13,6 +13,7 @@ mod panic;
 mod pictures;
 mod preferences;
 mod room;
+mod scale;
 mod states;
 mod sweep;
 mod themes;

@@ -15,6 +15,7 @@ pub mod process;
 #[path = "../screen/pty.rs"]
 mod pty;
 pub mod rows;
+mod scale;
 mod screen;
 mod store;
 pub mod table;
@@ -38,6 +39,7 @@ enum Case {
     Photos,
     Allreduce,
     Screen,
+    Cluster,
 }
 
 impl Case {
@@ -48,6 +50,7 @@ impl Case {
             Case::Photos => "the image pipeline".into(),
             Case::Allreduce => "allreduce".into(),
             Case::Screen => "hvd-lab".into(),
+            Case::Cluster => "512 ranks".into(),
         }
     }
 
@@ -61,6 +64,7 @@ impl Case {
             Case::Photos => photos::run(place, scale),
             Case::Allreduce => allreduce::run(place, scale),
             Case::Screen => screen::run(scale),
+            Case::Cluster => scale::run(scale),
         }
     }
 }
@@ -189,6 +193,7 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
     }
     cases.extend(options.wants(Section::Allreduce).then_some(Case::Allreduce));
     cases.extend(options.wants(Section::Screen).then_some(Case::Screen));
+    cases.extend(options.wants(Section::Scale).then_some(Case::Cluster));
     cases
 }
 

@@ -63,6 +63,8 @@ pub enum Section {
     Images,
     /// The lab's screen: start, memory, idle use
     Screen,
+    /// A run of 512 stand-in ranks on 64 hosts: its supervisor, and the screen that shows it
+    Scale,
 }
 
 /// How much of everything is measured.
@@ -84,6 +86,9 @@ pub struct Scale {
     pub idle_seconds: u64,
     /// Keys pressed while runs log.
     pub keys: usize,
+    /// Epochs of five seconds that the run of 512 ranks takes, and seconds of it that are measured.
+    pub cluster_epochs: usize,
+    pub cluster_seconds: u64,
 }
 
 /// A network and the optimizer steps of one epoch.
@@ -113,6 +118,8 @@ impl Options {
                 allreduce_samples: 1,
                 idle_seconds: 1,
                 keys: 60,
+                cluster_epochs: 3,
+                cluster_seconds: 2,
             },
             false => Scale {
                 rounds: self.rounds.into(),
@@ -124,6 +131,8 @@ impl Options {
                 allreduce_samples: 2,
                 idle_seconds: 60_u64.div_ceil(self.rounds.into()),
                 keys: 500,
+                cluster_epochs: 12,
+                cluster_seconds: 20,
             },
         }
     }

@@ -91,6 +91,7 @@ pub fn rows(rounds: &Rounds, scale: &Scale) -> Vec<Row> {
         rows.extend(table.allreduce("started", bytes));
     }
     rows.extend(table.screen());
+    rows.extend(table.cluster());
     rows
 }
 
@@ -295,6 +296,26 @@ impl Table<'_> {
         let first =
             self.alone("hvd-lab: 1,000 runs listed for the first time".into(), Unit::Seconds, "store: first_list_s", None);
         rows.into_iter().filter_map(row).chain(first).collect()
+    }
+
+    /// A run of 512 ranks on 64 hosts.
+    fn cluster(&self) -> Vec<Row> {
+        let rows = [
+            ("the supervisor's use of a core", Unit::Share, "supervisor_share", Some(1.0)),
+            ("peak memory of the supervisor", Unit::Bytes, "supervisor_bytes", Some(200e6)),
+            ("steps that are not in the events", Unit::Share, "lost_share", Some(0.0)),
+            ("the latest step after its time", Unit::Seconds, "late_s", None),
+            ("the screen's use of a core", Unit::Share, "screen_share", None),
+            ("start of the screen to the first frame", Unit::Seconds, "first_frame_s", Some(0.05)),
+            ("resident memory of the screen", Unit::Bytes, "resident_bytes", Some(30e6)),
+            ("resident memory of the screen, the run finished", Unit::Bytes, "resident_after_bytes", Some(30e6)),
+            ("key to frame, 99th percentile", Unit::Seconds, "key_to_frame_p99_s", Some(0.016)),
+            ("idle use of a core, the run finished", Unit::Share, "idle_share", Some(0.005)),
+        ];
+        let row = |(what, unit, name, most): (&str, Unit, &str, Option<f64>)| {
+            self.alone(format!("512 ranks, 10 steps/s each: {what}"), unit, &format!("scale: {name}"), most.map(Target::AtMost))
+        };
+        rows.into_iter().filter_map(row).collect()
     }
 }
 

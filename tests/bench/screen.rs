@@ -13,7 +13,7 @@ use super::pty::{Home, Lab, Options};
 use super::store;
 
 /// On the screen from the first frame on.
-const FIRST_FRAME: &str = "Init and pin a device";
+pub const FIRST_FRAME: &str = "Init and pin a device";
 /// On the screen when it has found out about this machine.
 const SETTLED: &str = "press r to run";
 /// Eight devices, from a library that this builds.
@@ -44,7 +44,7 @@ fn idle(seconds: u64) -> Round {
     let (before, since) = (cpu_seconds(pid), Instant::now());
     std::thread::sleep(Duration::from_secs(seconds));
     let (after, elapsed) = (cpu_seconds(pid), since.elapsed());
-    let resident = resident_bytes(pid);
+    let resident = status_bytes(pid, "VmRSS:");
     lab.press("q");
     lab.exit();
     Round::from([
@@ -71,14 +71,18 @@ fn keys(count: usize) -> Round {
     lab.press("y");
     lab.wait_for("run 2 ▶ running");
     lab.wait_for("Epoch 1/3: step");
-    let mut seconds: Vec<f64> = (0..count).map(|turn| key_to_frame(&mut lab, turn)).collect();
+    let seconds: Vec<f64> = (0..count).map(|turn| key_to_frame(&mut lab, turn)).collect();
     lab.press("ql");
     lab.exit();
-    seconds.sort_by(f64::total_cmp);
-    Round::from([("screen: key_to_frame_p99_s".into(), seconds[(count * 99 / 100).min(count - 1)])])
+    Round::from([("screen: key_to_frame_p99_s".into(), percentile_99(seconds))])
 }
 
-fn key_to_frame(lab: &mut Lab, turn: usize) -> f64 {
+pub fn percentile_99(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[(seconds.len() * 99 / 100).min(seconds.len() - 1)]
+}
+
+pub fn key_to_frame(lab: &mut Lab, turn: usize) -> f64 {
     // Not in step with the lines.
     std::thread::sleep(Duration::from_millis(7 + (turn % 11) as u64));
     let (key, shown) = if turn.is_multiple_of(2) { ("\x1b[B", "Step 2/10") } else { ("\x1b[A", "Step 1/10") };
@@ -102,8 +106,9 @@ fn cpu_seconds(pid: i32) -> f64 {
     threads.flatten().filter_map(used).sum::<f64>() / 1e9
 }
 
-fn resident_bytes(pid: i32) -> Option<f64> {
+/// A figure of the kernel's on the memory of a process.
+pub fn status_bytes(pid: i32, name: &str) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_RANKS, at_least_one, count, figure, first, number, seconds};
 use crate::domain::phase::{Phase, PhaseSeconds};
+use crate::domain::units;
 
 /// Logical cores, threads of a rank, or NUMA nodes, of the largest host.
 pub(super) const MAX_PLACES: usize = 65_536;
@@ -60,28 +61,16 @@ impl IterationReport {
 impl PlacementReport {
     /// `1 thread on core 0 (NUMA node 0), memory local`.
     pub fn in_words(&self) -> String {
-        let threads = crate::domain::units::counted(self.threads, "thread");
+        let threads = units::counted(self.threads, "thread");
         let nodes = match self.nodes.len() {
             0 => String::new(),
-            1 => format!(" (NUMA node {})", ranges(&self.nodes)),
-            _ => format!(" (NUMA nodes {})", ranges(&self.nodes)),
+            1 => format!(" (NUMA node {})", units::ranges(&self.nodes)),
+            _ => format!(" (NUMA nodes {})", units::ranges(&self.nodes)),
         };
         let cores = if self.cores.len() == 1 { "core" } else { "cores" };
         let memory = self.memory.as_ref().map(|memory| format!(", memory {memory}")).unwrap_or_default();
-        format!("{}, {threads} on {cores} {}{nodes}{memory}", self.device, ranges(&self.cores))
+        format!("{}, {threads} on {cores} {}{nodes}{memory}", self.device, units::ranges(&self.cores))
     }
-}
-
-/// `0-3,8`: as the system writes a set of cores.
-fn ranges(numbers: &[usize]) -> String {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [one] => one.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
-    });
-    runs.collect::<Vec<_>>().join(",")
 }
 
 /// JSON has no NaN.

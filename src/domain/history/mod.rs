@@ -14,6 +14,7 @@
 //! write their reports down: then even the beginning of an attempt may be missing. The checkpoint holds the last reports as
 //! well, and whoever loads it tells them again: what is missing is put in its place, and what is there counts once.
 
+mod hosts;
 mod process;
 mod watched;
 
@@ -22,9 +23,16 @@ use std::collections::BTreeMap;
 use super::benchmark::Iterations;
 use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
 use super::event::{EpochReport, Event, EventLine, ProcessEpoch};
+pub use hosts::HostRanks;
 use process::Spent;
 pub use process::{Continuation, Keep, Process, Test, TrainingStep};
 pub use watched::{Update, Watched};
+
+/// Epochs that are kept of all processes of an attempt but the first, with which every figure of a run can be had: of many
+/// processes the newest of each are.
+const EPOCHS_OF_OTHERS: usize = 16_384;
+/// Epochs of each of them that are kept in any case.
+const LEAST_EPOCHS: usize = 4;
 
 /// Warnings that are kept of an attempt: a rank may warn in every step.
 const WARNINGS: usize = 50;
@@ -93,7 +101,18 @@ impl Attempt {
             }
             _ => {}
         }
+        let keep = self.share(line.process, keep);
         self.processes.entry(line.process).or_default().take(line, keep);
+    }
+
+    /// What of `keep` falls to a process: however many there are, they need no more memory than some do.
+    fn share(&self, process: usize, keep: Keep) -> Keep {
+        match keep {
+            Keep::Epochs(most) if process > 0 => {
+                Keep::Epochs(most.min((EPOCHS_OF_OTHERS / self.processes.len().max(1)).max(LEAST_EPOCHS)))
+            }
+            keep => keep,
+        }
     }
 }
 
@@ -137,8 +156,9 @@ impl History {
         if self.epochs(*process).any(|kept| kept.epoch == report.epoch) {
             return;
         }
+        let keep = self.attempts[place].share(*process, self.keep);
         if let Some(trained) = self.attempts[place].processes.get_mut(process) {
-            trained.restore(report, self.keep);
+            trained.restore(report, keep);
         }
         // What came after it had begun too early.
         for place in place + 1..self.attempts.len() {

@@ -37,7 +37,7 @@ fn no_images(images: Option<usize>) -> Option<String> {
     when(images == Some(0), "0 images: use at least 1, or leave the limit out")
 }
 
-pub static SETTINGS: [Setting; 31] = [
+pub static SETTINGS: [Setting; 32] = [
     Setting {
         key: Key::Np,
         flag: "np",

@@ -206,6 +206,10 @@ impl Lines {
         self.buffer.resize(have + CHUNK, 0);
         let read = file.read_at(&mut self.buffer[have..], self.start + have as u64).unwrap_or(0);
         self.buffer.truncate(have + read);
+        if read < CHUNK {
+            // Of hundreds of short logs no chunk stays in memory.
+            self.buffer.shrink_to_fit();
+        }
         read > 0
     }
 

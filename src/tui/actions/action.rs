@@ -39,6 +39,8 @@ pub enum Action {
     ShowSeries,
     /// Do what an entry of the palette does, as if its key had been pressed.
     Press(usize),
+    /// Show a rank: its log, and its device.
+    ShowRank(usize),
     /// Leave the screen; runs go on.
     Leave,
 }

@@ -43,6 +43,8 @@ pub enum AppCommand {
     Faults,
     /// Who has which device of a shared machine, and who waits.
     Queue,
+    /// A rank, by its number or its host.
+    Rank,
     /// Large step and speed-up.
     Projector,
     Tour,

@@ -74,6 +74,7 @@ fn application(state: &mut State, command: AppCommand) -> Vec<Action> {
         AppCommand::Simulate => simulate::update::open(&mut state.simulate, shared),
         AppCommand::Faults => faults::update::open(&mut state.faults, shared),
         AppCommand::Queue => return queue::update::open(&mut state.queue),
+        AppCommand::Rank => log::find::open(&mut state.log, shared),
         AppCommand::Projector => {
             let shows = !state.projector;
             project(state, shows);
@@ -202,6 +203,13 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
             runs::update::stop(&mut state.runs, &mut state.shared);
             Vec::new()
         }),
+        Action::ShowRank(rank) => {
+            state.devices.choose_rank(rank);
+            if state.focus != Pane::Devices {
+                focus(state, Pane::Log);
+            }
+            return Vec::new();
+        }
         Action::Leave => {
             state.done = true;
             return Vec::new();

@@ -77,6 +77,7 @@ static PANES: &[Binding<A>] = &[
     row(&[Char('U')], A::Simulate, "U", "", "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)"),
     row(&[Char('F')], A::Faults, "F", "", "faults: freeze, slow or end a rank on purpose, and see how it is found"),
     row(&[Char('Q')], A::Queue, "Q", "", "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)"),
+    row(&[Char('#')], A::Rank, "#", "", "a rank by its number or its host: its log, and its device"),
     row(&[Char('P')], A::Projector, "P", "", "for a projector: large step and speed-up, or the panes again"),
     row(&[Code(K::F(2))], A::Tour, "F2", "", "the tour of the screen"),
     row(&[Code(K::F(5))], A::ResetBorders, "F5", "", "reset pane sizes"),

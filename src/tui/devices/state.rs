@@ -73,6 +73,15 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
+    fn is(&self, (host, kind, index, uuid): &Identity) -> bool {
+        let device = self.device;
+        (device.kind, device.index) == (*kind, *index) && device.uuid == *uuid && self.sample.host == *host
+    }
+
+    fn runs(&self, rank: usize) -> bool {
+        self.device.processes.iter().any(|process| process.rank == Some(rank))
+    }
+
     fn identity(&self) -> Identity {
         (self.sample.host.clone(), self.device.kind, self.device.index, self.device.uuid.clone())
     }
@@ -94,6 +103,11 @@ impl Row<'_> {
 
     /// Does anything that is known of the device, or runs on it, contain the text?
     fn contains(&self, text: &str) -> bool {
+        let number = text.get(..5).filter(|word| word.eq_ignore_ascii_case("rank ")).and_then(|_| text[5..].trim().parse().ok());
+        if let Some(rank) = number {
+            // Rank 3 is not rank 31.
+            return self.runs(rank);
+        }
         let device = self.device;
         let mut all = format!(
             "{} {} {} {} {}",
@@ -167,7 +181,10 @@ impl Devices {
         self.history.push(&sample);
         match self.others.iter_mut().find(|other| other.host == sample.host) {
             Some(other) => *other = sample,
-            None => self.others.push(sample),
+            None => {
+                self.others.push(sample);
+                self.others.sort_by_cached_key(|other| (first_rank(other), other.host.clone()));
+            }
         }
     }
 
@@ -182,7 +199,7 @@ impl Devices {
         self.others.clear();
     }
 
-    /// This host first.
+    /// This host first, the others by their first rank.
     pub fn hosts(&self) -> impl Iterator<Item = &TelemetrySample> {
         self.here.iter().chain(&self.others)
     }
@@ -229,7 +246,7 @@ impl Devices {
     /// The place of the device under the cursor among [`Devices::rows`]; the first where that device is not shown.
     pub fn cursor(&self) -> usize {
         let chosen = self.chosen.as_ref();
-        chosen.and_then(|chosen| self.rows().iter().position(|row| row.identity() == *chosen)).unwrap_or(0)
+        chosen.and_then(|chosen| self.rows().iter().position(|row| row.is(chosen))).unwrap_or(0)
     }
 
     pub fn chosen(&self) -> Option<Row<'_>> {
@@ -241,12 +258,29 @@ impl Devices {
         self.chosen = self.rows().get(place).map(Row::identity);
     }
 
+    /// Puts the cursor on the device that a rank computes on, if any is known to.
+    pub fn choose_rank(&mut self, rank: usize) {
+        let all = || self.hosts().flat_map(|sample| sample.devices.iter().map(move |device| Row { sample, device }));
+        let Some(found) = all().find(|row| row.runs(rank)).map(|row| row.identity()) else { return };
+        self.chosen = Some(found);
+        if self.chosen().is_none_or(|row| !row.runs(rank)) {
+            // The filter hides it.
+            self.filter.clear();
+        }
+    }
+
     pub fn reorder(&mut self) {
         if self.chosen.is_none() {
             self.choose(0);
         }
         self.order = self.order.next();
     }
+}
+
+/// A host without ranks comes last.
+fn first_rank(sample: &TelemetrySample) -> usize {
+    let processes = sample.devices.iter().flat_map(|device| &device.processes);
+    processes.filter_map(|process| process.rank).min().unwrap_or(usize::MAX)
 }
 
 opens!(Devices, Window);

@@ -31,6 +31,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const AT_ONCE: usize = 200;
 /// The folder of runs is looked at so often, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// Of a run with more events than these bytes the screen does not judge the steps by itself: all of its steps would lie in memory.
+const MOST_JUDGED: u64 = 16 << 20;
 /// A stop that was asked for just before quitting gets so long to reach the run.
 const LAST_ORDERS: Duration = Duration::from_secs(4);
 
@@ -211,6 +213,9 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         }
         // Ended before it was in the list: it has no steps.
         Effect::Judge(run) if !store.record(run)?.has_steps() => return Ok(None),
+        Effect::Judge(run) if has_many_events(store, run) => {
+            Message::Done(format!("run {run} is a large one: `hvd-lab check {run}` looks at its steps"))
+        }
         // What passes is noted as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {
@@ -243,6 +248,10 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         | Effect::CaptureMouse(_)
         | Effect::Announce(_) => return Ok(None),
     }))
+}
+
+fn has_many_events(store: &RunStore, run: RunId) -> bool {
+    store.folder(run).events_file().metadata().is_ok_and(|events| events.len() > MOST_JUDGED)
 }
 
 fn series_file() -> anyhow::Result<SeriesFile> {

@@ -6,6 +6,7 @@ use super::room::{digits, gutter};
 use super::rows::Row;
 use super::state::{Log, LogTab, tabs};
 use crate::tui::actions::pane::Pane;
+use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::frame::{self, Focus, behind_name};
@@ -15,7 +16,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::domain::run::RunState;
 use crate::runs::{LogLine, LogSource, Pattern, Place};
 
@@ -23,7 +24,8 @@ use crate::runs::{LogLine, LogSource, Pattern, Place};
 pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Focus, names: usize) {
     let theme = shared.theme;
     let mut block = frame::pane(theme, Pane::Log.title(), focus, tab_titles(log, shared, area.width as usize));
-    if let Some(hint) = hint(log, shared, (area.width as usize).saturating_sub(2 + names)) {
+    let hides_tabs = !tabs_that_fit(log, shared, area.width as usize).1;
+    if let Some(hint) = hint(log, shared, hides_tabs, (area.width as usize).saturating_sub(2 + names)) {
         block = block.title_bottom(hint.right_aligned());
     }
     let inner = block.inner(area);
@@ -55,11 +57,15 @@ pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Fo
     frame.render_widget(Paragraph::new(lines), left);
 }
 
-/// On the lower border: that the view stays or lies sideways, or how a failed run is looked into.
-fn hint(log: &Log, shared: &Shared, room: usize) -> Option<Line<'static>> {
+/// On the lower border: how a rank is found that has no tab in sight, that the view stays or lies sideways, or how a failed run is
+/// looked into.
+fn hint(log: &Log, shared: &Shared, hides_tabs: bool, room: usize) -> Option<Line<'static>> {
     let theme = shared.theme;
     let has_failed = shared.watched.as_ref().and_then(Watched::state) == Some(RunState::Failed);
     let mut line = Line::default();
+    if hides_tabs {
+        line.extend([Span::styled(" #", theme.key()), Span::styled(" rank ", theme.dim())]);
+    }
     if log.place != Place::End {
         line.push_span(Span::styled(" paused, End: follow ", theme.warn()));
     } else if has_failed {
@@ -123,33 +129,46 @@ fn kind(pattern: &Pattern) -> &'static str {
     if pattern.is_regex() { "regex " } else { "" }
 }
 
-/// As many tabs as fit, the chosen one always among them.
-fn tabs_that_fit(log: &Log, shared: &Shared, width: usize) -> Vec<LogTab> {
+/// As many tabs as fit, with their names, the chosen one always among them; whether that is all.
+fn tabs_that_fit(log: &Log, shared: &Shared, width: usize) -> (Vec<(LogTab, String)>, bool) {
     let tabs = tabs(shared);
     let chosen = tabs.iter().position(|tab| *tab == log.tab).unwrap_or(0);
-    let room = width.saturating_sub(12);
-    let wide = |tab: &LogTab| tab.name().len() + 3;
-    let mut first = 0;
-    while first < chosen && tabs[first..=chosen].iter().map(wide).sum::<usize>() > room {
-        first += 1;
-    }
-    let mut used = 0;
-    let fits = |tab: &LogTab| {
-        used += wide(tab);
-        used <= room
+    let (failed, room) = (ranks::failed(shared), width.saturating_sub(12));
+    let host = shared.watched.as_ref().filter(|watched| watched.has_several_hosts());
+    let host = host.zip(log.tab.process()).and_then(|(watched, process)| watched.host(process));
+    let named = |tab: LogTab| {
+        let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
+        let host = host.filter(|_| tab == log.tab).map(|host| format!(" {}", cut(host, room / 2))).unwrap_or_default();
+        (tab, format!("{mark}{}{host}", tab.name()))
     };
-    tabs.into_iter().skip(first).take_while(fits).collect()
+    let mut left = room;
+    let mut fits = |(_, name): &(LogTab, String)| {
+        let rest = left.checked_sub(columns::width(name) + 3);
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    // Those before it that have room, then those behind it.
+    let before = tabs[..=chosen].iter().rev().map(|tab| named(*tab)).take_while(&mut fits);
+    let mut shown: Vec<(LogTab, String)> = before.collect();
+    shown.reverse();
+    shown.extend(tabs[chosen + 1..].iter().map(|tab| named(*tab)).take_while(fits));
+    let is_all = shown.len() == tabs.len();
+    (shown, is_all)
 }
 
 fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
     let theme = shared.theme;
     let mut spans = Vec::new();
-    for tab in tabs_that_fit(log, shared, width) {
+    for (tab, name) in tabs_that_fit(log, shared, width).0 {
         if !spans.is_empty() {
             spans.push(Span::styled("│", theme.dim()));
         }
-        let style = if tab == log.tab { theme.key().add_modifier(Modifier::UNDERLINED) } else { theme.dim() };
-        spans.extend([Span::raw(" "), Span::styled(tab.name(), style), Span::raw(" ")]);
+        let style = match name.starts_with('✗') {
+            _ if tab == log.tab => theme.key().add_modifier(Modifier::UNDERLINED),
+            true => theme.warn(),
+            false => theme.dim(),
+        };
+        spans.extend([Span::raw(" "), Span::styled(name, style), Span::raw(" ")]);
     }
     spans
 }
@@ -157,11 +176,12 @@ fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
 /// The tab under the pointer.
 pub fn tab_hit(log: &Log, shared: &Shared, area: Rect, at: Position) -> Option<LogTab> {
     let mut from = behind_name(Pane::Log.title(), area);
-    tabs_that_fit(log, shared, area.width as usize).into_iter().find(|tab| {
-        let place = Rect::new(from, area.y, tab.name().len() as u16 + 2, 1);
+    let under = tabs_that_fit(log, shared, area.width as usize).0.into_iter().find(|(_, name)| {
+        let place = Rect::new(from, area.y, columns::width(name) as u16 + 2, 1);
         from = place.right() + 1;
         place.contains(at)
-    })
+    });
+    under.map(|(tab, _)| tab)
 }
 
 fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'static> {

@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod draw;
+pub mod find;
 pub mod keys;
 pub mod room;
 pub mod rows;

@@ -2,7 +2,8 @@
 
 use ratatui::layout::Rect;
 
-use super::state::{Log, tabs};
+use super::state::Log;
+use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
 
 /// Columns of a time before its line.
@@ -32,5 +33,5 @@ pub fn gutter(log: &Log, shared: &Shared) -> usize {
 
 /// Digits of the highest process.
 pub fn digits(shared: &Shared) -> usize {
-    (tabs(shared).len().saturating_sub(3)).to_string().len()
+    (ranks::count(shared) - 1).to_string().len()
 }

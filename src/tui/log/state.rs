@@ -3,15 +3,14 @@
 //! Never reads a file: requests go out as effects, pages come in as messages.
 
 use super::windows::Window;
-use crate::tui::shared::watched::Watched;
 use crate::tui::window::opens;
 use ratatui::layout::Rect;
 use std::ops::Range;
 
 use crate::columns;
-use crate::domain::job::MAX_RANKS;
-use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place, RunRecord};
+use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place};
 use crate::tui::log::rows::{Row, sideways, wrapped};
+use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
 
 /// Which lines the log shows.
@@ -37,6 +36,15 @@ impl LogTab {
         }
     }
 
+    /// `None` of what is no process.
+    pub fn process(self) -> Option<usize> {
+        match self {
+            LogTab::Root => Some(0),
+            LogTab::Process(process) => Some(process),
+            LogTab::Launcher | LogTab::All => None,
+        }
+    }
+
     pub fn name(self) -> String {
         match self {
             LogTab::Root => "root".to_owned(),
@@ -51,14 +59,12 @@ impl LogTab {
     }
 }
 
-/// Tabs of the log: root, the other processes, the launcher, all.
+/// Tabs of the log: root, the processes that failed, the others, the launcher, all.
 pub fn tabs(shared: &Shared) -> Vec<LogTab> {
-    let watched = shared.watched.as_ref();
-    let record = watched.and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
-    let np = record.map_or(1, RunRecord::np);
-    let seen = watched.map_or(1, Watched::processes);
+    let (failed, count) = (ranks::failed(shared), ranks::count(shared));
     let mut tabs = vec![LogTab::Root];
-    tabs.extend((1..np.max(seen).min(MAX_RANKS)).map(LogTab::Process));
+    tabs.extend(failed.iter().filter(|process| (1..count).contains(*process)).map(|process| LogTab::Process(*process)));
+    tabs.extend((1..count).filter(|process| !failed.contains(process)).map(LogTab::Process));
     tabs.extend([LogTab::Launcher, LogTab::All]);
     tabs
 }

@@ -17,4 +17,10 @@ windows! {
         before: Option<Pattern>,
         from: Place,
     }
+    /// The line that a rank is asked for in.
+    Find {
+        text: String,
+        /// Why there is no such rank, if there is none.
+        error: Option<String>,
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Never shortens the command line: what is shown can be run.
 
+use super::by_host;
 use super::keys::Command;
 use super::state::{Runs, cost_name};
 use super::update::{baseline, continue_run};
@@ -110,11 +111,13 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
     let heading = format!("{} {}  {}", sign(status.state), status.state.name(), status.message);
     page.text(&heading, theme.state(status.state));
     if let Some(process) = status.failed_process {
-        page.fact("failed first", &format!("rank {process}"));
+        let place = watched.map(|watched| by_host::place(watched, process)).unwrap_or_default();
+        page.fact("failed first", &format!("rank {process}{place}"));
         if let Some(cause) = watched.and_then(|watched| watched.fatal(process)) {
             page.fact("cause", &cause);
         }
     }
+    watched.iter().for_each(|watched| by_host::also_failed(&mut page, watched));
     if let Some(code) = status.exit_code.filter(|code| *code != 0) {
         page.fact("exit code", &code.to_string());
     }
@@ -144,6 +147,7 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         for warning in watched.warnings() {
             page.text(&format!("! {warning}"), theme.warn());
         }
+        by_host::lines(&mut page, watched);
     }
     for (index, attempt) in run.record.iter().flat_map(|record| &record.attempts).enumerate() {
         page.title(&if index == 0 { "Command".to_owned() } else { format!("Continued to {} epochs", attempt.epochs) });

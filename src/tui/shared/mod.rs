@@ -6,6 +6,7 @@ pub mod gain;
 pub mod measured;
 pub mod phases;
 pub mod pins;
+pub mod ranks;
 pub mod scaling_chart;
 pub mod state;
 pub mod watched;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
-use crate::domain::history::{Attempt, History, Keep, Process, Test, TrainingStep};
+use crate::domain::history::{Attempt, History, HostRanks, Keep, Process, Test, TrainingStep};
 use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
@@ -109,6 +109,29 @@ impl Watched {
     pub fn is_testing(&self) -> bool {
         let is_trained = |config: &ConfigReport| self.early_stop().is_some() || self.history.epochs_done(0) >= config.epochs;
         self.root().is_some_and(|root| root.test.is_none() && !root.has_finished) && self.config().is_some_and(is_trained)
+    }
+
+    /// The processes that failed, the first to do so first.
+    pub fn failed(&self) -> Vec<usize> {
+        let blamed = self.status.as_ref().and_then(|status| status.failed_process);
+        self.history.attempt().map_or_else(|| blamed.into_iter().collect(), |attempt| attempt.failed(blamed))
+    }
+
+    /// The host of a process.
+    pub fn host(&self, process: usize) -> Option<&str> {
+        self.history.attempt()?.host(process)
+    }
+
+    /// The ranks host by host, those in trouble first.
+    pub fn by_host(&self) -> Vec<HostRanks<'_>> {
+        let failed = self.failed();
+        self.history.attempt().map(|attempt| attempt.by_host(&failed)).unwrap_or_default()
+    }
+
+    pub fn has_several_hosts(&self) -> bool {
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| attempt.processes.values());
+        let mut hosts = processes.filter_map(|process| process.topology.as_ref()).map(|report| &report.host);
+        hosts.next().is_some_and(|first| hosts.any(|host| host != first))
     }
 
     /// The cause that a process gave before it ended.

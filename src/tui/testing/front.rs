@@ -10,6 +10,7 @@ pub enum Front {
     Edit(next_run::windows::Edit),
     ConfirmStart(next_run::windows::ConfirmStart),
     AskLog(log::windows::Ask),
+    FindRank(log::windows::Find),
     AskDevices(devices::windows::Ask),
     Device(devices::windows::Details),
     Details(runs::windows::Details),
@@ -42,6 +43,7 @@ pub fn front(state: &State) -> Front {
     if let Some(window) = &state.log.window {
         return match window.clone() {
             log::windows::Window::Ask(window) => Front::AskLog(window),
+            log::windows::Window::Find(window) => Front::FindRank(window),
         };
     }
     if let Some(window) = &state.devices.window {
@@ -103,6 +105,7 @@ pub fn open(state: &mut State, front: Front) {
         Front::Edit(window) => state.next_run.window = Some(window.into()),
         Front::ConfirmStart(window) => state.next_run.window = Some(window.into()),
         Front::AskLog(window) => state.log.window = Some(window.into()),
+        Front::FindRank(window) => state.log.window = Some(window.into()),
         Front::AskDevices(window) => state.devices.window = Some(window.into()),
         Front::Device(window) => state.devices.window = Some(window.into()),
         Front::Details(window) => state.runs.window = Some(window.into()),

@@ -5,6 +5,7 @@ use ratatui::text::Span;
 
 use crate::columns;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
+use crate::domain::units;
 use crate::tui::widgets::theme::{Theme, bar};
 
 /// At this temperature GPUs begin to slow down.
@@ -128,14 +129,21 @@ pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'sta
 }
 
 pub fn who(processes: &[DeviceProcess]) -> String {
-    let ranks: Vec<String> = processes.iter().filter_map(|process| process.rank).map(|rank| rank.to_string()).collect();
+    let ranks: Vec<usize> = processes.iter().filter_map(|process| process.rank).collect();
     let others = processes.iter().filter(|process| process.rank.is_none()).count();
-    let badge = format!("rank{} {}", if ranks.len() > 1 { "s" } else { "" }, ranks.join(","));
+    let badge = format!("rank{} {}", if ranks.len() > 1 { "s" } else { "" }, ranks_in_short(&ranks));
     match (ranks.is_empty(), others) {
         (true, 0) => String::new(),
         (true, others) => format!("{others} other"),
         (false, 0) => badge,
         (false, others) => format!("{badge} + {others} other"),
+    }
+}
+
+fn ranks_in_short(ranks: &[usize]) -> String {
+    match ranks.len() {
+        ..4 => ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        _ => units::ranges(ranks),
     }
 }
 

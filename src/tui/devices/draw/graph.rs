@@ -107,7 +107,7 @@ fn graph(frame: &mut Frame, area: Rect, view: View, row: Row) {
 fn plot(frame: &mut Frame, area: Rect, view: View, row: Row, figure: Option<Beside>, alone: bool) {
     let theme = view.theme;
     let [title, body, axis] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
-    frame.render_widget(legend(theme, row, area, figure, alone), title);
+    frame.render_widget(legend(view, row, area, figure, alone), title);
     let [scale, plot] = Layout::horizontal([Constraint::Length(SCALE), Constraint::Fill(1)]).areas(body);
     frame.render_widget(Paragraph::new(scale_lines(theme, scale.height)), scale);
     frame.render_widget(Line::styled(time_axis(area.width.saturating_sub(1)), theme.dim()), axis);
@@ -138,7 +138,8 @@ fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Which device and which figure, with the newest ones.
-fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
+fn legend(view: View, row: Row, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
+    let theme = view.theme;
     let device = row.device;
     let facts = device.facts();
     let fact = |name: &str| {
@@ -150,7 +151,9 @@ fn legend(theme: Theme, row: Row, area: Rect, figure: Option<Beside>, alone: boo
         Some(Beside::Memory) => (fact("memory"), theme.warn()),
         Some(Beside::Power) => (fact("power"), theme.warn()),
     };
-    let name = format!(" {}  ", row.title());
+    let host =
+        if view.has_several_hosts() { format!("{} ", cut(&row.sample.host, area.width as usize / 3)) } else { String::new() };
+    let name = format!(" {host}{}  ", row.title());
     let left = (area.width as usize).saturating_sub(columns::width(&name));
     let drawn = cut(&drawn, left);
     let rest = if alone { format!("  (no room for {})", device.load_name()) } else { String::new() };

@@ -7,6 +7,7 @@ use super::parts::{Segment, View};
 use super::totals;
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
+use crate::domain::units;
 use crate::tui::devices::state::Row;
 use crate::tui::widgets::theme::Theme;
 
@@ -17,6 +18,8 @@ const INDEX: usize = 5;
 /// A host's name before its cells, and the mean behind them.
 const NAME: std::ops::RangeInclusive<usize> = 8..=24;
 const MEAN: usize = 7;
+/// The ranks of a host that has one device, whose mean is its figure.
+const RANKS: usize = 11;
 
 /// As many as fit, all of them where that is possible at all.
 pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Vec<Segment>> {
@@ -31,7 +34,7 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Vec<S
 /// A line a host: its name, its devices, their mean. `None` where not all hosts have room, also not side by side.
 fn by_host(view: View, hosts: &[&[Row]], width: usize, height: usize, cell: usize) -> Option<Vec<Vec<Segment>>> {
     let most = hosts.iter().map(|rows| rows.len()).max()?;
-    let needed = |name: usize| 1 + name + 1 + most * cell + MEAN + 1;
+    let needed = |name: usize| 1 + name + 1 + most * cell + if most == 1 { RANKS } else { MEAN } + 1;
     let down = height.saturating_sub(1);
     let across = hosts.len().div_ceil(down.max(1));
     let each = width / across.max(1);
@@ -59,13 +62,20 @@ fn starts(hosts: &[&[Row]]) -> Vec<usize> {
 
 fn host(view: View, rows: &[Row], first: usize, name: usize, most: usize, cell: usize, width: usize) -> Vec<Segment> {
     let theme = view.theme;
-    let title = Span::styled(columns::left(&format!(" {}", cut(&rows[0].sample.host, name)), name + 2), theme.strong());
+    let processes = || rows.iter().flat_map(|row| &row.device.processes);
+    let has_failed = processes().any(|process| view.failed(process).is_some());
+    let (mark, style) = if has_failed { ("✗", theme.warn()) } else { (" ", theme.strong()) };
+    let title = Span::styled(columns::left(&format!("{mark}{}", cut(&rows[0].sample.host, name)), name + 2), style);
     let mut parts = vec![Segment::new(None, Line::from(title), name + 2)];
     parts.extend(rows.iter().enumerate().map(|(at, row)| one(view, row, first + at, cell)));
     let devices: Vec<&DeviceSample> = rows.iter().map(|row| row.device).collect();
-    let mean = format!(" {}", totals::mean(&devices));
+    let mean = match most {
+        1 => format!(" {}", units::ranges(&processes().filter_map(|process| process.rank).collect::<Vec<_>>())),
+        _ => format!(" {}", totals::mean(&devices)),
+    };
     let left = width.saturating_sub(name + 2 + rows.len() * cell);
-    let mean = columns::left(&format!("{}{mean}", " ".repeat((most - rows.len()) * cell)), left);
+    let mean = cut(&format!("{}{mean}", " ".repeat((most - rows.len()) * cell)), left);
+    let mean = columns::left(&mean, left);
     parts.push(Segment::new(None, Line::styled(mean, theme.dim()), left));
     parts
 }
@@ -109,6 +119,12 @@ fn one(view: View, row: &Row, place: usize, cell: usize) -> Segment {
         (Reading::Missing { .. }, None) => ("?".to_owned(), theme.dim()),
         (Reading::Value(percent), None) if cell >= 4 => (format!("{percent:.0}"), cells::load(theme, *percent)),
         (Reading::Value(percent), None) => (cells::sign(*percent).to_owned(), cells::load(theme, *percent)),
+    };
+    let has_failed = device.processes.iter().any(|process| view.failed(process).is_some());
+    let (text, style) = match has_failed {
+        // Where it is a sign only, nothing else on the line says so.
+        true => (if cell >= 4 { text } else { "✗".to_owned() }, theme.warn()),
+        false => (text, style),
     };
     let width = if cell > 1 { cell - 1 } else { 1 };
     let style = if place == view.cursor { theme.cursor(view.focus.here) } else { style };

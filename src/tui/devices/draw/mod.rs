@@ -4,6 +4,7 @@
 
 use crate::tui::actions::pane::Pane;
 use crate::tui::devices::state::Devices;
+use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};
 use parts::{LEAST_GRAPH, Placed, Segment, View, is_gpu, joined, place_at};
@@ -32,7 +33,8 @@ mod totals;
 const WISHED_GRAPH: u16 = 5;
 
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
-    let view = View::new(devices, shared.theme, focus);
+    let failed = ranks::failed(shared);
+    let view = View::new(devices, shared.theme, focus, &failed);
     let theme = view.theme;
     let mut block = frame::pane(theme, Pane::Devices.title(), view.focus, heading(view, area.width as usize));
     if let Some(line) = filter_line(view) {
@@ -59,7 +61,7 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
     if let Some(row) = view.devices.chosen().filter(|_| focus.height > 0) {
         let width = inner.width as usize;
         let line = match is_grid(&rows) {
-            true => grid::words(theme, row, view.devices.hosts().nth(1).is_some(), width),
+            true => grid::words(theme, row, view.has_several_hosts(), width),
             false => fact_line(view, row, width),
         };
         frame.render_widget(line, focus);
@@ -78,7 +80,7 @@ fn upper_and_focus(view: View, inner: Rect, rows: &[Row]) -> [Rect; 2] {
 
 /// The device whose line is under the pointer, by its place among all.
 pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<usize> {
-    let view = View::new(devices, shared.theme, focus);
+    let view = View::new(devices, shared.theme, focus, &[]);
     let rows = view.devices.rows();
     let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
     let [upper, _] = upper_and_focus(view, inner, &rows);
@@ -101,7 +103,6 @@ enum Form {
 /// The devices above; below them, by importance, what there is room for: graphs and processes.
 struct GpuParts {
     form: Form,
-    processes: Vec<Line<'static>>,
     /// Of devices, graphs and processes.
     heights: [usize; 3],
 }
@@ -109,19 +110,19 @@ struct GpuParts {
 fn gpu_parts(area: Rect, view: View, rows: &[Row]) -> GpuParts {
     let (width, height) = (area.width as usize, area.height as usize);
     let (form, devices_height) = form(view, rows, width, height);
-    let processes = processes::lines(view, rows, width);
+    let processes = processes::count(rows);
     let left = height.saturating_sub(devices_height);
     let least_graph = usize::from(LEAST_GRAPH);
     let (graph_height, processes_height) = match left {
         // A head without a process under it says nothing.
-        few if few < least_graph => (0, if few >= 2 { few.min(processes.len()) } else { 0 }),
+        few if few < least_graph => (0, if few >= 2 { few.min(processes) } else { 0 }),
         some => {
-            let processes_height = processes.len().min((some - least_graph).max(some / 3)).min(some - least_graph);
+            let processes_height = processes.min((some - least_graph).max(some / 3)).min(some - least_graph);
             let processes_height = if processes_height < 2 { 0 } else { processes_height };
             (some - processes_height, processes_height)
         }
     };
-    GpuParts { form, processes, heights: [devices_height, graph_height, processes_height] }
+    GpuParts { form, heights: [devices_height, graph_height, processes_height] }
 }
 
 /// The form that shows most of every device without hiding any, and its lines.
@@ -147,7 +148,7 @@ fn form(view: View, rows: &[Row], width: usize, height: usize) -> (Form, usize) 
 }
 
 fn gpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
-    let GpuParts { form, processes, heights } = gpu_parts(area, view, rows);
+    let GpuParts { form, heights } = gpu_parts(area, view, rows);
     let lengths = heights.map(|length| Constraint::Length(length as u16));
     let [at_devices, at_graphs, at_processes] = Layout::vertical(lengths).areas(area);
     let lines: Vec<Line> = match form {
@@ -156,7 +157,7 @@ fn gpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
     };
     frame.render_widget(Paragraph::new(lines), at_devices);
     graph::grid(frame, at_graphs, view, rows);
-    let processes = processes::fitted(processes, view, at_processes.width.into(), at_processes.height.into());
+    let processes = processes::lines(view, rows, at_processes.width.into(), at_processes.height.into());
     frame.render_widget(Paragraph::new(processes), at_processes);
 }
 

@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::columns;
-use crate::domain::device::{DeviceKind, DeviceSample};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample};
 use crate::tui::devices::state::Devices;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::theme::Theme;
@@ -16,11 +16,22 @@ pub struct View<'a> {
     pub focus: Focus,
     /// The place of the device under the cursor, looked up once a frame.
     pub cursor: usize,
+    /// Ranks that failed, the first to do so first.
+    pub failed: &'a [usize],
 }
 
 impl<'a> View<'a> {
-    pub fn new(devices: &'a Devices, theme: Theme, focus: Focus) -> View<'a> {
-        View { devices, theme, focus, cursor: devices.cursor() }
+    pub fn new(devices: &'a Devices, theme: Theme, focus: Focus, failed: &'a [usize]) -> View<'a> {
+        View { devices, theme, focus, cursor: devices.cursor(), failed }
+    }
+
+    /// The place of a process's rank among those that failed.
+    pub fn failed(&self, process: &DeviceProcess) -> Option<usize> {
+        self.failed.iter().position(|failed| Some(*failed) == process.rank)
+    }
+
+    pub fn has_several_hosts(&self) -> bool {
+        self.devices.hosts().nth(1).is_some()
     }
 }
 

@@ -15,6 +15,8 @@ use crate::tui::devices::state::Row;
 /// The digits of the highest id that 32 bits hold, and a column before them.
 const PID: usize = 11;
 const OWNER: usize = 12;
+/// `rank 511`
+const WHO: usize = 8;
 /// ` GPU-Util`
 const UTIL: usize = 9;
 /// A command of fewer columns says nothing.
@@ -22,12 +24,12 @@ const COMMAND: usize = 6;
 
 /// As many of the lines as there is room for; how many more there are is said in the last of them, or in the head where one
 /// process is all there is room for.
-pub fn fitted(mut lines: Vec<Line<'static>>, view: View, width: usize, height: usize) -> Vec<Line<'static>> {
-    if lines.len() <= height || height < 2 {
+fn fitted(mut lines: Vec<Line<'static>>, all: usize, view: View, width: usize, height: usize) -> Vec<Line<'static>> {
+    if all <= height || height < 2 {
         lines.truncate(height);
         return lines;
     }
-    let rest = |shown: usize| format!(" … {} more", lines.len() - shown);
+    let rest = |shown: usize| format!(" … {} more", all - shown);
     let style = view.theme.dim();
     if height > 2 {
         let rest = rest(height - 1);
@@ -46,16 +48,26 @@ pub fn fitted(mut lines: Vec<Line<'static>>, view: View, width: usize, height: u
     lines
 }
 
-/// Head and a line a process; nothing where there is none.
-pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
+/// Lines that would show all: a head and one a process; none where there is none.
+pub fn count(rows: &[Row]) -> usize {
+    match rows.iter().map(|row| row.device.processes.len()).sum() {
+        0 => 0,
+        processes => 1 + processes,
+    }
+}
+
+/// Head and a line a process, ranks that failed first, as far as there is room.
+pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = view.theme;
     let mut found: Vec<(Row, &DeviceProcess)> =
         rows.iter().flat_map(|row| row.device.processes.iter().map(|process| (*row, process))).collect();
     if found.is_empty() {
         return Vec::new();
     }
-    found.sort_by_key(|(row, process)| (process.rank.is_none(), process.rank, row.device.index, process.pid));
-    let several_hosts = view.devices.hosts().count() > 1;
+    let failed = |process: &DeviceProcess| view.failed(process).unwrap_or(usize::MAX);
+    found.sort_by_key(|(row, process)| (failed(process), process.rank.is_none(), process.rank, row.device.index, process.pid));
+    let all = 1 + found.len();
+    let several_hosts = view.has_several_hosts();
     // Where it is narrow the owner goes, whom the details name too.
     let is_wide = width >= 70;
     let place_width = match (several_hosts, is_wide) {
@@ -76,23 +88,35 @@ pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
     };
     let (text, dim) = (theme.text(), theme.dim());
     let titles = [
-        left("rank", 8, dim),
+        left("rank", WHO, dim),
         right("pid", pid_width, dim),
         left("owner", OWNER, dim),
         left("on", place_width, dim),
         right("memory", memory_width, dim),
-        right("GPU-Util", UTIL, dim),
+        right(rows[0].device.load_name(), UTIL, dim),
     ];
     let mut lines = vec![line(titles, "command", dim)];
-    for (row, process) in found {
-        let who = process.rank.map_or("other".to_owned(), |rank| format!("rank {rank}"));
+    for (row, process) in found.into_iter().take(height) {
+        let has_failed = view.failed(process).is_some();
+        let word = if has_failed { "✗" } else { "rank" };
+        let who = process.rank.map_or("other".to_owned(), |rank| format!("{word} {rank}"));
         let place = if several_hosts { format!("{} {}", row.sample.host, row.title()) } else { row.title() };
         let known = |reading: Reading<String>, width, put: fn(&str, usize, Style) -> Span<'static>| match reading {
             Reading::Value(value) => put(&value, width, text),
             Reading::Missing { .. } => put("N/A", width, dim),
         };
         let cells = [
-            left(&who, 8, if process.rank.is_some() { theme.accent() } else { dim }),
+            left(
+                &who,
+                WHO,
+                if has_failed {
+                    theme.warn()
+                } else if process.rank.is_some() {
+                    theme.accent()
+                } else {
+                    dim
+                },
+            ),
             right(&process.pid.to_string(), pid_width, text),
             known(process.owner.map(|name| cut(name, OWNER - 2)), OWNER, left),
             left(&place, place_width, text),
@@ -101,5 +125,5 @@ pub fn lines(view: View, rows: &[Row], width: usize) -> Vec<Line<'static>> {
         ];
         lines.push(line(cells, &safe::line(&process.command), text));
     }
-    lines
+    fitted(lines, all, view, width, height)
 }

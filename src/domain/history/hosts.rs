@@ -1,0 +1,149 @@
+//! The ranks of one attempt by the host that they run on: those in trouble first.
+//!
+//! Never reads a clock: a host is silent by what the others have told since.
+
+use std::collections::BTreeMap;
+
+use super::{Attempt, TrainingStep};
+use crate::domain::units;
+
+/// A host that has told nothing for so long, while others did, is silent.
+const SILENT_S: f64 = 5.0;
+
+/// The ranks of one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostRanks<'a> {
+    pub host: &'a str,
+    /// In their order.
+    pub ranks: Vec<usize>,
+    /// Those of them that failed, the first to do so first.
+    pub failed: Vec<usize>,
+    /// The newest step of any of them.
+    pub step: Option<TrainingStep>,
+    /// How long before the newest step of the run that was, where it is long.
+    pub silent_s: Option<f64>,
+}
+
+impl HostRanks<'_> {
+    pub fn is_in_trouble(&self) -> bool {
+        !self.failed.is_empty() || self.silent_s.is_some()
+    }
+
+    /// `317 failed, ranks 312-319, epoch 6, batch 50`.
+    pub fn in_words(&self) -> String {
+        let numbers = |ranks: &[usize]| units::ranges(ranks).replace(',', ", ");
+        let mut words = Vec::new();
+        if !self.failed.is_empty() {
+            words.push(format!("{} failed", numbers(&self.failed)));
+        }
+        words.extend(self.silent_s.map(|silent_s| format!("silent for {}", units::clock(silent_s))));
+        words.push(format!("rank{} {}", if self.ranks.len() == 1 { "" } else { "s" }, numbers(&self.ranks)));
+        words.extend(self.step.map(|step| format!("epoch {}, batch {}", step.epoch + 1, step.batch + 1)));
+        words.join(", ")
+    }
+}
+
+impl Attempt {
+    /// The processes that failed, each once: the one that the run blames, then in the order in which they said so.
+    pub fn failed(&self, blamed: Option<usize>) -> Vec<usize> {
+        let mut failed: Vec<usize> = Vec::new();
+        for process in blamed.into_iter().chain(self.fatal.iter().map(|fatal| fatal.process)) {
+            if !failed.contains(&process) {
+                failed.push(process);
+            }
+        }
+        failed
+    }
+
+    /// The host of a process, where it has introduced itself.
+    pub fn host(&self, process: usize) -> Option<&str> {
+        Some(self.processes.get(&process)?.topology.as_ref()?.host.as_str())
+    }
+
+    /// The ranks host by host: hosts with failed ranks, then silent ones, then the others, each by their first rank.
+    pub fn by_host(&self, failed: &[usize]) -> Vec<HostRanks<'_>> {
+        let mut hosts: Vec<HostRanks> = Vec::new();
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut finished: Vec<bool> = Vec::new();
+        for (index, process) in &self.processes {
+            let Some(report) = &process.topology else { continue };
+            let place = *places.entry(&report.host).or_insert_with(|| {
+                hosts.push(HostRanks { host: &report.host, ranks: Vec::new(), failed: Vec::new(), step: None, silent_s: None });
+                finished.push(true);
+                hosts.len() - 1
+            });
+            let host = &mut hosts[place];
+            host.ranks.push(*index);
+            finished[place] &= process.has_finished;
+            if process.step.is_some_and(|step| host.step.is_none_or(|newest| newest.time_s < step.time_s)) {
+                host.step = process.step;
+            }
+        }
+        let newest_s = hosts.iter().filter_map(|host| host.step).map(|step| step.time_s).fold(f64::NEG_INFINITY, f64::max);
+        for (host, has_finished) in hosts.iter_mut().zip(finished) {
+            host.failed = failed.iter().copied().filter(|process| host.ranks.binary_search(process).is_ok()).collect();
+            let quiet_s = host.step.map(|step| newest_s - step.time_s);
+            host.silent_s = quiet_s.filter(|quiet_s| *quiet_s >= SILENT_S && !has_finished);
+        }
+        let first = |host: &HostRanks| host.failed.first().and_then(|of| failed.iter().position(|process| process == of));
+        hosts.sort_by_key(|host| (first(host).unwrap_or(usize::MAX), host.silent_s.is_none()));
+        hosts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{History, Keep};
+    use super::*;
+    use crate::domain::event::{Event, EventLine, TopologyReport};
+
+    /// Eight ranks on four hosts, which have trained for as many seconds as they say.
+    fn history(told_s: [f64; 4]) -> History {
+        let mut history = History::new(Keep::Epochs(2));
+        let mut tell = |process, time_s, event| history.take(&EventLine { time_s, process, event });
+        for process in 0..8 {
+            let report = TopologyReport { host: format!("node{}", process / 2), ..TopologyReport::sample() };
+            tell(process, 100.0, Event::Topology(report));
+            let step = Event::Step { epoch: 0, batch: process, lr: 0.1, loss: 1.0 };
+            tell(process, 100.0 + told_s[process / 2], step);
+        }
+        history
+    }
+
+    fn names(history: &History, failed: &[usize]) -> Vec<String> {
+        let hosts = history.attempt().unwrap().by_host(failed);
+        hosts.iter().map(|host| host.host.to_owned()).collect()
+    }
+
+    #[test]
+    fn hosts_in_trouble_come_first() {
+        let mut history = history([30.0, 30.0, 3.0, 29.0]);
+        assert_eq!(names(&history, &[]), ["node2", "node0", "node1", "node3"], "the silent one");
+        let fatal = |process| Event::Fatal { during: "epoch 1".into(), cause: format!("cause of {process}") };
+        for process in [7, 3, 7] {
+            history.take(&EventLine { time_s: 131.0, process, event: fatal(process) });
+        }
+        let attempt = history.attempt().unwrap();
+        assert_eq!(attempt.failed(Some(3)), [3, 7], "the blamed one first, and each once");
+        assert_eq!(attempt.failed(None), [7, 3]);
+        assert_eq!(names(&history, &[7, 3]), ["node3", "node1", "node2", "node0"]);
+        let hosts = attempt.by_host(&[7, 3]);
+        assert_eq!((&hosts[0].ranks[..], &hosts[0].failed[..], hosts[0].silent_s), (&[6, 7][..], &[7][..], None));
+        assert_eq!(hosts[2].silent_s, Some(27.0));
+        let words = hosts.iter().map(HostRanks::in_words).collect::<Vec<_>>();
+        assert_eq!(words[0], "7 failed, ranks 6-7, epoch 1, batch 7");
+        assert_eq!(words[2], "silent for 0:27, ranks 4-5, epoch 1, batch 5");
+        assert_eq!(hosts[3].step.unwrap().batch, 0, "the first of two of the same moment");
+        assert_eq!((attempt.host(5), attempt.host(8)), (Some("node2"), None));
+    }
+
+    #[test]
+    fn a_host_whose_ranks_have_all_finished_is_not_silent() {
+        let mut history = history([30.0, 3.0, 30.0, 30.0]);
+        for process in [2, 3] {
+            let finished = Event::Finished { epochs: 1, training_seconds: 1.0, total_seconds: 1.0, peak_rss_bytes: None };
+            history.take(&EventLine { time_s: 104.0, process, event: finished });
+        }
+        assert_eq!(names(&history, &[]), ["node0", "node1", "node2", "node3"]);
+    }
+}

@@ -1,0 +1,55 @@
+//! The ranks of the run on the screen: how many, which of them failed, and which one is meant by what was typed.
+//!
+//! Never guesses between two hosts: a name that fits several says so.
+
+use super::state::Shared;
+use super::watched::Watched;
+use crate::domain::job::MAX_RANKS;
+use crate::runs::RunRecord;
+
+/// Ranks that were asked for, or that have reported.
+pub fn count(shared: &Shared) -> usize {
+    let watched = shared.watched.as_ref();
+    let record = watched.and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let (np, seen) = (record.map_or(1, RunRecord::np), watched.map_or(1, Watched::processes));
+    np.max(seen).clamp(1, MAX_RANKS)
+}
+
+/// The first to fail comes first.
+pub fn failed(shared: &Shared) -> Vec<usize> {
+    shared.watched.as_ref().map(Watched::failed).unwrap_or_default()
+}
+
+/// The rank that is meant: by its number, or by its host, of which the rank that failed, else the first.
+///
+/// # Errors
+/// What can be typed instead.
+pub fn find(shared: &Shared, text: &str) -> Result<usize, String> {
+    let count = count(shared);
+    let text = text.trim();
+    let text = text.strip_prefix("rank ").unwrap_or(text);
+    match text.parse::<usize>() {
+        Ok(number) if number < count => return Ok(number),
+        Ok(number) => return Err(format!("there is no rank {number}: the last one is {}", count - 1)),
+        Err(_) => {}
+    }
+    let watched = shared.watched.as_ref();
+    let hosts = watched.map(Watched::by_host).unwrap_or_default();
+    let first = |place: usize| hosts[place].failed.first().or(hosts[place].ranks.first()).copied().unwrap_or(0);
+    let named: Vec<usize> = (0..hosts.len()).filter(|place| hosts[*place].host.starts_with(text)).collect();
+    let exact = named.iter().copied().find(|place| hosts[*place].host == text);
+    match (exact, &named[..]) {
+        (Some(place), _) => Ok(first(place)),
+        (None, [place]) => Ok(first(*place)),
+        (None, []) => Err(format!("no rank and no host is called so: 0 to {}, or a host's name", count - 1)),
+        (None, several) => Err(format!("{} hosts begin so", several.len())),
+    }
+}
+
+/// `rank 317 on node39, failed`.
+pub fn in_words(shared: &Shared, rank: usize) -> String {
+    let watched = shared.watched.as_ref();
+    let host = watched.and_then(|watched| watched.host(rank)).map(|host| format!(" on {host}")).unwrap_or_default();
+    let failed = if failed(shared).contains(&rank) { ", failed" } else { "" };
+    format!("rank {rank}{host}{failed}")
+}
