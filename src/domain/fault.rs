@@ -95,9 +95,9 @@ impl FaultKind {
                  step waits for the slowest. The losses stay the same."
             }
             FaultKind::SlowNetwork => {
-                "The cable to rank {rank} lets only 2 Mbit/s through (a tenth, if the link is slow anyway), as a bad cable does, or a \
-                 port that came up at a lower speed. All ranks get slower, since each allreduce waits for it. The losses stay the \
-                 same. The run must have links: start it with --link 1gbit."
+                "The cable to rank {rank} lets at most 2 Mbit/s through, as a bad cable does, or a port that came up at a lower \
+                 speed. All ranks get slower, since each allreduce waits for it. The losses stay the same. The run needs --link \
+                 1gbit: without it no rank has a network."
             }
             FaultKind::FileLimit => {
                 "No file of rank 0 may grow beyond 4 KiB, as on a full disk or with `ulimit -f`. The next checkpoint cannot be \

@@ -79,7 +79,7 @@ fn a_slow_cable_is_named_by_its_queue_and_costs_time_but_no_digit_of_a_loss() {
     let output = lab.run(&["fault", "2", "slow-network", "--rank", "1", "--seconds", "9"]);
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let said = stdout(&output);
-    assert!(said.starts_with("The cable to rank 1 lets only 2 Mbit/s through"), "{said}");
+    assert!(said.starts_with("The cable to rank 1 lets at most 2 Mbit/s through"), "{said}");
     assert!(said.contains("found after") && said.contains("the network of process 1 is slow"), "{said}");
     finish(going);
 

@@ -46,7 +46,7 @@ fn made(menu: &Menu, shared: &Shared, theme: Theme, width: usize) -> Vec<Line<'s
     if faults.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![Line::raw(""), Line::styled("Made in this run", theme.strong())];
+    let mut lines = vec![Line::styled("Made in this run", theme.strong())];
     for fault in &faults[faults.len().saturating_sub(SHOWN)..] {
         let style = if fault.found_after_s.is_some() { theme.text() } else { theme.warn() };
         lines.extend(wrap(&in_words(fault), width).into_iter().map(|line| Line::styled(line, style)));

@@ -32,7 +32,7 @@ fn a_fault_is_chosen_with_its_rank_and_asked_for() {
     press(&mut state, KeyCode::Home);
     let down = FaultKind::ALL.iter().position(|kind| *kind == FaultKind::SlowNetwork).unwrap();
     (0..down).for_each(|_| _ = press(&mut state, KeyCode::Down));
-    assert!(text(&state, 80, 24).contains("start it with --link 1gbit"), "{}", text(&state, 80, 24));
+    assert!(text(&state, 80, 24).contains("lets at most 2 Mbit/s through"), "{}", text(&state, 80, 24));
     assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::SlowNetwork, last));
     press(&mut state, KeyCode::End);
     assert_eq!(press(&mut state, KeyCode::Enter), request(FaultKind::OwnEarlyStop, last));
