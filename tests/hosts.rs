@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER, TopologyReport};
 
+#[allow(dead_code)]
 #[path = "support/hosts.rs"]
 mod hosts;
 #[path = "support/mpi.rs"]

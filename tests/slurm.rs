@@ -106,14 +106,22 @@ fn the_lab_trains_inside_an_allocation() {
     let _turn = trainer::turn();
     let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
     let run = ["run", "--np", "2", "--data", "generated", "--epochs", "1", "--batch-size", "16", "--train-images", "64"];
-    let mut command = slurm.client("salloc");
-    command.args(["--nodes", "1", "--ntasks", "2"]).arg(lab::program()).args(run);
-    lab.set_environment(&mut command);
-    let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    let status: hvd_lab::domain::run::RunStatus = Lab::status(&lab, 1);
-    assert_eq!(status.state, RunState::Finished);
-    lab.assert_nothing_left(1);
+    let line = format!("{} {}", lab::program().display(), run.join(" "));
+    let script = slurm.path("script.sh");
+    fs::write(&script, format!("#!/bin/sh\n{line}\n")).unwrap();
+    let asked = ["--nodes", "1", "--ntasks", "2"];
+    let mut salloc = slurm.client("salloc");
+    salloc.args(asked).arg(lab::program()).args(run);
+    let mut sbatch = slurm.client("sbatch");
+    sbatch.args(asked).arg("--wait").arg("--output").arg(slurm.path("script.log")).arg(&script);
+    for (id, mut command) in [(1, salloc), (2, sbatch)] {
+        lab.set_environment(&mut command);
+        let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+        let status: hvd_lab::domain::run::RunStatus = Lab::status(&lab, id);
+        assert_eq!(status.state, RunState::Finished);
+        lab.assert_nothing_left(id);
+    }
 }
 
 fn training(lab: &Lab, id: u32, epoch: usize) {

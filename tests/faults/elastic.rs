@@ -3,7 +3,7 @@
 //!
 //! The real trainer on two and three ranks of this host, and on two hosts that are this one.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab::domain::checkpoint::Place;
@@ -41,16 +41,12 @@ fn goes_on_from_commits(folder: &RunFolder, np: usize, least: usize) -> Result<(
     }
     let mut saved = Place::default();
     for line in folder.events() {
-        match line.event {
-            Event::Checkpoint(report) => {
-                let place = Place { epoch: report.epoch, images: report.images };
-                match report.action {
-                    CheckpointAction::Written | CheckpointAction::Committed => saved = saved.max(place),
-                    CheckpointAction::Loaded if place < saved => {
-                        return Err(format!("it went on from {place:?}, and {saved:?} was saved"));
-                    }
-                    _ => {}
-                }
+        let Event::Checkpoint(report) = line.event else { continue };
+        let place = Place { epoch: report.epoch, images: report.images };
+        match report.action {
+            CheckpointAction::Written | CheckpointAction::Committed => saved = saved.max(place),
+            CheckpointAction::Loaded if place < saved => {
+                return Err(format!("it went on from {place:?}, and {saved:?} was saved"));
             }
             _ => {}
         }
@@ -110,16 +106,6 @@ fn on_one_host(number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
     (what, result.and_then(|()| if is_the_same { compare(&lab.folder(1), &told(&lab)) } else { Ok(()) }))
 }
 
-/// Everything on it but the process that is the host.
-fn kill_all(host: &Host) {
-    let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-    let own = network(&host.pid());
-    let pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let there: Vec<String> =
-        pids.filter(|pid| *pid != host.pid() && pid.parse::<u32>().is_ok() && network(pid) == own && own.is_some()).collect();
-    let _ = Command::new("kill").arg("-9").args(&there).stderr(Stdio::null()).status();
-}
-
 fn on_two_hosts(hosts: &[Host; 2], number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
     let _turn = turn();
     let lab = with_trainer().unwrap();
@@ -138,13 +124,13 @@ fn on_two_hosts(hosts: &[Host; 2], number: usize, dice: &mut Dice) -> (String, R
     strike.moment.wait(&lab.folder(1), &mut child);
     let what = ["a host is killed", "a host is cut off", "a rank is killed"][number % 3];
     match number % 3 {
-        0 => kill_all(&hosts[1]),
+        0 => hosts[1].kill_all(),
         1 => drop(link("down")),
         _ => strike.strike(dice, &lab.folder(1), &child),
     }
     let result = ended(child).and_then(|()| ends_well(&lab, 2, 1, 4));
     // What is left on a host that was cut off nobody could end.
-    kill_all(&hosts[1]);
+    hosts[1].kill_all();
     link("up");
     (what.into(), result.map_err(|why| format!("{:?}: {why}", strike.moment)))
 }

@@ -1,29 +1,19 @@
 //! A Slurm of two nodes, each a host with a network of its own: jobs that span both, and what becomes of one whose node fails.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
+
 use std::time::{Duration, Instant};
 
 use hvd_lab::domain::event::Event;
 use hvd_lab::domain::run::RunState;
 
 use crate::cluster::Slurm;
-use crate::hosts::{HOSTS, Host};
+use crate::hosts::HOSTS;
 use crate::lab::{finish, stderr, stdout};
 use crate::{JOB, trainer, training};
 
 /// Slurm itself waits 30 s for a node that does not answer, before the job is over.
 const NAMED: Duration = Duration::from_secs(90);
-
-/// Everything on it but the process that is the host.
-fn kill_all(host: &Host) {
-    let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-    let own = network(&host.pid());
-    let pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let there: Vec<String> =
-        pids.filter(|pid| *pid != host.pid() && pid.parse::<u32>().is_ok() && network(pid) == own && own.is_some()).collect();
-    let _ = Command::new("kill").arg("-9").args(&there).stderr(Stdio::null()).status();
-}
 
 #[test]
 fn a_batch_job_trains_on_two_nodes_and_a_node_that_fails_is_named() {
@@ -42,7 +32,7 @@ fn a_batch_job_trains_on_two_nodes_and_a_node_that_fails_is_named() {
     let run = slurm.lab(&lab, &[&JOB[..], &["500"], &network].concat());
     training(&lab, 2, 2);
     let begin = Instant::now();
-    kill_all(&slurm.hosts.as_ref().unwrap()[1]);
+    slurm.hosts.as_ref().unwrap()[1].kill_all();
     let output = finish(run);
     let (took, status) = (begin.elapsed(), lab.status(2));
     assert_eq!((output.status.code(), status.state), (Some(1), RunState::Failed), "{}", stderr(&output));

@@ -30,6 +30,16 @@ impl Host {
         self.0.id().to_string()
     }
 
+    /// Everything on it but the process that is the host, as when its power fails.
+    pub fn kill_all(&self) {
+        let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        let (me, own) = (self.pid(), network(&self.pid()));
+        let pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_there = |pid: &String| *pid != me && pid.parse::<u32>().is_ok() && own.is_some() && network(pid) == own;
+        let there: Vec<String> = pids.filter(is_there).collect();
+        let _ = Command::new("kill").arg("-9").args(&there).stderr(Stdio::null()).status();
+    }
+
     /// The start of a command on this host.
     pub fn enter(&self) -> Command {
         let mut command = Command::new("nsenter");
