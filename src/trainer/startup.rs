@@ -221,8 +221,6 @@ pub struct Plan<'a> {
     pub data: &'a Data,
     pub validation_batches: usize,
     pub resume_epoch: usize,
-    /// With which step (from 0) training goes on in that epoch.
-    pub resume_step: usize,
 }
 
 /// No callback of the program can change its rate from epoch to epoch: a lab that listens is told.
@@ -237,7 +235,7 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         seed: config.seed,
         epochs: config.epochs,
         resume_epoch: plan.resume_epoch,
-        resume_step: plan.resume_step,
+        resume_step: 0,
         local_batch_size: config.batch_size,
         global_batch_size: config.batch_size * plan.schedule.size,
         steps_per_epoch: plan.schedule.steps_per_epoch,
@@ -253,6 +251,14 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         warmup_epochs: plan.schedule.warmup_epochs,
         target_accuracy: config.target_accuracy,
     })
+}
+
+/// The same of a rank that goes on with this step (from 0) of the epoch, after a commit.
+pub fn from_step(step: usize, event: Event) -> Event {
+    match event {
+        Event::Config(report) => Event::Config(ConfigReport { resume_step: step, ..report }),
+        other => other,
+    }
 }
 
 /// The last event of a rank that trained to the end. `launched` is when its process began.
