@@ -125,8 +125,8 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
 
     let resume_step = found.first_step(config, shards, steps);
-    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch, resume_step };
-    report.event(startup::config_report(config, &*model, &*optimizer, &plan));
+    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch };
+    report.event(startup::from_step(resume_step, startup::config_report(config, &*model, &*optimizer, &plan)));
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
     let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
     let mut commits = Commits::new(config, comm, report, shards);
