@@ -13,7 +13,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Checkpoint, SaveError, Written};
 use super::config::Config;
@@ -21,7 +20,7 @@ use super::model::{Dropout, Model};
 use super::optimizer::Optimizer;
 use super::random::{Purpose, stream};
 use super::report::Reporter;
-use super::resume::{self, EpochReports, ResumeState, contents, gather_statistics};
+use super::resume::{self, EpochReports, MidEpoch, ResumeState, contents, gather_statistics};
 use crate::comm::Communicator;
 use crate::domain::checkpoint::Place;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
@@ -29,17 +28,6 @@ use crate::domain::topology::Topology;
 
 /// Commits that stay: if the newest is damaged, the one before it is taken.
 const KEPT: usize = 2;
-
-/// How far an epoch had come.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MidEpoch {
-    /// Images of the epoch that all ranks together have trained.
-    pub images: usize,
-    /// Seconds of training since the epoch began.
-    pub seconds: f64,
-    /// Numbers that each rank had drawn: for the augmentation, and for dropout.
-    pub drawn: Vec<[u64; 2]>,
-}
 
 /// The random numbers of a rank in an epoch, and how long it has trained in it.
 pub struct Draws {

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::checkpoint::{self, Checkpoint, Reason};
-use super::commit::MidEpoch;
 use super::config::Config;
 use super::model::Model;
 use super::optimizer::Optimizer;
@@ -50,6 +50,17 @@ pub struct ResumeState {
     pub commit: Option<MidEpoch>,
     /// What it was trained with, setting by setting, where its program says so. Only the root knows those of a file.
     pub settings: BTreeMap<String, String>,
+}
+
+/// How far an epoch had come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MidEpoch {
+    /// Images of the epoch that all ranks together have trained.
+    pub images: usize,
+    /// Seconds of training since the epoch began.
+    pub seconds: f64,
+    /// Numbers that each rank had drawn: for the augmentation, and for dropout.
+    pub drawn: Vec<[u64; 2]>,
 }
 
 /// What every rank reported of the last epochs, in this run and those that it goes on from.
