@@ -50,15 +50,16 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (Some(id), Some(kind)) = (args.id, args.kind) else {
-        let row = |kind: &FaultKind| format!("{kind}\n    {}\n", kind.expected().replace("{rank}", "R"));
+        let row = |kind: &FaultKind| format!("{kind}\n    {}\n", kind.expected_of("R", false));
         let rows: String = FaultKind::ALL.iter().map(row).collect();
         super::output::print(&format!("{rows}\nMake one with: hvd-lab fault RUN KIND --rank R\n"))?;
         return Ok(ExitCode::SUCCESS);
     };
     let store = RunStore::open_default()?;
-    let np = store.record(id)?.np();
+    let record = store.record(id)?;
+    let (np, is_elastic) = (record.np(), record.spec.resources.min_np.is_some());
     let request = request(&args, kind, np)?;
-    super::output::print(&format!("{}\n", kind.expected().replace("{rank}", &request.process.to_string())))?;
+    super::output::print(&format!("{}\n", kind.expected_of(&request.process.to_string(), is_elastic)))?;
     if args.dry_run {
         return Ok(ExitCode::SUCCESS);
     }
@@ -90,7 +91,7 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         // The status first: what is noted at the end of a run is there when it is over.
         let status = store.status(id)?;
         let fault = launch::faults_made(store, id)?.into_iter().nth(index);
-        let Some(fault) = fault else { anyhow::bail!("run {id} was started anew meanwhile") };
+        let Some(fault) = fault else { anyhow::bail!("the record of run {id} has lost the fault") };
         if let (Some(after), Some(words)) = (fault.found_after_s, &fault.found_by) {
             let found = format!("found after {}: {}\n", units::seconds(after), safe::line(words));
             super::output::print(&found)?;

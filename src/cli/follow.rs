@@ -149,6 +149,8 @@ struct View<'a> {
     images_per_sec: Option<f64>,
     /// Of an own program.
     logged: LoggedSoFar,
+    /// The last message of its status: what a run waits for is told once.
+    told: String,
 }
 
 impl<'a> View<'a> {
@@ -159,7 +161,17 @@ impl<'a> View<'a> {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        View { lines, json, all_ranks, bar, steps_per_epoch: 0, epochs: 0, images_per_sec: None, logged: LoggedSoFar::default() }
+        View {
+            lines,
+            json,
+            all_ranks,
+            bar,
+            steps_per_epoch: 0,
+            epochs: 0,
+            images_per_sec: None,
+            logged: LoggedSoFar::default(),
+            told: String::new(),
+        }
     }
 
     /// Words of the lab's own, apart from what the trainer prints.
@@ -202,7 +214,10 @@ impl<'a> View<'a> {
         }
     }
 
-    fn announce(&self, status: &RunStatus) {
+    fn announce(&mut self, status: &RunStatus) {
+        if std::mem::replace(&mut self.told, status.message.clone()) == status.message {
+            return;
+        }
         match &self.bar {
             Some(bar) if self.steps_per_epoch == 0 => bar.set_message(safe::line(&status.message).into_owned()),
             Some(_) => {}

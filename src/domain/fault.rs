@@ -75,8 +75,22 @@ impl FaultKind {
         matches!(self, FaultKind::FileLimit | FaultKind::NoWrite | FaultKind::OwnEarlyStop)
     }
 
-    /// What is going to happen, told to whoever is about to do it. `{rank}` stands for its number.
-    pub fn expected(self) -> &'static str {
+    /// What is going to happen, told to whoever is about to do it.
+    pub fn expected_of(self, rank: &str, is_elastic: bool) -> String {
+        let more = match self {
+            FaultKind::Kill | FaultKind::DamagedCheckpoint if is_elastic => {
+                " But this run is elastic (--min-np): it goes on from its last good checkpoint."
+            }
+            FaultKind::Freeze if is_elastic => {
+                " But this run is elastic (--min-np): a rank that is frozen for 8 s is ended, and the run goes on without it."
+            }
+            _ => "",
+        };
+        self.expected().replace("{rank}", rank) + more
+    }
+
+    /// `{rank}` stands for its number.
+    fn expected(self) -> &'static str {
         match self {
             FaultKind::Kill => {
                 "Rank {rank} is killed (SIGKILL), as when a host fails or memory runs out. The others wait for it in their next \

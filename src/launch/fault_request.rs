@@ -42,12 +42,12 @@ pub fn make_fault(store: &RunStore, id: RunId, request: FaultRequest) -> Result<
     Ok(before)
 }
 
-/// The faults that were made in the last attempt of a run.
+/// The faults that were made in a run, the oldest first.
 ///
 /// # Errors
 /// A run that is not there or whose record cannot be read.
 pub fn faults_made(store: &RunStore, id: RunId) -> Result<Vec<FaultRecord>, StoreError> {
-    Ok(store.record(id)?.attempts.into_iter().next_back().map(|attempt| attempt.faults).unwrap_or_default())
+    Ok(store.record(id)?.attempts.into_iter().flat_map(|attempt| attempt.faults).collect())
 }
 
 fn ask(store: &RunStore, id: RunId, request: FaultRequest) -> Result<(), LaunchError> {

@@ -72,6 +72,9 @@ impl Timing {
 /// The reason why there is none, as a part of a sentence.
 pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
+    if has_changed_size(record) {
+        return Err("its number of ranks changed while it trained");
+    }
     if record.training().is_some_and(|training| !shares_work(record, training)) {
         return Err("its ranks do not share work and gradients (steps 3 and 5)");
     }
@@ -80,6 +83,13 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
         Workload::Nvcnn(_) => "tests a checkpoint and trains nothing",
         _ => "no training that this version knows",
     })
+}
+
+/// Whether its attempts had different numbers of ranks: then its time is no number of ranks' time.
+fn has_changed_size(record: &RunRecord) -> bool {
+    let mut sizes = record.np_of_attempts();
+    let first = sizes.next();
+    sizes.any(|size| Some(size) != first)
 }
 
 /// What `run` gained over `baseline`, or why that cannot be said.
@@ -106,6 +116,9 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
     if run.id != baseline.id {
         after.same_as(&before)?;
         work(run)?;
+        if has_changed_size(with) {
+            return Err("the baseline's number of ranks changed while it trained");
+        }
         work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
         if baseline.figures.np > figures.np {
             return Err("the baseline has more ranks");

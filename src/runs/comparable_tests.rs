@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::run::RunState;
 use crate::domain::speedup::Figures;
 use crate::runs::tests::{record, status};
-use crate::runs::{RunId, Tally};
+use crate::runs::{Attempt, RunId, Tally};
 
 fn run(id: u32, np: usize) -> RunSummary {
     let figures = Figures { np, images_per_sec: Some(1000.0 * np as f64), seconds_to_target: Some(60.0 / np as f64) };
@@ -46,6 +46,21 @@ fn every_difference_in_the_work_is_a_reason() {
     let gain = gained(&run(2, 2), &run(1, 1)).unwrap();
     assert_eq!((gain.speedup, gain.scaling_efficiency, gain.speedup_to_target), (Some(2.0), Some(1.0), Some(2.0)));
     assert!(gained(&flagged("--precision bf16 --no-overlap --fusion-threshold-mb=0"), &run(1, 1)).is_ok());
+}
+
+#[test]
+fn a_run_whose_number_of_ranks_changed_is_no_measure_of_any() {
+    let resized = |id, sizes: [usize; 2]| {
+        let mut run = run(id, sizes[1]);
+        let record = run.record.as_mut().unwrap();
+        let attempt = record.attempts.pop().unwrap_or_default();
+        record.attempts = sizes.map(|np| Attempt { np: Some(np), ..attempt.clone() }).to_vec();
+        run
+    };
+    assert_eq!(gained(&resized(2, [3, 2]), &run(1, 1)), Err("its number of ranks changed while it trained"));
+    assert_eq!(gained(&run(2, 2), &resized(1, [2, 1])), Err("the baseline's number of ranks changed while it trained"));
+    assert!(work(&resized(1, [2, 1])).is_err(), "it is chosen as no baseline");
+    assert!(gained(&resized(2, [2, 2]), &run(1, 1)).is_ok(), "started again with as many it is as before");
 }
 
 #[test]

@@ -196,7 +196,12 @@ pub fn load_from(
     let (loaded, refused) =
         checkpoint::latest(folder, up_to, most_bytes(model, optimizer), |loaded| fits(loaded, model, optimizer));
     refused.iter().for_each(|refused| report.checkpoint(refused.report()));
-    let Some((loaded, file)) = loaded else { return ResumeState::default() };
+    let Some((loaded, file)) = loaded else {
+        if !refused.is_empty() {
+            report.warning(&format!("none of the checkpoints in {} can be used: training begins from scratch", folder.display()));
+        }
+        return ResumeState::default();
+    };
     report.checkpoint(file.report(CheckpointAction::Loaded));
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);

@@ -22,7 +22,7 @@ pub use collectives::{Claim, check_collectives};
 pub use four_changes::check_changes;
 use group::Group;
 pub use photos::check_photos;
-use verdict::{Finding, Objection};
+use verdict::{Finding, Objection, unclear};
 pub use verdict::{Outcome, Shown, Verdict};
 
 /// The verdicts on all ten steps, in their order.
@@ -32,12 +32,15 @@ pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
 
 /// The verdict on one step.
 pub fn check(evidence: &Evidence, step: Step) -> Verdict {
-    let (outcome, evidence) = match evidence.spec.resources.np < 2 && step != Step::NovoGrad {
+    // An elastic run may have had more ranks before, or have them again.
+    let most = (0..evidence.attempts.len()).map(|attempt| evidence.np_of(attempt)).fold(evidence.spec.resources.np, usize::max);
+    let (outcome, evidence) = match most < 2 && step != Step::NovoGrad {
         true => alone(),
         false => decided(
             evidence,
             |step| words::group::step(step.number()),
             |group| match step {
+                _ if group.np() < 2 && step != Step::NovoGrad => unclear(words::group::ONE_RANK),
                 Step::InitAndPin => identity::init_and_pin(group),
                 Step::VerboseOnRoot => identity::verbose_on_root(group, evidence.printed.as_ref()),
                 Step::DistributedOptimizer => together::gradients(group),

@@ -37,7 +37,16 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
         None => match submit(folder)? {
             Ok(job) => job,
             Err(refusal) => {
-                tell(END, &format!("sbatch refused the job: {refusal}"))?;
+                // Its own words for that name no cause that a learner knows.
+                let is_alone = ["resolve_ctls", "Unable to contact slurm controller"].iter().any(|words| refusal.contains(words));
+                let refusal = match is_alone {
+                    true => {
+                        "no cluster of Slurm can be reached from here: start the run on a login machine, or leave --slurm out"
+                            .into()
+                    }
+                    false => format!("sbatch refused the job: {refusal}"),
+                };
+                tell(END, &refusal)?;
                 return Ok(ExitCode::FAILURE);
             }
         },

@@ -58,6 +58,9 @@ pub fn latest(
         let attempt =
             small_enough(&path, most_bytes).and_then(|()| load(&path)).and_then(|found| match found.0.place() == place {
                 true => fits(&found.0).map(|()| found),
+                false if place.images > 0 => {
+                    Err(Reason::Mismatch(format!("it holds what belongs into {}", found.0.place().file_name())))
+                }
                 false => Err(Reason::Mismatch(format!("it holds epoch {}, not {}", found.0.epoch, place.epoch))),
             });
         match attempt {

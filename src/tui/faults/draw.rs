@@ -8,6 +8,7 @@ use super::windows::Menu;
 use crate::columns::{left, wrap};
 use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord};
 use crate::domain::units;
+use crate::runs::RunRecord;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::theme::Theme;
 
@@ -30,7 +31,8 @@ pub fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     lines.push(Line::raw(""));
     let kind = FaultKind::ALL[menu.chosen];
     let rank = kind.victim(Some(menu.rank), menu.np).to_string();
-    lines.extend(wrap(&kind.expected().replace("{rank}", &rank), width).into_iter().map(Line::raw));
+    let is_elastic = record(menu, shared).is_some_and(|record| record.spec.resources.min_np.is_some());
+    lines.extend(wrap(&kind.expected_of(&rank, is_elastic), width).into_iter().map(Line::raw));
     if kind.lasts() {
         let text = format!("It lasts {}, and is then undone.", units::seconds(DEFAULT_SECONDS));
         lines.push(Line::styled(text, theme.dim()));
@@ -39,10 +41,15 @@ pub fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
+fn record<'a>(menu: &Menu, shared: &'a Shared) -> Option<&'a RunRecord> {
+    shared.summary(menu.run)?.record.as_ref()
+}
+
 /// The last faults of the run, newest last.
 fn made(menu: &Menu, shared: &Shared, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let record = shared.summary(menu.run).and_then(|run| run.record.as_ref());
-    let faults = record.and_then(|record| record.attempts.last()).map(|attempt| attempt.faults.as_slice()).unwrap_or_default();
+    let record = record(menu, shared);
+    let faults: Vec<&FaultRecord> =
+        record.iter().flat_map(|record| &record.attempts).flat_map(|attempt| &attempt.faults).collect();
     if faults.is_empty() {
         return Vec::new();
     }
