@@ -139,7 +139,8 @@ fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
         }
     }
     assert_eq!(loaded.len(), 2);
-    assert!(loaded.iter().all(|(epoch, written)| epoch == written), "{loaded:?}");
+    // The word of the last one may be lost with the rank that wrote it.
+    assert!(loaded.iter().all(|(epoch, written)| epoch >= written), "{loaded:?}");
     assert!(lab.run(&["stop", "1"]).status.success());
     let output = finish(going);
     assert!(stderr(&output).contains("there are other hosts now; going on with 3 ranks"), "{}", stderr(&output));
