@@ -7,6 +7,9 @@ use crate::domain::bounds::{Bounded, LINK_BITS, MAX_COUNT, MAX_RANKS, MAX_SECOND
 /// Seconds in which every rank of several hosts has to report, where nobody said otherwise.
 const HOSTS_START_S: f64 = 120.0;
 
+/// The same for a run that goes on when it loses ranks: one that freezes before it has reported is nobody that could be named.
+const ELASTIC_START_S: f64 = 60.0;
+
 /// How often a run goes on after it lost ranks, where nobody said otherwise.
 pub const RESET_LIMIT: usize = 10;
 
@@ -162,10 +165,11 @@ impl Resources {
     }
 
     /// Seconds in which every rank has to report: as it was asked for, else long enough for a slow shared disk where hosts are
-    /// named, and without end on this host, where nothing hides what goes wrong.
+    /// named or ranks may be lost, and without end on this host, where nothing hides what goes wrong.
     pub fn start_patience_s(&self) -> Option<f64> {
+        let usual = if self.names_hosts() { Some(HOSTS_START_S) } else { self.min_np.map(|_| ELASTIC_START_S) };
         // A job that waits in a queue has not begun.
-        self.start_timeout_s.or(self.names_hosts().then_some(HOSTS_START_S)).filter(|_| !self.slurm)
+        self.start_timeout_s.or(usual).filter(|_| !self.slurm)
     }
 
     pub(in crate::domain) fn network_problem(&self) -> Option<String> {
