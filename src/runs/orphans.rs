@@ -83,15 +83,16 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
     Ok(failed)
 }
 
-/// The file in which a run that is a batch job keeps its number, while somebody follows it.
-const JOB_NUMBER: &str = "job.id";
+/// The file in which a run that is a batch job keeps its number, and its last word while somebody follows the job.
+pub const JOB_NUMBER: &str = "job.id";
+pub const JOB_FOLLOWED: &str = "followed";
 
 /// Cancel the job of Slurm that a run was, if its supervisor was killed while it followed the job.
 pub fn cancel_job(folder: &Path) {
     let file = folder.join(JOB_NUMBER);
     let Ok(text) = std::fs::read_to_string(&file) else { return };
     let words: Vec<&str> = text.split_whitespace().collect();
-    if let [number, .., "followed"] = words[..]
+    if let [number, .., JOB_FOLLOWED] = words[..]
         && number.parse::<u32>().is_ok()
     {
         let cancelled = Command::new("scancel").arg(number).stdout(Stdio::null()).stderr(Stdio::null()).status();

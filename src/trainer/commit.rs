@@ -193,7 +193,7 @@ impl Writer {
 
     /// What has been written by now.
     fn take_news(&mut self, report: &Reporter) -> Result<(), SaveError> {
-        while let Ok(news) = self.written.try_recv() {
+        if let Ok(news) = self.written.try_recv() {
             self.is_busy = false;
             report.checkpoint(news?.report(CheckpointAction::Committed));
         }
@@ -202,11 +202,10 @@ impl Writer {
 
     /// Wait until nothing is being written.
     fn settle(&mut self, report: &Reporter) -> Result<(), SaveError> {
-        while self.is_busy {
-            self.is_busy = false;
-            if let Ok(news) = self.written.recv() {
-                report.checkpoint(news?.report(CheckpointAction::Committed));
-            }
+        if std::mem::take(&mut self.is_busy)
+            && let Ok(news) = self.written.recv()
+        {
+            report.checkpoint(news?.report(CheckpointAction::Committed));
         }
         Ok(())
     }

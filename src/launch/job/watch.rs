@@ -58,7 +58,10 @@ impl Job {
 
     /// An elastic run goes on without a rank that stays stopped: the others would wait for it for ever.
     fn end_frozen(&mut self) {
-        for (rank, pid) in self.held.down_for(FROZEN).into_iter().filter(|_| self.is_elastic).collect::<Vec<_>>() {
+        if !self.is_elastic {
+            return;
+        }
+        for (rank, pid) in self.held.down_for(FROZEN) {
             self.held.forget(rank);
             self.say(&format!(
                 "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on without it",

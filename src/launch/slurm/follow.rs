@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::SIGTERM;
 
 use super::state::{Seen, State, parse};
-use super::{END, NEWS, NUMBER, OUTPUT, REQUEUED, SCRIPT};
+use super::{END, NEWS, OUTPUT, REQUEUED, SCRIPT};
 use crate::host::files;
-use crate::runs;
+use crate::runs::{self, JOB_FOLLOWED, JOB_NUMBER};
 
 const READ_EVERY: Duration = Duration::from_millis(100);
 /// Slurm's controller serves everybody.
@@ -130,7 +130,7 @@ fn submit(folder: &Path) -> anyhow::Result<Result<Job, String>> {
 impl Job {
     /// The one that an earlier launch of this run left for this one.
     fn requeued(folder: &Path) -> Option<Job> {
-        let text = std::fs::read_to_string(folder.join(NUMBER)).ok()?;
+        let text = std::fs::read_to_string(folder.join(JOB_NUMBER)).ok()?;
         let mut words = text.split_whitespace();
         let mut next = || words.next()?.parse::<u64>().ok();
         let (number, restarts, printed) = (next()?, next()?, next()?);
@@ -141,8 +141,8 @@ impl Job {
     /// Its number stands in the folder for as long as it may be there: whoever finds the run without a supervisor cancels it.
     fn remember(&self, is_requeued: bool) -> io::Result<()> {
         let Job { number, restarts, printed, .. } = self;
-        let word = if is_requeued { REQUEUED } else { "followed" };
-        files::write(&self.folder.join(NUMBER), format!("{number} {restarts} {printed} {word}\n").as_bytes())
+        let word = if is_requeued { REQUEUED } else { JOB_FOLLOWED };
+        files::write(&self.folder.join(JOB_NUMBER), format!("{number} {restarts} {printed} {word}\n").as_bytes())
     }
 
     fn ask(&self) -> Answer {
@@ -183,7 +183,7 @@ impl Job {
     /// The rest of its output, and how it ended.
     fn end(mut self, words: Option<&str>, exit_code: Option<i32>) -> anyhow::Result<ExitCode> {
         self.drain()?;
-        let _ = std::fs::remove_file(self.folder.join(NUMBER));
+        let _ = std::fs::remove_file(self.folder.join(JOB_NUMBER));
         words.map_or(Ok(()), |words| tell(END, words))?;
         Ok(ExitCode::from(exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(0)))
     }

@@ -16,10 +16,9 @@ use crate::domain::units;
 
 pub use follow::follow;
 
-/// Within the folder of the run: what is submitted, what it prints, and its number.
+/// Within the folder of the run: what is submitted, and what it prints.
 const SCRIPT: &str = "job.sh";
 const OUTPUT: &str = "job.log";
-const NUMBER: &str = "job.id";
 
 /// In front of what is told of a job that is not over, and of one that is.
 const NEWS: &str = "hvd-lab: slurm: ";
