@@ -59,6 +59,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let record = store.record(id)?;
     let (np, is_elastic) = (record.np(), record.spec.resources.min_np.is_some());
     let request = request(&args, kind, np)?;
+    let state = store.status(id)?.state;
+    if state.is_over() && !args.dry_run {
+        // Before anything is announced.
+        return Err(launch::LaunchError::NotGoing { id, state: state.name() }.into());
+    }
     super::output::print(&format!("{}\n", kind.expected_of(&request.process.to_string(), is_elastic)))?;
     if args.dry_run {
         return Ok(ExitCode::SUCCESS);

@@ -341,6 +341,9 @@ pub struct CheckpointReport {
     pub digest: Option<String>,
     /// Why it was refused, or what several writers did to it.
     pub note: Option<String>,
+    /// Of a commit: for how long the root stopped for it, in seconds. The rest was done while the ranks trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_seconds: Option<f64>,
 }
 
 /// One broadcast of weights and optimizer state, as a rank saw it.

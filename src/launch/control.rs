@@ -13,7 +13,6 @@ use super::discovery::Discovery;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
 use crate::dataset::Location;
-use crate::domain::checkpoint::Place;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
@@ -218,7 +217,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         return Err(LaunchError::NothingToContinue { id, done });
     }
     let folder = store.folder(id);
-    if done > 0 && !has_checkpoint(&folder.log_dir()) {
+    if done > 0 && folder.last_checkpoint().is_none() {
         return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
     }
     let again = StartRequest {
@@ -244,11 +243,6 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     folder.write_status(&beginning())?;
     store.forget_summary(id);
     spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
-}
-
-fn has_checkpoint(log_dir: &Path) -> bool {
-    let mut entries = std::fs::read_dir(log_dir).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_name().to_str().is_some_and(|name| Place::of(name).is_some()))
 }
 
 /// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.

@@ -3,13 +3,13 @@
 //! Never starts a rank. A program that fails once is asked again: what it said before still holds.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::preflight::{Host, listed};
-use super::question::ask;
+use super::question::{NoAnswer, ask};
 use crate::domain::job::Resources;
 
 /// Between two questions. horovodrun asks every second.
@@ -22,11 +22,49 @@ const COOLDOWN: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
     script: String,
-    lost: BTreeMap<String, Instant>,
+    /// By the first part of its name.
+    lost: BTreeMap<String, Lost>,
 }
 
-/// Whether the run is to go on with other hosts after its next checkpoint.
-pub(super) type Wish = Arc<AtomicBool>;
+#[derive(Clone, Debug)]
+struct Lost {
+    since: Instant,
+    /// As a sentence without its end.
+    why: String,
+}
+
+impl Lost {
+    fn is_over(&self) -> bool {
+        self.since.elapsed() >= COOLDOWN
+    }
+}
+
+/// What the program says while ranks train.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wish(Arc<Mutex<Wished>>);
+
+#[derive(Debug, Default)]
+struct Wished {
+    /// The run is to go on with other hosts after its next checkpoint.
+    is_better: bool,
+    /// What is wrong with the program, or that it is well again; told once.
+    news: Option<String>,
+}
+
+impl Wish {
+    pub fn is_better(&self) -> bool {
+        self.with(|wished| wished.is_better)
+    }
+
+    /// What nobody has told yet.
+    pub fn news(&self) -> Option<String> {
+        self.with(|wished| wished.news.take())
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut Wished) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 impl Discovery {
     pub fn of(resources: &Resources) -> Option<Discovery> {
@@ -39,37 +77,71 @@ impl Discovery {
     /// The program does not start, does not answer, fails, or says something else, as a sentence.
     pub fn hosts(&self) -> Result<Vec<Host>, String> {
         let refuse = |why: String| format!("the host discovery script {} {why}", self.script);
-        let answer =
-            ask(&mut Command::new(&self.script), PATIENCE).map_err(|error| refuse(format!("cannot be asked: {error}")))?;
+        let answer = ask(&mut Command::new(&self.script), PATIENCE).map_err(|error| refuse(self.cannot_start(&error)))?;
         if !answer.status.success() {
-            let said = answer.stderr.lines().next().unwrap_or("and says nothing");
-            return Err(refuse(format!("ended with {}: {said}", answer.status)));
+            let end = match answer.status.code() {
+                Some(code) => format!("ended with exit code {code}"),
+                None => format!("was ended ({})", answer.status),
+            };
+            let said = answer.stderr.lines().next().map_or(" and said nothing".to_owned(), |line| format!(": {line}"));
+            return Err(refuse(end + &said));
         }
         let lines: Vec<&str> = answer.stdout.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() {
             return Ok(Vec::new());
         }
         let hosts = listed(&lines.join(",")).map_err(|error| refuse(format!("prints no hosts: {error}")))?;
-        let is_trusted = |host: &Host| self.lost.get(short(&host.name)).is_none_or(|since| since.elapsed() >= COOLDOWN);
+        let is_trusted = |host: &Host| self.lost.get(short(&host.name)).is_none_or(Lost::is_over);
         Ok(hosts.into_iter().filter(is_trusted).collect())
     }
 
-    /// For a while it counts as gone, whatever the program says.
-    pub fn distrust(&mut self, host: &str) {
-        self.lost.insert(short(host).to_owned(), Instant::now());
+    /// What to do about a program that gives no answer.
+    fn cannot_start(&self, error: &NoAnswer) -> String {
+        let advice = match error {
+            NoAnswer::NotStarted(cause) => match cause.kind() {
+                ErrorKind::NotFound => ". Is it there, and is the program of its first line?".to_owned(),
+                ErrorKind::PermissionDenied => format!(". Make it executable: chmod +x {}", self.script),
+                // ENOEXEC, which has no kind of its own.
+                _ if cause.raw_os_error() == Some(8) => ". Its first line has to name a program, such as #!/bin/sh".to_owned(),
+                _ => String::new(),
+            },
+            _ => String::new(),
+        };
+        format!("cannot be asked: {error}{advice}")
+    }
+
+    /// For a while it counts as gone, whatever the program says. `why` is a sentence without its end.
+    pub fn distrust(&mut self, host: &str, why: &str) {
+        self.lost.insert(short(host).to_owned(), Lost { since: Instant::now(), why: why.to_owned() });
+    }
+
+    /// Behind the number of slots that there are: the hosts that are left out, and why. Empty where there are none.
+    pub fn left_out(&self) -> String {
+        let lost = self.lost.iter().filter(|(_, lost)| !lost.is_over());
+        lost.map(|(host, lost)| format!("; {host} is left out for {} s: {}", COOLDOWN.as_secs(), lost.why)).collect()
     }
 
     /// Ask again and again what there is, until nobody wants to know any more. `is_better` says whether these hosts are worth another
     /// launch.
     pub fn watch(self, is_better: impl Fn(&[Host]) -> bool + Send + 'static) -> Wish {
         let wish = Wish::default();
-        let wanted = Arc::downgrade(&wish);
+        let wanted = Arc::downgrade(&wish.0);
         std::thread::spawn(move || {
+            let mut trouble = None;
             while wanted.strong_count() > 0 {
                 std::thread::sleep(EVERY);
-                let Ok(hosts) = self.hosts() else { continue };
-                let Some(wish) = wanted.upgrade() else { return };
-                wish.store(is_better(&hosts), Ordering::Relaxed);
+                let hosts = self.hosts();
+                let Some(wish) = wanted.upgrade().map(Wish) else { return };
+                let wrong = hosts.as_ref().err().cloned();
+                let is_news = wrong != trouble;
+                wish.with(|wished| {
+                    wished.is_better = hosts.map_or(wished.is_better, |hosts| is_better(&hosts));
+                    if is_news {
+                        let well = "the host discovery script answers again";
+                        wished.news = Some(wrong.as_ref().map_or(well.into(), |why| format!("{why}; the ranks train on")));
+                    }
+                });
+                trouble = wrong;
             }
         });
         wish
@@ -110,15 +182,20 @@ mod tests {
         let (_folder, mut discovery) = discovery("echo a.lab:2; echo; echo b");
         let hosts = discovery.hosts().unwrap();
         assert_eq!((slots(&hosts), in_words(&hosts).as_str()), (3, "a.lab:2,b:1"));
-        discovery.distrust("a");
+        assert_eq!(discovery.left_out(), "");
+        discovery.distrust("a", "host a cannot be reached");
         assert_eq!(in_words(&discovery.hosts().unwrap()), "b:1");
+        assert_eq!(discovery.left_out(), "; a is left out for 60 s: host a cannot be reached");
     }
 
     #[test]
     fn a_script_that_fails_says_why() {
-        for (body, words) in
-            [("echo oh no >&2; exit 3", "oh no"), ("echo '-x:1'", "is not a host"), ("echo a:b", "is not a host")]
-        {
+        for (body, words) in [
+            ("echo oh no >&2; exit 3", "ended with exit code 3: oh no"),
+            ("exit 3", "ended with exit code 3 and said nothing"),
+            ("echo '-x:1'", "is not a host"),
+            ("echo a:b", "is not a host"),
+        ] {
             let (_folder, discovery) = discovery(body);
             let said = discovery.hosts().unwrap_err();
             assert!(said.contains("hosts.sh") && said.contains(words), "{said}");
@@ -126,6 +203,41 @@ mod tests {
         let (_folder, none) = discovery("true");
         assert_eq!(none.hosts(), Ok(Vec::new()));
         let missing = Discovery { script: "/nowhere/hosts".into(), lost: BTreeMap::new() };
-        assert!(missing.hosts().unwrap_err().contains("cannot be asked"));
+        assert!(missing.hosts().unwrap_err().contains("Is it there"));
+    }
+
+    #[test]
+    fn a_script_that_cannot_be_started_says_what_to_do() {
+        let (_folder, discovery) = discovery("echo a");
+        let path = discovery.script.clone();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(discovery.hosts().unwrap_err().ends_with(&format!("Make it executable: chmod +x {path}")));
+        std::fs::write(&path, "\u{1}\u{2}\0").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(discovery.hosts().unwrap_err().ends_with("such as #!/bin/sh"));
+    }
+
+    #[test]
+    fn a_script_that_breaks_while_ranks_train_is_told_once_and_when_it_is_well_again() {
+        let (folder, discovery) = discovery("cat \"$(dirname \"$0\")/answer\"");
+        let answer = folder.path().join("answer");
+        std::fs::write(&answer, "a:2").unwrap();
+        let wish = discovery.watch(|hosts| slots(hosts) > 2);
+        let next = || {
+            let deadline = Instant::now() + Duration::from_secs(30);
+            loop {
+                match wish.news() {
+                    Some(news) => return news,
+                    None => assert!(Instant::now() < deadline, "nothing is told"),
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        std::fs::remove_file(&answer).unwrap();
+        let said = next();
+        assert!(said.contains("ended with exit code 1") && said.ends_with("the ranks train on"), "{said}");
+        std::fs::write(&answer, "a:3").unwrap();
+        assert_eq!(next(), "the host discovery script answers again");
+        assert!(wish.is_better());
     }
 }

@@ -56,7 +56,8 @@ impl Elastic {
     /// # Errors
     /// They are too few, as the end of a sentence.
     pub fn take(&mut self, hosts: &[Host]) -> Result<(), String> {
-        let too_few = || format!("{} there, and --min-np is {}", counted_are(slots(hosts), "slot"), self.least());
+        let left_out = self.discovery.as_ref().map(Discovery::left_out).unwrap_or_default();
+        let too_few = || format!("{} there, and --min-np is {}{left_out}", counted_are(slots(hosts), "slot"), self.least());
         self.now.np = self.ranks_on(hosts).ok_or_else(too_few)?;
         self.now.hosts = Some(in_words(hosts));
         Ok(())
@@ -93,7 +94,7 @@ impl Elastic {
             return Err(format!("it had gone on {} before, which is the limit (--reset-limit)", times(limit)));
         }
         match &mut self.discovery {
-            Some(discovery) => lost.host.iter().for_each(|host| discovery.distrust(host)),
+            Some(discovery) => lost.host.iter().for_each(|host| discovery.distrust(host, &verdict.message)),
             None => self.now = self.without(lost, least)?,
         }
         self.resets += 1;

@@ -24,6 +24,8 @@ const LAUNCHER_LINES: usize = 60;
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub work: Work,
+    /// Epochs that a training has its checkpoint of from launches before this one.
+    pub epochs_before: usize,
     /// What they reported, in this attempt only.
     pub(super) history: History,
     /// A process of this host that is gone without a final event, where the launcher has not noticed.
@@ -45,6 +47,7 @@ impl Default for Evidence {
     fn default() -> Evidence {
         Evidence {
             work: Work::default(),
+            epochs_before: 0,
             history: History::new(Keep::Epochs(1)),
             vanished: None,
             tails: BTreeMap::new(),
@@ -82,7 +85,7 @@ impl Evidence {
     /// its table, or its iterations.
     pub fn done(&self) -> usize {
         match self.work {
-            Work::Training => self.history.epochs_done(0),
+            Work::Training => self.history.epochs_done(0).max(self.epochs_before),
             Work::Photos => self.history.process(0).map_or(0, Process::steps_done),
             Work::Test => self.history.process(0).and_then(|root| root.test).map_or(0, |test| test.images),
             Work::Benchmark => self.history.process(0).map_or(0, |root| root.iterations.len()),

@@ -207,6 +207,9 @@ fn what_the_user_asked_for_is_no_failure() {
     epoch_ends(&mut run, 1);
     let verdict = judge(&run, code(143), true, None);
     assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Stopped, "stopped after 1 epoch"));
+    // The ranks were being started again, and had not said where they go on.
+    let again = Evidence { epochs_before: 3, ..evidence("") };
+    assert_eq!(judge(&again, code(143), true, None).message, "stopped after 3 epochs");
     // It came too late.
     (0..2).for_each(|process| finish(&mut run, process));
     assert_eq!(judge(&run, code(0), true, None).state, RunState::Finished);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::read::{Events, read_json};
 use super::{RunRecord, StoreError, files};
+use crate::domain::checkpoint::Place;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::run::RunStatus;
 use crate::host;
@@ -71,6 +72,12 @@ impl RunFolder {
     /// The trainer's `--log-dir`: checkpoints and TensorBoard files.
     pub fn log_dir(&self) -> PathBuf {
         self.path.join("logs")
+    }
+
+    /// How far the newest of its checkpoints has come, by its name.
+    pub fn last_checkpoint(&self) -> Option<Place> {
+        let entries = std::fs::read_dir(self.log_dir()).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Place::of(entry.file_name().to_str()?)).max()
     }
 
     /// A fault that somebody asks the supervisor for.

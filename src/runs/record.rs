@@ -89,6 +89,10 @@ pub struct Attempt {
     /// Epochs in total that it was asked for.
     #[serde(default)]
     pub epochs: usize,
+    /// Why there is another launch than the one before: what that one lost, or which hosts there are now. `None` of the first, and
+    /// where somebody continued the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// The part of the cores of its host, 0 to 1, that other programs used during the training: on a busy machine all takes
     /// longer. `None` where nobody measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

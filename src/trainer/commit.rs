@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
+use zerocopy::IntoBytes as _;
 
 use super::checkpoint::{self, Checkpoint, SaveError, Written};
 use super::config::Config;
@@ -116,8 +117,9 @@ impl<'a> Commits<'a> {
         if !(index + 1).is_multiple_of(every) {
             return Ok(());
         }
+        let begin = Instant::now();
         let statistics = gather_statistics(self.comm, model)?;
-        let drawn = self.comm.allgather(&draws.drawn().map(u64::to_le_bytes).concat())?;
+        let drawn = self.comm.allgather(draws.drawn().as_bytes())?;
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.take_news(self.report)?;
         if writer.is_busy {
@@ -129,7 +131,7 @@ impl<'a> Commits<'a> {
             drawn: drawn.iter().map(|bytes| positions(bytes)).collect(),
         };
         let so_far = ResumeState { epoch, commit: Some(commit), statistics, ..reports.so_far() };
-        writer.write(contents((self.config.steps, self.config.seed), so_far, model, optimizer));
+        writer.write(contents((self.config.steps, self.config.seed), so_far, model, optimizer), begin);
         Ok(())
     }
 
@@ -166,6 +168,8 @@ struct Writer {
     commits: Option<SyncSender<Checkpoint>>,
     written: Receiver<Result<Written, SaveError>>,
     is_busy: bool,
+    /// For how long the root stopped for the commit that is being written.
+    stopped: Duration,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -174,6 +178,8 @@ impl Writer {
         let (commits, to_write) = sync_channel::<Checkpoint>(1);
         let (tell, written) = sync_channel(1);
         let work = move || {
+            // Of this thread alone: it waits while the rank computes on the same core. That it may not, no system refuses.
+            let _ = rustix::process::nice(10);
             for commit in to_write {
                 let result = checkpoint::save(&folder, &commit);
                 if result.is_ok() {
@@ -184,18 +190,31 @@ impl Writer {
                 }
             }
         };
-        Writer { commits: Some(commits), written, is_busy: false, thread: Some(std::thread::spawn(work)) }
+        Writer {
+            commits: Some(commits),
+            written,
+            is_busy: false,
+            stopped: Duration::ZERO,
+            thread: Some(std::thread::spawn(work)),
+        }
     }
 
-    fn write(&mut self, commit: Checkpoint) {
+    /// Give this commit to the thread. The root has stopped for it since `begin`.
+    fn write(&mut self, commit: Checkpoint, begin: Instant) {
         self.is_busy = self.commits.as_ref().is_some_and(|commits| commits.send(commit).is_ok());
+        self.stopped = begin.elapsed();
+    }
+
+    fn tell(&self, written: &Written, report: &Reporter) {
+        let stopped_seconds = Some(self.stopped.as_secs_f64());
+        report.checkpoint(CheckpointReport { stopped_seconds, ..written.report(CheckpointAction::Committed) });
     }
 
     /// What has been written by now.
     fn take_news(&mut self, report: &Reporter) -> Result<(), SaveError> {
         if let Ok(news) = self.written.try_recv() {
             self.is_busy = false;
-            report.checkpoint(news?.report(CheckpointAction::Committed));
+            self.tell(&news?, report);
         }
         Ok(())
     }
@@ -205,7 +224,7 @@ impl Writer {
         if std::mem::take(&mut self.is_busy)
             && let Ok(news) = self.written.recv()
         {
-            report.checkpoint(news?.report(CheckpointAction::Committed));
+            self.tell(&news?, report);
         }
         Ok(())
     }

@@ -161,5 +161,6 @@ pub fn checkpoint(epoch: usize) -> CheckpointReport {
         bytes: Some(1),
         digest: None,
         note: None,
+        stopped_seconds: None,
     }
 }

@@ -48,6 +48,8 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
     assert!(summary.status.message.contains("it lost ranks once and went on"), "{}", summary.status.message);
     let record = summary.record.unwrap();
     assert_eq!(record.np_of_attempts().collect::<Vec<_>>(), [3, 2]);
+    let because: Vec<&str> = record.attempts.iter().map(|attempt| attempt.because.as_deref().unwrap_or_default()).collect();
+    assert!(because[0].is_empty() && because[1].contains("process 2 was ended"), "{because:?}");
     let launched: Vec<usize> =
         events(&lab, 1).iter().filter_map(|line| if let Event::Launched { np } = line.event { Some(np) } else { None }).collect();
     assert_eq!(launched, [3, 2], "one event for each launch");

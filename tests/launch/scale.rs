@@ -51,6 +51,11 @@ fn of_512_ranks_no_step_is_lost_and_the_one_that_fails_is_found() {
         log.starts_with("rank 317 of 512 on node39") && log.ends_with("error: out of memory: 812 MiB asked, 97 MiB free\n"),
         "{log}"
     );
+    // Of 512 ranks only the root prints much; what another has not said is said to be nothing.
+    std::fs::write(lab.folder(1).rank_log(7), "").unwrap();
+    let silent = lab.run(&["runs", "log", "1", "7"]);
+    assert_eq!(silent.status.code(), Some(0));
+    assert!(stderr(&silent).contains("rank 7 of run 1 has printed nothing"), "{}", stderr(&silent));
     let none = lab.run(&["runs", "log", "1", "512"]);
     assert_eq!(none.status.code(), Some(2));
     assert!(stderr(&none).contains("run 1 has no log of rank 512: its ranks are 0 to 511"), "{}", stderr(&none));

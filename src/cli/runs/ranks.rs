@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::cli::output::{self, Usage};
+use crate::cli::output::{self, Usage, say};
 use crate::cli::table::render;
 use crate::domain::history::{Attempt, History, Keep};
+use crate::domain::step::Step;
 use crate::domain::units;
 use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
 use crate::runs::{RunId, RunStore, safe};
@@ -68,12 +69,19 @@ pub(super) fn log(store: &RunStore, id: RunId, rank: usize) -> anyhow::Result<Ex
     }
     let mut lines = BufReader::new(read::open(&folder.rank_log(rank))?);
     let mut line = Vec::new();
+    let mut is_silent = true;
     while next_line(&mut lines, &mut line, LONGEST_LINE)? != NextLine::End {
+        is_silent = false;
         let text = safe(&String::from_utf8_lossy(&line));
         if !output::print(&format!("{text}\n"))? {
             // Whoever reads has had enough.
             break;
         }
+    }
+    if is_silent {
+        let root_speaks = record.training().is_some_and(|training| training.steps.contains(Step::VerboseOnRoot));
+        let why = if root_speaks && rank > 0 { ": with step 2 only rank 0 prints" } else { "" };
+        say(&format!("rank {rank} of run {id} has printed nothing{why}"));
     }
     Ok(ExitCode::SUCCESS)
 }

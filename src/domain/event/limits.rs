@@ -37,7 +37,10 @@ impl Bounded for EventLine {
                 figure("learning rate", *lr),
                 figure("loss", *loss),
             ]),
-            Event::Checkpoint(report) => count("epoch", report.epoch, MAX_EPOCHS),
+            Event::Checkpoint(report) => {
+                let stopped = report.stopped_seconds.and_then(|stopped| seconds("seconds of a commit", stopped));
+                count("epoch", report.epoch, MAX_EPOCHS).or(stopped)
+            }
             Event::Test { loss, accuracy, images, seconds: took } => first([
                 figure("loss", *loss),
                 figure("accuracy", *accuracy),

@@ -25,7 +25,7 @@ use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
 use super::event::{EpochReport, Event, EventLine, ProcessEpoch};
 pub use hosts::HostRanks;
 use process::Spent;
-pub use process::{Continuation, Keep, Process, Test, TrainingStep};
+pub use process::{Commits, Continuation, Keep, Process, Test, TrainingStep};
 pub use watched::{Update, Watched};
 
 /// Epochs that are kept of all processes of an attempt but the first, with which every figure of a run can be had: of many

@@ -4,7 +4,8 @@ use super::watched::Watched;
 use crate::domain::benchmark::{IterationReport, PlacementReport};
 use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{
-    BroadcastReport, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, TopologyReport,
+    BroadcastReport, CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine,
+    TopologyReport,
 };
 use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::{PipelineReport, TransformsReport};
@@ -38,6 +39,8 @@ pub struct Process {
     pub samples: Vec<(DigestMoment, usize, Vec<f32>)>,
     /// With [`Keep::Everything`].
     pub checkpoints: Vec<CheckpointReport>,
+    /// Those within an epoch.
+    pub commits: Commits,
     /// On the test set: of this rank's own, or of all ranks together.
     pub test: Option<Test>,
     /// Training stopped early after this epoch, counted from 1.
@@ -63,6 +66,14 @@ pub struct Process {
     /// The process ended well.
     pub has_finished: bool,
     pub continuation: Continuation,
+}
+
+/// Checkpoints that were written while the ranks trained on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Commits {
+    pub count: usize,
+    /// For how long the root stopped for them.
+    pub stopped_s: f64,
 }
 
 /// How what a process did in one attempt fits between the other attempts of the run.
@@ -153,6 +164,11 @@ impl Process {
                 if !sample.is_empty() {
                     self.samples.push((*moment, *epoch, sample.clone()));
                 }
+            }
+            Event::Checkpoint(report) if report.action == CheckpointAction::Committed => {
+                self.commits.count += 1;
+                self.commits.stopped_s += report.stopped_seconds.unwrap_or_default();
+                self.checkpoints.extend(everything.then(|| report.clone()));
             }
             Event::Checkpoint(report) if everything => self.checkpoints.push(report.clone()),
             Event::Test { loss, accuracy, images, .. } => {

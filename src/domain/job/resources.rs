@@ -148,6 +148,9 @@ impl Resources {
             (false, _) if is_asked => Some("nodes, GPUs per node and a partition are asked of Slurm: add --slurm".into()),
             (false, _) => None,
             (true, _) if self.names_hosts() => Some("Slurm chooses the hosts: leave -H and --hostfile out, or --slurm".into()),
+            (true, _) if self.min_np.is_some() => {
+                Some("the ranks of a batch job are started again by Slurm: leave --min-np out, or --slurm".into())
+            }
             (true, Some(0)) => Some("nodes is 0: a run needs at least 1".into()),
             (true, Some(nodes)) if nodes > self.np => {
                 Some(format!("{nodes} nodes are more than {} ranks: ask for as many ranks as nodes, or for fewer nodes", self.np))

@@ -14,9 +14,9 @@ use crate::lease::Lease;
 use crate::runs::Identity;
 
 impl Job {
-    /// What its ranks do, for the words about it.
-    pub fn with_work(mut self, work: Work) -> Job {
-        self.journal.evidence.work = work;
+    /// What its ranks do, for the words about it; of a training with the epochs that launches before this one have left.
+    pub fn with_work(mut self, work: Work, epochs_before: usize) -> Job {
+        (self.journal.evidence.work, self.journal.evidence.epochs_before) = (work, epochs_before);
         self
     }
 

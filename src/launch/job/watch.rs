@@ -1,6 +1,5 @@
 //! What the supervisor sees of the ranks from outside while they run, and the faults that it makes in them when it is asked.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -11,6 +10,7 @@ use super::lent::Lent;
 use crate::domain::event::{CheckpointAction, Event};
 use crate::domain::units;
 use crate::launch::cables::Cables;
+use crate::launch::discovery::Wish;
 use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::verdict::Verdict;
 use crate::runs::process;
@@ -72,7 +72,7 @@ impl Job {
     }
 
     /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core or have
-    /// a slow network, and a fault that somebody asks for.
+    /// a slow network, what is new of the hosts, and a fault that somebody asks for.
     pub(super) fn look_for_faults(&mut self) {
         if self.kill_at.is_some() {
             return;
@@ -94,6 +94,9 @@ impl Job {
         let slow = self.cables.as_mut().filter(|_| !ranks.is_empty()).and_then(Cables::look);
         for (process, words) in self.held.watch(ranks).into_iter().chain(slow) {
             self.warn(process, &words);
+        }
+        if let Some(news) = self.wish.as_ref().and_then(Wish::news) {
+            self.say(&format!("hvd-lab: {news}"));
         }
     }
 
@@ -123,7 +126,7 @@ impl Job {
     /// At a checkpoint nothing is lost: the moment to go on with other hosts, unless there is nothing left to train.
     fn resize(&mut self, process: usize, event: &Event) {
         let Event::Checkpoint(report) = event else { return };
-        let is_wished = self.wish.as_ref().is_some_and(|wish| wish.load(Ordering::Relaxed));
+        let is_wished = self.wish.as_ref().is_some_and(Wish::is_better);
         let is_saved = matches!(report.action, CheckpointAction::Written | CheckpointAction::Committed);
         let is_last = self.bounds.epochs.is_none_or(|epochs| report.epoch >= epochs);
         if process == 0 && is_saved && is_wished && !is_last && self.kill_at.is_none() {

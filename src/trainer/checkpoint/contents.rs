@@ -91,6 +91,7 @@ impl Written {
             bytes: Some(self.bytes),
             digest: Some(self.digest.clone()),
             note: None,
+            stopped_seconds: None,
         }
     }
 }
@@ -106,6 +107,7 @@ impl Refused {
             bytes: None,
             digest: None,
             note: Some(self.to_string()),
+            stopped_seconds: None,
         }
     }
 }

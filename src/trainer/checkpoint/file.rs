@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
 use serde::Deserialize;
+use zerocopy::IntoBytes as _;
 
 use super::contents::{Checkpoint, Reason, Written};
 use super::temporary::Temporary;
@@ -121,9 +122,7 @@ impl View for Floats<'_> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        let mut bytes = Vec::with_capacity(self.data_len());
-        self.values.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
-        bytes.into()
+        self.values.as_bytes().into()
     }
 
     fn data_len(&self) -> usize {

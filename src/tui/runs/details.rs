@@ -19,6 +19,7 @@ use ratatui::text::Line;
 
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
+use crate::domain::history::Commits;
 use crate::domain::logged::{FIGURES, in_words};
 use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
@@ -149,11 +150,26 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         }
         by_host::lines(&mut page, watched);
     }
-    for (index, attempt) in run.record.iter().flat_map(|record| &record.attempts).enumerate() {
-        page.title(&if index == 0 { "Command".to_owned() } else { format!("Continued to {} epochs", attempt.epochs) });
-        page.text(&command_line(attempt), theme.text());
-    }
+    run.record.iter().for_each(|record| launches(&mut page, record));
     page.lines
+}
+
+/// Each launch with its command, and why there is more than one.
+fn launches(page: &mut Sheet, record: &RunRecord) {
+    let first_s = record.attempts.first().map_or(0.0, |first| first.started_s);
+    for (index, attempt) in record.attempts.iter().enumerate() {
+        match &attempt.because {
+            _ if index == 0 => page.title("Command"),
+            Some(because) => {
+                page.title(&format!("Launch {}", index + 1));
+                let ranks = units::counted(attempt.np.unwrap_or(record.spec.resources.np), "rank");
+                page.fact("began", &format!("{} after the first, with {ranks}", units::clock(attempt.started_s - first_s)));
+                page.fact("because", &crate::runs::safe(because));
+            }
+            None => page.title(&format!("Continued to {} epochs", attempt.epochs)),
+        }
+        page.text(&command_line(attempt), page.theme.text());
+    }
 }
 
 fn settings(page: &mut Sheet, record: &RunRecord) {
@@ -255,6 +271,10 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     if let Some(logged) = &run.logged {
         logged_results(page, logged);
         return;
+    }
+    let commits = shared.watched.as_ref().filter(|watched| watched.id == run.id).map(|watched| watched.commits());
+    if let Some(Commits { count, stopped_s }) = commits.filter(|commits| commits.count > 0) {
+        page.fact("commits", &format!("{count}, for which rank 0 stopped {} in all", units::short_time(stopped_s)));
     }
     for (name, metrics) in [("train", run.train), ("validation", run.validation), ("test", run.test)] {
         if let Some(metrics) = metrics {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
-use crate::domain::history::{Attempt, History, HostRanks, Keep, Process, Test, TrainingStep};
+use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
 use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
@@ -144,6 +144,15 @@ impl Watched {
     pub fn pipelines(&self) -> impl Iterator<Item = (usize, &PipelineReport)> {
         let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
         processes.filter_map(|(index, process)| Some((*index, process.pipeline.as_ref()?)))
+    }
+
+    /// Of all attempts.
+    pub fn commits(&self) -> Commits {
+        let roots = self.history.attempts.iter().filter_map(|attempt| attempt.processes.get(&0));
+        roots.fold(Commits::default(), |all, root| Commits {
+            count: all.count + root.commits.count,
+            stopped_s: all.stopped_s + root.commits.stopped_s,
+        })
     }
 
     /// Each once.
