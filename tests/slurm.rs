@@ -205,11 +205,30 @@ fn what_slurm_does_to_a_batch_job_is_said() {
         "{}",
         lab.status(3).message
     );
-    for (flags, words) in [(&["--nodes", "3"][..], "3 nodes are more than 2 ranks"), (&["-H", "a:2"], "Slurm chooses the hosts")]
-    {
+    let refused = [
+        (&["--nodes", "3"][..], "3 nodes are more than 2 ranks"),
+        (&["-H", "a:2"], "Slurm chooses the hosts"),
+        (&["--min-np", "1"], "started again by Slurm: leave --min-np out"),
+    ];
+    for (flags, words) in refused {
         let output = finish(slurm.lab(&lab, &[&JOB[..], &["1"], flags].concat()));
         assert!(output.status.code() == Some(2) && stderr(&output).contains(words), "{}", stderr(&output));
     }
+}
+
+/// A minute is the shortest that Slurm takes.
+#[test]
+fn a_batch_job_over_its_time_limit_keeps_its_epochs() {
+    let _turn = trainer::turn();
+    let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
+    let run = slurm.lab(&lab, &[&JOB[..], &["20000", "--target-accuracy", "1", "--time", "0:01:00"]].concat());
+    let output = finish(run);
+    let status = lab.status(1);
+    assert!(status.message.contains("time limit of 00:01:00"), "{:?}: {}", status.state, status.message);
+    assert_eq!((output.status.code(), status.state), (Some(1), RunState::Stopped), "{}", stderr(&output));
+    let done = lab.store().summary(hvd_lab::runs::RunId(1)).unwrap().last_epoch;
+    assert!(done > 0 && lab.folder(1).last_checkpoint().is_some_and(|place| place.epoch == done), "{done}");
+    lab.assert_nothing_left(1);
 }
 
 #[test]
