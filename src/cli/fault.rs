@@ -57,7 +57,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let store = RunStore::open_default()?;
     let record = store.record(id)?;
-    let (np, is_elastic) = (record.np(), record.spec.resources.min_np.is_some());
+    let resources = &record.spec.resources;
+    let (np, is_elastic) = (record.np(), resources.min_np.is_some() && resources.reset_limit != Some(0));
     let request = request(&args, kind, np)?;
     let state = store.status(id)?.state;
     if state.is_over() && !args.dry_run {
@@ -100,7 +101,7 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         if let (Some(after), Some(words)) = (fault.found_after_s, &fault.found_by) {
             let found = format!("found after {}: {}\n", units::seconds(after), safe::line(words));
             super::output::print(&found)?;
-            wait_for_the_end(store, id, &fault)?;
+            wait_for_the_end(store, id, index, &fault)?;
             return Ok(ExitCode::SUCCESS);
         }
         let lasts = if fault.request.kind.lasts() { fault.request.seconds } else { 0.0 };
@@ -118,13 +119,19 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
 }
 
 /// A fault that lasts goes on after its rank was named.
-fn wait_for_the_end(store: &RunStore, id: RunId, fault: &FaultRecord) -> anyhow::Result<()> {
+fn wait_for_the_end(store: &RunStore, id: RunId, index: usize, fault: &FaultRecord) -> anyhow::Result<()> {
     let left = fault.began_s + fault.request.seconds - host::now_s();
     if !fault.request.kind.lasts() || left <= 0.0 {
         return Ok(());
     }
     say(&format!("the fault lasts {} more; then it is undone, also if you leave with Ctrl-C", units::seconds(left)));
     while host::now_s() < fault.began_s + fault.request.seconds + UNDONE_WITHIN_S && !store.status(id)?.state.is_over() {
+        // Faults stand with the launch in which they were made.
+        let of_last = store.record(id)?.attempts.last().map_or(0, |last| last.faults.len());
+        if launch::faults_made(store, id)?.len().saturating_sub(of_last) > index {
+            say("the run has started its ranks again, and the fault is over");
+            break;
+        }
         std::thread::sleep(LOOK_EVERY);
     }
     Ok(())

@@ -35,7 +35,7 @@ pub(super) fn leave(store: &RunStore, id: RunId, json: bool) -> anyhow::Result<E
     let folder = store.folder(id);
     match json {
         true => print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
-        false => print(&format!("run {id} is running: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
+        false => print(&format!("run {id} goes on by itself: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
     };
     Ok(ExitCode::SUCCESS)
 }

@@ -77,16 +77,28 @@ impl FaultKind {
 
     /// What is going to happen, told to whoever is about to do it.
     pub fn expected_of(self, rank: &str, is_elastic: bool) -> String {
-        let more = match self {
-            FaultKind::Kill | FaultKind::DamagedCheckpoint if is_elastic => {
-                " But this run is elastic (--min-np): it goes on from its last good checkpoint."
+        let end = match self {
+            FaultKind::Kill if is_elastic => {
+                "This run is elastic (--min-np): it names rank {rank}, and goes on from its last checkpoint, as often as \
+                 --reset-limit lets it."
+            }
+            FaultKind::Kill => "The run fails, and names rank {rank}. Its last checkpoint stays.",
+            FaultKind::DamagedCheckpoint if is_elastic => {
+                "This run is elastic (--min-np): it names rank 0, refuses the damaged file, says why, and goes on from the \
+                 checkpoint before it, as often as --reset-limit lets it."
+            }
+            FaultKind::DamagedCheckpoint => {
+                "The run fails, and names rank 0. When you continue it, the lab refuses the damaged file, says why, and takes the \
+                 checkpoint before it: one epoch more has to be done again."
             }
             FaultKind::Freeze if is_elastic => {
-                " But this run is elastic (--min-np): a rank that is frozen for 8 s is ended, and the run goes on without it."
+                "Then the rank goes on, and nothing is lost. But this run is elastic (--min-np): a rank that is frozen for 8 s \
+                 is ended, and the run goes on from its last checkpoint."
             }
+            FaultKind::Freeze => "Then the rank goes on, and so does the training: nothing is lost.",
             _ => "",
         };
-        self.expected().replace("{rank}", rank) + more
+        format!("{} {end}", self.expected()).trim_end().replace("{rank}", rank)
     }
 
     /// `{rank}` stands for its number.
@@ -94,11 +106,11 @@ impl FaultKind {
         match self {
             FaultKind::Kill => {
                 "Rank {rank} is killed (SIGKILL), as when a host fails or memory runs out. The others wait for it in their next \
-                 allreduce. mpirun notices, and ends the job. The run fails, and names rank {rank}. Its last checkpoint stays."
+                 allreduce. mpirun notices, and ends the job."
             }
             FaultKind::Freeze => {
                 "Rank {rank} is stopped (SIGSTOP), as a rank that hangs. The others wait for it in their next allreduce. The lab \
-                 says which rank it is. Then the rank goes on, and so does the training: nothing is lost."
+                 says which rank it is."
             }
             FaultKind::Slow => {
                 "Rank {rank} is stopped for 30 of every 80 milliseconds, as on a device that is too hot or shared. All ranks get \
@@ -119,8 +131,7 @@ impl FaultKind {
             }
             FaultKind::DamagedCheckpoint => {
                 "The newest checkpoint is cut in the middle and rank 0 is killed, as when a host dies while its disk still \
-                 writes. The run fails, and names rank 0. When you continue it, the lab refuses the damaged file, says why, and \
-                 takes the checkpoint before it: one epoch more has to be done again."
+                 writes."
             }
             FaultKind::NoWrite => {
                 "The folder of checkpoints becomes read-only, as with wrong permissions or a disk that the system has taken away. \

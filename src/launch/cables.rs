@@ -93,6 +93,8 @@ impl Cables {
 
     /// Whatever was seen so far is over: what comes now is something new.
     pub fn forget(&mut self) {
+        // Also what was seen and not yet taken.
+        self.watch.iter().for_each(|watch| watch.looks.try_iter().for_each(drop));
         self.queues = Queues::new(self.hub.bits);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -100,6 +101,9 @@ impl Discovery {
         let advice = match error {
             NoAnswer::NotStarted(cause) => match cause.kind() {
                 ErrorKind::NotFound => ". Is it there, and is the program of its first line?".to_owned(),
+                ErrorKind::PermissionDenied if Path::new(&self.script).is_dir() => {
+                    ". It is a folder: give the program".to_owned()
+                }
                 ErrorKind::PermissionDenied => format!(". Make it executable: chmod +x {}", self.script),
                 // ENOEXEC, which has no kind of its own.
                 _ if cause.raw_os_error() == Some(8) => ". Its first line has to name a program, such as #!/bin/sh".to_owned(),

@@ -104,6 +104,8 @@ pub(super) struct Job {
     /// When its time limit ends it, and that limit in seconds.
     deadline: Option<(Instant, f64)>,
     out_of_time: bool,
+    /// Since when the launcher itself is stopped, and whether that was told.
+    launcher_down: Option<(Instant, bool)>,
     /// It goes on with other hosts, if there are, and is being ended for that.
     wish: Option<Wish>,
     is_resized: bool,
@@ -204,6 +206,7 @@ impl Job {
             start: None,
             deadline: None,
             out_of_time: false,
+            launcher_down: None,
             wish: None,
             is_resized: false,
             is_elastic: false,
@@ -246,7 +249,7 @@ impl Job {
                         self.rank_reported(&report, tell);
                     }
                     self.look_for_faults();
-                    self.look_at_backlog();
+                    self.look_at_launcher();
                     self.look_for_vanished();
                     self.look_for_folder();
                     self.look_at_lease();

@@ -30,6 +30,8 @@ pub struct Evidence {
     pub(super) history: History,
     /// A process of this host that is gone without a final event, where the launcher has not noticed.
     pub vanished: Option<usize>,
+    /// Processes that the supervisor ended since they were stopped for too long.
+    pub given_up: BTreeSet<usize>,
     /// Last lines of each process.
     pub tails: BTreeMap<usize, VecDeque<String>>,
     /// Processes whose last lines are complete.
@@ -50,6 +52,7 @@ impl Default for Evidence {
             epochs_before: 0,
             history: History::new(Keep::Epochs(1)),
             vanished: None,
+            given_up: BTreeSet::new(),
             tails: BTreeMap::new(),
             aborted: BTreeSet::new(),
             launcher: VecDeque::new(),

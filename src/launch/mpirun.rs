@@ -234,7 +234,8 @@ fn mpich(resources: &Resources, binding: &[String]) -> Vec<String> {
 
 fn oversubscribed(resources: &Resources, setup: &Setup) -> String {
     let cores = setup.machine.physical_cores;
-    format!("np {} is more than the {cores} physical cores here: ranks share cores, so speed-up ends there", resources.np)
+    let cores = units::counted(cores, "physical core");
+    format!("np {} is more than the {cores} that this run may use: ranks share cores, so speed-up ends there", resources.np)
 }
 
 /// Whether more ranks than slots are to be started.

@@ -47,6 +47,8 @@ pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode>
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(Supervisor::new(folder, record, lock.identity()?, before_end).run());
+    // Nor may a host discovery script that was being asked stay behind.
+    process::signal_own_session(Signal::SIGKILL);
     // A download that goes on in the background must not hold the end up.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)

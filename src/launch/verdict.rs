@@ -127,6 +127,7 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     {
         return match evidence.fatal() {
             Some(own) if own.process == process => fatal(own),
+            _ if evidence.given_up.contains(&process) => given_up(process, evidence),
             _ => (Some(process), format!("process {process} was ended{} by {}", place(process, evidence), signal_words(*signal))),
         };
     }
@@ -149,6 +150,9 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         return of_own_program(evidence, exit);
     }
     if let Some(process) = evidence.vanished {
+        if evidence.given_up.contains(&process) {
+            return given_up(process, evidence);
+        }
         return (
             Some(process),
             format!("process {process} vanished{}, and mpirun did not notice{LEFT}", place(process, evidence)),
@@ -237,6 +241,12 @@ fn code_words(exit: Option<ExitStatus>) -> String {
 
 fn known_process(process: Option<usize>, pid: Option<u32>, evidence: &Evidence) -> Option<usize> {
     process.or_else(|| evidence.introduced().find_map(|(process, known)| (Some(known.pid) == pid).then_some(process)))
+}
+
+/// It was stopped for so long that the run goes on without it.
+fn given_up(process: usize, evidence: &Evidence) -> (Option<usize>, String) {
+    let place = place(process, evidence);
+    (Some(process), format!("process {process} was stopped by a signal{place} and did not go on, so the lab has ended it"))
 }
 
 fn signal_words(signal: i32) -> String {

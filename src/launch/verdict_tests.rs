@@ -202,6 +202,17 @@ fn a_killed_launcher_and_a_vanished_rank_are_told_apart() {
 }
 
 #[test]
+fn a_rank_that_the_lab_gave_up_was_not_killed_by_hand() {
+    let run = Evidence { given_up: [1].into(), ..evidence(MPICH_SIGNAL) };
+    let (process, message) = failed(&run, code(9));
+    assert_eq!(process, Some(1));
+    assert!(
+        message.starts_with("process 1 was stopped by a signal") && message.ends_with("so the lab has ended it"),
+        "{message}"
+    );
+}
+
+#[test]
 fn what_the_user_asked_for_is_no_failure() {
     let mut run = evidence(OPEN_MPI_SIGNAL);
     epoch_ends(&mut run, 1);

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunFolder, RunId, RunRecord};
 use crate::domain::benchmark::{IterationReport, Style};
-use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, count, first, seconds};
+use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, MAX_SECONDS, count, first, number, seconds};
 use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
-use crate::domain::history::{History, Keep, Process};
+use crate::domain::history::{Attempt, History, Keep, Process};
 use crate::domain::logged::{Logged, LoggedSoFar};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
@@ -58,6 +58,9 @@ pub struct Tally {
     /// summary without it is made again.
     #[serde(deserialize_with = "Option::deserialize")]
     pub devices: Option<Devices>,
+    /// Of a run that trained with more devices at one time than at another; `None` of any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resized_device_seconds: Option<f64>,
     /// What a program of the user's own told; `None` of the lab's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<LoggedTally>,
@@ -97,7 +100,7 @@ pub struct Devices {
 impl Tally {
     /// What the run cost: seconds of training and validation, times GPUs, or ranks where it ran on the CPU.
     pub fn device_seconds(&self) -> Option<f64> {
-        Some(self.devices?.count as f64 * self.training_seconds?)
+        self.resized_device_seconds.or_else(|| Some(self.devices?.count as f64 * self.training_seconds?))
     }
 }
 
@@ -144,6 +147,7 @@ impl Bounded for RunSummary {
             count("np", self.figures.np, MAX_RANKS),
             count("last epoch", self.last_epoch, MAX_EPOCHS),
             self.training_seconds.and_then(|value| seconds("training seconds", value)),
+            self.resized_device_seconds.and_then(|value| number("device seconds", value, MAX_SECONDS * MAX_RANKS as f64)),
             self.figures.seconds_to_target.and_then(|value| seconds("seconds to target", value)),
             self.devices.and_then(|devices| count("devices", devices.count, MAX_RANKS)),
         ])
@@ -235,6 +239,7 @@ impl Accountant {
                 .exposed_communication(),
             early_stop: now.and_then(|root| root.early_stop),
             devices: self.devices(),
+            resized_device_seconds: self.resized_device_seconds(),
             logged: None,
             damaged: None,
         }
@@ -253,20 +258,20 @@ impl Accountant {
 
     /// Of the attempt that trained last, or else of the newest.
     fn devices(&self) -> Option<Devices> {
-        let attempt = self.history.trained().or(self.history.attempt())?;
-        let reports: Vec<&TopologyReport> = attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
-        // Of the user's own programs nobody knows the devices.
-        if reports.iter().any(|report| report.device.is_empty()) {
-            return None;
+        devices_of(self.history.trained().or(self.history.attempt())?)
+    }
+
+    /// What each attempt trained that is kept, times the devices that it had.
+    fn resized_device_seconds(&self) -> Option<f64> {
+        let (mut before, mut sum, mut sizes) = (0.0, 0.0, BTreeSet::new());
+        for attempt in &self.history.attempts {
+            let last = attempt.processes.get(&0).and_then(|root| root.kept().next_back());
+            let Some((last, devices)) = last.zip(devices_of(attempt)) else { continue };
+            sum += (last.cumulative_seconds - before).max(0.0) * devices.count as f64;
+            before = last.cumulative_seconds;
+            sizes.insert(devices.count);
         }
-        let gpu = |report: &&&TopologyReport| report.device != "cpu";
-        let name = |report: &&TopologyReport| (report.host.clone(), report.device_uuid.clone().unwrap_or(report.device.clone()));
-        let gpus: BTreeSet<(String, String)> = reports.iter().filter(gpu).map(name).collect();
-        match (gpus.len(), reports.len()) {
-            (0, 0) => None,
-            (0, ranks) => Some(Devices { kind: DeviceKind::Cpu, count: ranks }),
-            (count, _) => Some(Devices { kind: DeviceKind::Gpu, count }),
-        }
+        (sizes.len() > 1).then_some(sum)
     }
 
     /// The iterations of a benchmark, of one process or of all.
@@ -312,4 +317,20 @@ pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
     let mut events = folder.events();
     events.by_ref().for_each(|event| accountant.take(&event));
     Tally { damaged: events.damaged().in_words(), ..accountant.tally() }
+}
+/// Each device once, however many ranks share it.
+fn devices_of(attempt: &Attempt) -> Option<Devices> {
+    let reports: Vec<&TopologyReport> = attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
+    // Of the user's own programs nobody knows the devices.
+    if reports.iter().any(|report| report.device.is_empty()) {
+        return None;
+    }
+    let gpu = |report: &&&TopologyReport| report.device != "cpu";
+    let name = |report: &&TopologyReport| (report.host.clone(), report.device_uuid.clone().unwrap_or(report.device.clone()));
+    let gpus: BTreeSet<(String, String)> = reports.iter().filter(gpu).map(name).collect();
+    match (gpus.len(), reports.len()) {
+        (0, 0) => None,
+        (0, ranks) => Some(Devices { kind: DeviceKind::Cpu, count: ranks }),
+        (count, _) => Some(Devices { kind: DeviceKind::Gpu, count }),
+    }
 }

@@ -25,6 +25,7 @@ pub(super) fn remedy(cause: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "Let your account write there, or, if you start the program yourself, give another --log-dir"
         }
+        io::ErrorKind::FileTooLarge => "Let files grow larger: `ulimit -f` shows the limit, in KiB",
         _ => "Free some space there, or, if you start the program yourself, give another --log-dir",
     }
 }

@@ -65,6 +65,16 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
     }
     // 400 images in batches of 32 are 12.5 steps of one rank.
     assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [(1, 4), (2, 4), (3, 6), (4, 6)]);
+    // A rank that is lost later has been paid for until then.
+    let ends: BTreeMap<usize, f64> = events(&lab, 1)
+        .iter()
+        .filter_map(|line| match &line.event {
+            Event::Epoch(report) if line.process == 0 => Some((report.epoch, report.cumulative_seconds)),
+            _ => None,
+        })
+        .collect();
+    let paid = lab.store().summary(RunId(1)).unwrap().device_seconds().unwrap();
+    assert!((paid - (3.0 * ends[&2] + 2.0 * (ends[&4] - ends[&2]))).abs() < 1e-6, "{paid}: {ends:?}");
     let scaled = lab.run(&["check", "1", "--json"]);
     assert!(String::from_utf8_lossy(&scaled.stdout).contains("0.01 x 2 ranks"), "{}", String::from_utf8_lossy(&scaled.stdout));
     lab.assert_nothing_left(1);
@@ -156,6 +166,43 @@ fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
 }
 
 #[test]
+fn a_script_that_hangs_is_not_left_behind() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let hosts = script(&lab, "localhost:2\\n");
+    let more = ["--min-np", "1", "--host-discovery-script", &hosts, "--elastic-timeout", "1"];
+    let flags = [&["--np", "2", "--data", "generated", "--epochs", "400"][..], &more].concat();
+    let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
+    let trains = |line: &EventLine| matches!(line.event, Event::Step { .. });
+    wait_for("a step", || lab.folder(1).events().any(|line| trains(&line)).then_some(()));
+    let scratch = lab.home().join("hosts.new");
+    std::fs::write(&scratch, "#!/bin/sh\nsleep 300\n").unwrap();
+    std::fs::set_permissions(&scratch, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&scratch, &hosts).unwrap();
+    process::signal(lab.pids(1)[1], Signal::SIGKILL);
+    assert_eq!(finish(going).status.code(), Some(1));
+    let said = lab.status(1).message;
+    let parts = ["process 1 was ended", "did not answer within 10 s", "--elastic-timeout is 0:01"];
+    assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    lab.assert_nothing_left(1);
+}
+
+#[test]
+fn it_does_not_wait_for_a_launcher_that_stays_frozen() {
+    let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
+    let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "400"];
+    let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
+    wait_for("a step", || lab.folder(1).events().any(|line| matches!(line.event, Event::Step { .. })).then_some(()));
+    let rank = process::look_up(lab.pids(1)[0]).unwrap();
+    process::signal(rank.parent, Signal::SIGSTOP);
+    assert_eq!(finish(going).status.code(), Some(1));
+    assert!(lab.status(1).message.contains("mpirun was ended by signal 9"), "{}", lab.status(1).message);
+    let told =
+        |line: EventLine| matches!(line.event, Event::Warning { message } if message.contains("mpirun is stopped by a signal"));
+    assert!(lab.folder(1).events().any(told));
+    lab.assert_nothing_left(1);
+}
+
+#[test]
 fn it_goes_on_without_a_rank_that_stays_frozen() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
     let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "4"];
@@ -164,6 +211,8 @@ fn it_goes_on_without_a_rank_that_stays_frozen() {
     assert_eq!(lab.store().record(RunId(1)).unwrap().np_of_attempts().collect::<Vec<_>>(), [2, 1]);
     let log = std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
     assert!(log.contains("process 1 has been stopped for 8 s"), "{log}");
+    let because = lab.store().record(RunId(1)).unwrap().attempts.pop().unwrap().because.unwrap();
+    assert!(because.contains("so the lab has ended it"), "{because}");
     lab.assert_nothing_left(1);
 }
 

@@ -25,11 +25,12 @@ const ON_TWO_HOSTS: usize = 2;
 /// Three launches, each with a rank that is found frozen after some seconds, on a machine that others keep busy.
 const LIMIT: Duration = Duration::from_secs(110);
 
-const BLOWS: [(Victim, Blow); 4] = [
+const BLOWS: [(Victim, Blow); 5] = [
     (Victim::OneRank, Blow::Signal(Signal::SIGKILL)),
     (Victim::OneRank, Blow::Signal(Signal::SIGSTOP)),
     (Victim::AllRanks, Blow::Signal(Signal::SIGKILL)),
     (Victim::Launcher, Blow::Signal(Signal::SIGKILL)),
+    (Victim::Launcher, Blow::Signal(Signal::SIGSTOP)),
 ];
 
 /// Each attempt begins where the last checkpoint was, and has as many ranks as are allowed.

@@ -57,8 +57,10 @@ pub fn fewer_steps(group: &Group) -> Finding {
         return failed(words::same_images(&group.names(&twins)));
     }
     validated(group)?;
-    let first = epochs.first().copied().unwrap_or(1);
-    let reports = group.all(told::AN_EPOCH, |process| process.epoch(first))?;
+    // An epoch of which a commit had a part is none to show.
+    let is_whole = |epoch: &&usize| configs[root].resume_step == 0 || **epoch != configs[root].resume_epoch + 1;
+    let shown = epochs.iter().find(is_whole).or(epochs.first()).copied().unwrap_or(1);
+    let reports = group.all(told::AN_EPOCH, |process| process.epoch(shown))?;
     let together: usize = reports.iter().map(|report| report.images).sum();
     Ok(words::shared(share, together, images))
 }

@@ -244,7 +244,7 @@ impl Process {
     }
 
     /// The epochs that no later attempt has lost.
-    pub(super) fn kept(&self) -> impl DoubleEndedIterator<Item = &EpochReport> {
+    pub fn kept(&self) -> impl DoubleEndedIterator<Item = &EpochReport> {
         self.epochs.iter().filter(|report| self.continuation.kept_until.is_none_or(|last| report.epoch <= last))
     }
 

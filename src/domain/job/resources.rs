@@ -121,7 +121,9 @@ impl Resources {
                 "min np {least} is more than np {}: a run begins with at least as many ranks as it goes on with",
                 self.np
             )),
-            _ if self.max_np.is_some_and(|most| most < self.np) => Some(format!("max np is less than np {}", self.np)),
+            _ if self.max_np.is_some_and(|most| most < self.np) => {
+                Some(format!("max np {} is less than np {}", self.max_np.unwrap_or_default(), self.np))
+            }
             (None, _) if self.host_discovery_script.is_some() => {
                 Some("a host discovery script is for runs that go on with what there is: add --min-np".into())
             }

@@ -63,8 +63,9 @@ impl Job {
         }
         for (rank, pid) in self.held.down_for(FROZEN) {
             self.held.forget(rank);
+            self.journal.evidence.given_up.insert(rank);
             self.say(&format!(
-                "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on without it",
+                "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
                 FROZEN.as_secs()
             ));
             process::signal(pid, Signal::SIGKILL);
@@ -100,12 +101,31 @@ impl Job {
         }
     }
 
-    /// Once a second: whether the launcher holds more output than it can pass on, before it fills the memory of this host.
-    pub(super) fn look_at_backlog(&mut self) {
+    /// Once a second: whether the launcher is stopped, or holds more output than it can pass on, before it fills the memory of this
+    /// host.
+    pub(super) fn look_at_launcher(&mut self) {
         let launcher = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none()).and_then(process::look_up);
+        match launcher.as_ref().filter(|launcher| launcher.suspended).and(self.child.id()).filter(|_| self.own.is_none()) {
+            None => self.launcher_down = None,
+            Some(pid) => self.launcher_is_down(pid),
+        }
         if let Some(why) = launcher.and_then(|launcher| self.bounds.backlog(launcher.resident)) {
             self.stuck = Some(why);
             self.begin_end();
+        }
+    }
+
+    /// Seen a second time: it is told. An elastic run does not wait for it for ever.
+    fn launcher_is_down(&mut self, pid: u32) {
+        let is_news = self.launcher_down.is_some_and(|(_, is_told)| !is_told);
+        let (since, _) = *self.launcher_down.get_or_insert_with(|| (Instant::now(), false));
+        if is_news {
+            self.launcher_down = Some((since, true));
+            self.warn(0, &format!("mpirun is stopped by a signal, and all ranks wait for it: `kill -CONT {pid}` lets it go on"));
+        }
+        if self.is_elastic && since.elapsed() >= FROZEN {
+            self.say(&format!("hvd-lab: mpirun has been stopped for {} s: it is ended", FROZEN.as_secs()));
+            process::signal(pid, Signal::SIGKILL);
         }
     }
 

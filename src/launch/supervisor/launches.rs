@@ -45,7 +45,8 @@ impl Supervisor {
                     let message = Work::of(&self.record.spec.workload).stopped_early().into();
                     return self.end(Verdict::plain(RunState::Stopped, message), None);
                 }
-                Err(message) => return self.fail(message, Vec::new()),
+                // What was lost comes first.
+                Err(message) => return self.fail(why.map_or(message.clone(), |why| format!("{why}; {message}")), Vec::new()),
             }
             let because = why.take();
             let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
@@ -101,7 +102,8 @@ impl Supervisor {
             let hosts = asked.map_err(|error| error.to_string())?;
             let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };
             if begin.elapsed().as_secs_f64() >= limit_s {
-                return Err(format!("{why}; waited for {} (--elastic-timeout)", units::clock(limit_s)));
+                let waited = units::clock(begin.elapsed().as_secs_f64());
+                return Err(format!("{why}; waited for {waited}, and --elastic-timeout is {}", units::clock(limit_s)));
             }
             self.set(RunState::Preparing, format!("waiting for hosts: {why}")).map_err(|error| error.to_string())?;
             tokio::select! {

@@ -20,6 +20,7 @@ use ratatui::text::Line;
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
 use crate::domain::history::Commits;
+use crate::domain::job::{RESET_LIMIT, Resources};
 use crate::domain::logged::{FIGURES, in_words};
 use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
@@ -200,10 +201,19 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
         page.fact("program", &command.argv.join(" "));
         page.fact("in", &command.directory);
     }
+    elastic(page, &record.spec.resources);
     page.fact("host", &record.host);
     if !record.versions.is_empty() {
         page.fact("versions", &record.versions.join(", "));
     }
+}
+
+fn elastic(page: &mut Sheet, resources: &Resources) {
+    let Some(least) = resources.min_np else { return };
+    let most = resources.max_np.unwrap_or(resources.np);
+    let resets = units::counted(resources.reset_limit.unwrap_or(RESET_LIMIT), "reset");
+    page.fact("elastic", &format!("{least} to {most} ranks, at most {resets}"));
+    resources.host_discovery_script.iter().for_each(|script| page.fact("hosts from", script));
 }
 
 fn benchmark_settings(page: &mut Sheet, np: usize, benchmark: &BenchmarkSpec) {
@@ -242,7 +252,9 @@ fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSp
     page.fact("base LR", &format!("{}, warmup {} epochs", training.base_lr, training.warmup_epochs));
     let TrainingSpec { target_accuracy, patience, seed, .. } = training;
     page.fact("target", &format!("{target_accuracy} for {patience} epochs in a row, seed {seed}"));
-    page.fact("checkpoints", if training.checkpointing { "on" } else { "off" });
+    let checkpoints = if training.checkpointing { "on" } else { "off" };
+    let commits = training.commit_every.map(|every| format!(", and a commit every {every} steps")).unwrap_or_default();
+    page.fact("checkpoints", &format!("{checkpoints}{commits}"));
 }
 
 fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
@@ -266,6 +278,7 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     }
     if let Some((seconds, devices)) = run.device_seconds().zip(run.devices) {
         let on = if devices.kind == DeviceKind::Gpu { "GPUs" } else { "CPU ranks" };
+        let on = on.strip_suffix('s').filter(|_| devices.count == 1).unwrap_or(on);
         page.fact("cost", &format!("{} {}, {} {on}", units::rate(seconds), cost_name(run), devices.count));
     }
     if let Some(logged) = &run.logged {
