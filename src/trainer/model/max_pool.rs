@@ -1,6 +1,6 @@
 //! Max-pooling that halves height and width.
 //!
-//! Never for other windows: those are libtorch's. On a CPU the C++ in `max_pool.hpp` does it in a fifth of libtorch's time.
+//! Never for other windows: those are libtorch's. In a training step on a CPU the C++ in `max_pool.hpp` takes about half as long.
 
 use std::ffi::c_char;
 
