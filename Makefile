@@ -36,7 +36,7 @@ dist: build
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
 bench: build
-	@cargo build --release --locked $(TRAIN) --example bench-allreduce --example bench-images
+	@cargo build --release --locked $(TRAIN) --example bench-allreduce --example bench-images --example bench-convolutions
 	@cargo bench --locked --bench ratios -- $(BENCH)
 
 # On a machine with a GPU, 25 minutes at most: see BENCHMARKS.md. TREE=/path names a built tree, and then nothing is built.

@@ -63,7 +63,9 @@ fn list_lessons() {
 fn compile_cpp() {
     const SOURCE: &str = "src/trainer/libtorch.cpp";
     println!("cargo:rerun-if-changed={SOURCE}");
-    println!("cargo:rerun-if-changed=src/trainer/batch_norm.hpp");
+    for header in ["vectors", "batch_norm", "max_pool"] {
+        println!("cargo:rerun-if-changed=src/trainer/{header}.hpp");
+    }
     println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");
     let root = PathBuf::from(std::env::var_os("LIBTORCH").unwrap_or_default());
     let abi = std::env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".into());
@@ -73,7 +75,7 @@ fn compile_cpp() {
         .warnings(false)
         .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
         .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
-        // Batch norm is computed there. Numbers are rounded after each operation, whatever the processor could do at once.
+        // Batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the processor could do at once.
         .opt_level(3)
         .flag_if_supported("-ffp-contract=off")
         .file(SOURCE)

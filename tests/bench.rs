@@ -83,6 +83,28 @@ fn models_and_the_image_pipeline_are_measured_without_their_peers() {
 }
 
 #[test]
+fn the_trainer_is_held_against_its_convolutions_alone() {
+    let beside = |name: &str| Path::new(env!("CARGO_BIN_EXE_hvd-lab")).with_file_name(name);
+    let there = [beside("hvd-train"), beside("examples").join("bench-convolutions")];
+    if let Some(missing) = there.iter().find(|path| !path.is_file()) {
+        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
+        assert!(!required.split(',').any(|word| word == "train"), "HVD_LAB_REQUIRE names train, and there is no {missing:?}");
+        return eprintln!("skipped: there is no {missing:?}; `make test` builds it");
+    }
+    let report = suite::run(&options("--quick --only bound"), false).unwrap();
+    assert_eq!(report.failures, Vec::<String>::new());
+    let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
+    let of = |precision| format!("images/s on real data, wrn-10-1, np 1, {precision}, against its convolutions alone");
+    assert_eq!(whats, [of("fp32"), of("bf16")]);
+    for row in &report.rows {
+        assert!(row.target == Some(Target::RatioAtLeast(0.85)) && row.beside.unwrap().spread.min > 0.0, "{row:?}");
+    }
+    // Each figure with its command.
+    let has = |words: [&str; 2]| report.lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(has(["bench-convolutions", "bf16"]) && has(["hvd-train", "--precision bf16"]), "{:?}", report.lines);
+}
+
+#[test]
 fn a_row_of_a_model_has_a_ratio_for_each_peer() {
     let mut round = Round::new();
     let shape = "mnist-cnn at 28 px";

@@ -14,38 +14,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "vectors.hpp"
+
 namespace hvd {
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HVD_AVX2 __attribute__((target("avx2")))
-#else
-#define HVD_AVX2
-#endif
-#define HVD_INLINE __attribute__((always_inline)) inline
-
-// The upper half of a float32.
-struct Bf16 {
-  uint16_t bits;
-};
-
-HVD_INLINE float load(float number) { return number; }
-HVD_INLINE float load(Bf16 number) {
-  const uint32_t bits = static_cast<uint32_t>(number.bits) << 16;
-  float result;
-  std::memcpy(&result, &bits, sizeof result);
-  return result;
-}
-HVD_INLINE void store(float& to, float number) { to = number; }
-// To the nearest, to the even one of two that are as near.
-HVD_INLINE void store(Bf16& to, float number) {
-  uint32_t bits;
-  std::memcpy(&bits, &number, sizeof bits);
-  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  to.bits = static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : rounded);
-}
-
 // What follows the norm. The numbers are those of `After` in batch_norm.rs.
-enum class After : int { nothing = 0, relu = 1, add_relu = 2, relu_add = 3 };
+enum class After : int { nothing = 0, relu = 1, add_relu = 2, relu_add = 3, dropped_relu = 4 };
+
+// Whether backward needs the result to tell where the ReLU let a number pass: dropout may have set more of it to 0, or something was
+// added before. Otherwise the ReLU's input is computed again, which takes less time than reading the result.
+constexpr bool needs_result(After after) { return after == After::dropped_relu || after == After::add_relu; }
 
 // How `numbers` numbers of `channels` channels are cut into lines and blocks.
 struct Cut {
@@ -149,14 +127,12 @@ HVD_INLINE void normalise(const T* __restrict x, const T* __restrict other, T* _
   }
 }
 
-// The gradient that passed the ReLU. The ReLU's result `y` says where: dropout may have set more of it to 0. If something was
-// added to it, `y` does not tell, and its input is computed again.
+// The gradient that passed the ReLU.
 template <After after, typename T>
 HVD_INLINE float passed(T dy, T y, T x, float a, float b) {
   const float gradient = load(dy);
   if (after == After::nothing) return gradient;
-  if (after == After::relu_add) return a * load(x) + b <= 0 ? 0 : gradient;
-  return load(y) <= 0 ? 0 : gradient;
+  return (needs_result(after) ? load(y) : a * load(x) + b) <= 0 ? 0 : gradient;
 }
 
 // Sums of g and g (x - mean), where g is the gradient that passed the ReLU; it is also that of what was added before it.
@@ -188,19 +164,6 @@ HVD_INLINE void gradient(const T* __restrict dy, const T* __restrict y, const T*
   }
 }
 
-// Runs a loop with vectors of 8 numbers where the processor has them. Every number is computed by the same operations.
-template <typename Loop>
-HVD_AVX2 void run_wide(const Loop& loop) { loop(); }
-template <typename Loop>
-void run(const Loop& loop) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  static const bool wide = __builtin_cpu_supports("avx2");
-  if (wide) return run_wide(loop);
-#endif
-  loop();
-}
-#define HVD_LOOP [&]() __attribute__((always_inline))
-
 // One call of a kernel for the `after` of the moment: `call(std::integral_constant<After, ...>)`.
 template <typename Call>
 void choose(After after, const Call& call) {
@@ -209,6 +172,7 @@ void choose(After after, const Call& call) {
     case After::relu: return call(std::integral_constant<After, After::relu>());
     case After::add_relu: return call(std::integral_constant<After, After::add_relu>());
     case After::relu_add: return call(std::integral_constant<After, After::relu_add>());
+    case After::dropped_relu: return call(std::integral_constant<After, After::dropped_relu>());
   }
 }
 
@@ -217,14 +181,16 @@ struct Statistics {
   std::vector<double> mean, variance;
 };
 
-// `each(blocks, task)` calls `task(block)` for every block, on any thread.
+// `each(blocks, task)` calls `task(block)` for every block, on any thread. Sums begin with the last block, which the cache still has
+// from whoever wrote it. The second pass then begins with the first, which the cache has from the sums.
 template <typename T, typename Each>
 Statistics statistics(const T* x, const Cut& cut, Each each) {
   std::vector<double> pivot(cut.channels);
   for (int64_t at = 0; at < cut.channels; ++at) pivot[at] = load(x[at]);
   const std::vector<float> line = cut.line(pivot);
   Sums sums(cut);
-  each(cut.blocks, [&](int64_t block) {
+  each(cut.blocks, [&](int64_t turn) {
+    const int64_t block = cut.blocks - 1 - turn;
     run(HVD_LOOP {
       add_up(cut, block, sums.block(block), [&](int64_t first, int64_t lines, float* some) __attribute__((always_inline)) {
         add_squares(x + first * cut.width, lines, cut.width, line.data(), some, some + cut.width);
@@ -280,7 +246,8 @@ void backward(const T* dy, const T* y, const T* x, T* dx, T* d_other, float* d_s
   Sums sums(cut);
   std::vector<double> g, gx, p(cut.channels), q(cut.channels), r(cut.channels);
   choose(after, [&](auto constant) {
-    each(cut.blocks, [&](int64_t block) {
+    each(cut.blocks, [&](int64_t turn) {
+      const int64_t block = cut.blocks - 1 - turn;
       run(HVD_LOOP {
         add_up(cut, block, sums.block(block), [&](int64_t first, int64_t lines, float* some) __attribute__((always_inline)) {
           const int64_t at = first * cut.width;

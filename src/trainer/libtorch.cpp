@@ -1,6 +1,6 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
 // hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, name the stream that a
-// GPU computes on, and add an operation of one's own to the graph of backward: batch norm with what follows it.
+// GPU computes on, and add operations of one's own to the graph of backward: batch norm with what follows it, and max-pooling.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "batch_norm.hpp"
+#include "max_pool.hpp"
 
 namespace {
 
@@ -44,7 +45,7 @@ at::Tensor pixel_by_pixel(const at::Tensor& tensor, const at::Tensor& like) {
 template <typename Call>
 void choose_kind(const at::Tensor& tensor, const Call& call) {
   if (tensor.scalar_type() == at::kBFloat16) return call(hvd::Bf16());
-  TORCH_CHECK(tensor.scalar_type() == at::kFloat, "batch norm takes float32 or bfloat16");
+  TORCH_CHECK(tensor.scalar_type() == at::kFloat, "only float32 and bfloat16 are computed here");
   call(float());
 }
 
@@ -72,8 +73,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       mean[at] += static_cast<float>(momentum * (found.mean[at] - mean[at]));
       variance[at] += static_cast<float>(momentum * (found.variance[at] * unbiased - variance[at]));
     }
-    const bool needs_result = after == hvd::After::relu || after == hvd::After::add_relu;
-    context->save_for_backward({x, scale, shift, needs_result ? y : at::Tensor()});
+    context->save_for_backward({x, scale, shift, hvd::needs_result(after) ? y : at::Tensor()});
     context->saved_data["mean"] = found.mean;
     context->saved_data["variance"] = found.variance;
     context->saved_data["after"] = static_cast<int64_t>(after);
@@ -108,6 +108,40 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
   }
 };
 
+// Max-pooling over windows of 2 x 2 on a CPU: see max_pool.hpp.
+struct FusedPool : torch::autograd::Function<FusedPool> {
+  // `x`: [n, channels, height, width], channels last. Returns [n, channels, height / 2, width / 2].
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x) {
+    const hvd::Pooling of{x.size(0), x.size(2), x.size(3), x.size(1)};
+    const std::vector<int64_t> halved{of.images, of.channels, of.height / 2, of.width / 2};
+    at::Tensor y = at::empty(halved, x.options(), at::MemoryFormat::ChannelsLast), places = at::empty_like(y);
+    choose_kind(x, [&](auto number) {
+      using T = decltype(number);
+      hvd::pool(data<T>(x), data<T>(y), data<T>(places), of,
+                [](int64_t lines, const auto& task) { each_block(lines, task); });
+    });
+    context->save_for_backward({places});
+    context->saved_data["sides"] = x.sizes().vec();
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const at::Tensor places = context->get_saved_variables()[0], dy = pixel_by_pixel(gradients[0], places);
+    const std::vector<int64_t> sides = context->saved_data["sides"].toIntVector();
+    const hvd::Pooling of{sides[0], sides[2], sides[3], sides[1]};
+    at::Tensor dx = at::empty(sides, dy.options(), at::MemoryFormat::ChannelsLast);
+    // Pixels in no window have no gradient.
+    if (of.height % 2 + of.width % 2 > 0) dx.zero_();
+    choose_kind(dy, [&](auto number) {
+      using T = decltype(number);
+      hvd::unpool(data<T>(dy), data<T>(places), data<T>(dx), of,
+                  [](int64_t lines, const auto& task) { each_block(lines, task); });
+    });
+    return {dx};
+  }
+};
+
 }  // namespace
 
 extern "C" {
@@ -126,7 +160,7 @@ void hvd_remove_post_accumulate_hook(const at::Tensor* leaf) {
 }
 
 // Batch norm of `x`, which is on a CPU with its channels last, and what follows: 0 nothing, 1 a ReLU, 2 the addition of `other` and
-// a ReLU, 3 a ReLU and the addition of `other`. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the
+// a ReLU, 3 a ReLU and the addition of `other`, 4 a ReLU whose result the caller sets to 0 in places. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the
 // caller to free, or null.
 char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Tensor* shift, const at::Tensor* other,
                      const at::Tensor* mean, const at::Tensor* variance, int after, double gain, double momentum, double eps,
@@ -135,6 +169,15 @@ char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Ten
   if (other != nullptr) added = pixel_by_pixel(*other, *x);
   *result = new at::Tensor(FusedNorm::apply(*x, *scale, *shift, added, data<float>(*mean), data<float>(*variance),
                                             static_cast<hvd::After>(after), gain, momentum, eps));
+  return nullptr;
+} catch (const std::exception& error) {
+  return strdup(error.what());
+}
+
+// The greatest number of each window of 2 x 2 of `x`, which is on a CPU with its channels last, a multiple of 8 of them, and at least
+// two pixels high and wide. `result` and what is returned: as above.
+char* hvd_max_pool(const at::Tensor* x, at::Tensor** result) try {
+  *result = new at::Tensor(FusedPool::apply(*x));
   return nullptr;
 } catch (const std::exception& error) {
   return strdup(error.what());

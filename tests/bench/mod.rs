@@ -4,6 +4,7 @@
 //! round in reverse, so that a machine that grows slower or faster does so for both sides of a ratio.
 
 pub mod allreduce;
+pub mod bound;
 pub mod figures;
 pub mod models;
 pub mod options;
@@ -23,6 +24,7 @@ pub mod training;
 
 use std::time::Instant;
 
+use bound::Bound;
 use figures::{Round, Rounds};
 use models::Measured;
 use options::{Options, Scale, Section};
@@ -36,6 +38,7 @@ use training::{Engine, Training, Work};
 enum Case {
     Training(Training),
     Model(Measured),
+    Bound(Bound),
     Photos,
     Allreduce,
     Screen,
@@ -47,6 +50,7 @@ impl Case {
         match self {
             Case::Training(training) => training.to_string(),
             Case::Model(measured) => measured.to_string(),
+            Case::Bound(bound) => format!("{}, and its convolutions alone", bound.what()),
             Case::Photos => "the image pipeline".into(),
             Case::Allreduce => "allreduce".into(),
             Case::Screen => "hvd-lab".into(),
@@ -61,6 +65,7 @@ impl Case {
                 Ok(figures.into_iter().map(|(what, value)| (rows::figure(*training, &what), value)).collect())
             }
             Case::Model(measured) => measured.run(place, scale),
+            Case::Bound(bound) => bound.run(place, scale),
             Case::Photos => photos::run(place, scale),
             Case::Allreduce => allreduce::run(place, scale),
             Case::Screen => screen::run(scale),
@@ -180,6 +185,12 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
             }
         }
     }
+    if options.wants(Section::Bound) {
+        match place.convolutions.is_file() {
+            true => cases.extend(Bound::PRECISIONS.map(|precision| Case::Bound(Bound { model: scale.models[0], precision }))),
+            false => left_out.push("the convolutions alone: there is no bench-convolutions; `make bench` builds it".into()),
+        }
+    }
     if options.wants(Section::Models) {
         cases.extend(models::all(scale.shapes, place.torch.is_ok()).into_iter().map(Case::Model));
         left_out.extend(place.torch.as_ref().err().map(|why| format!("PyTorch on one rank: {why}")));
@@ -222,6 +233,11 @@ fn lines(cases: &[Case], place: &Place, scale: &Scale) -> Vec<String> {
             _ => training.line(place, scale).ok(),
         };
         lines.extend(line.filter(|_| is_first).map(|line| (training.engine, place.shown(&line.to_shell()))));
+    }
+    for case in cases {
+        let Case::Bound(bound) = case else { continue };
+        let both = [bound.training().line(place, scale).ok(), Some(bound.line(place, scale))];
+        lines.extend(both.into_iter().flatten().map(|line| (bound.training().engine, place.shown(&line.to_shell()))));
     }
     let mut models: Vec<(models::Engine, String)> = Vec::new();
     for case in cases {

@@ -55,6 +55,8 @@ pub enum Section {
     Start,
     /// Overlap and fusion of the allreduce, on against off
     Overlap,
+    /// One rank against the convolutions of its model alone
+    Bound,
     /// The communicator against raw MPI_Allreduce
     Allreduce,
     /// Models by name on one batch, against PyTorch; two ranks against two that exchange nothing
@@ -78,6 +80,8 @@ pub struct Scale {
     pub shapes: &'static [Shape],
     /// Timed batches of each of them at most.
     pub model_batches: usize,
+    /// Times that each convolution of a model is timed.
+    pub convolution_rounds: usize,
     /// Photos of a round of the image pipeline.
     pub photos: usize,
     /// Samples of each message size in one MPI job.
@@ -114,6 +118,7 @@ impl Options {
                 epochs: 2,
                 shapes: &[models::QUICK],
                 model_batches: 2,
+                convolution_rounds: 1,
                 photos: 64,
                 allreduce_samples: 1,
                 idle_seconds: 1,
@@ -127,6 +132,7 @@ impl Options {
                 epochs: 4,
                 shapes: if self.large { &models::WITH_LARGE } else { &models::SHAPES },
                 model_batches: usize::MAX,
+                convolution_rounds: 15,
                 photos: 1500,
                 allreduce_samples: 2,
                 idle_seconds: 60_u64.div_ceil(self.rounds.into()),

@@ -45,6 +45,8 @@ pub struct Place {
     pub lab: PathBuf,
     /// The image pipeline alone.
     pub images_program: PathBuf,
+    /// The convolutions of a model alone.
+    pub convolutions: PathBuf,
     /// What `hvd-train --help` says: flags come and go.
     pub help: String,
     pub build: Value,
@@ -77,6 +79,7 @@ impl Place {
             torch: if with_peer { Peer::torch() } else { Err("not asked for".into()) },
             pipelines: if with_peer { Peer::pipelines() } else { Err("not asked for".into()) },
             images_program: beside.with_file_name("examples").join("bench-images"),
+            convolutions: beside.with_file_name("examples").join("bench-convolutions"),
             lab: beside.to_owned(),
             keras: if with_peer { Peer::keras() } else { Err("not asked for".into()) },
             help,

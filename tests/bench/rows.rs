@@ -6,6 +6,7 @@ use hvd_lab::domain::benchmark::NumberFormat;
 use serde::Serialize;
 
 use super::allreduce::{self, SIZES};
+use super::bound::{Bound, Side};
 use super::figures::{Rounds, Spread};
 use super::models::{self, Engine as ModelEngine, Measured, Shape};
 use super::options::{Model, Scale};
@@ -80,6 +81,7 @@ pub fn rows(rounds: &Rounds, scale: &Scale) -> Vec<Row> {
     for &model in scale.models {
         rows.extend(table.switches(model));
     }
+    rows.extend(table.bounds(scale.models[0]));
     for &shape in scale.shapes {
         rows.extend(table.models(shape));
     }
@@ -208,6 +210,18 @@ impl Table<'_> {
             [speed, exposed.map(|row| Row { ratio: None, ..row })].into_iter().flatten()
         };
         against(Engine::WithoutOverlap, "overlap").chain(against(Engine::WithoutFusion, "fusion")).collect()
+    }
+
+    /// One rank beside the convolutions of its model alone, which nothing that calls them can surpass.
+    fn bounds(&self, model: Model) -> Vec<Row> {
+        let row = |precision| {
+            let bound = Bound { model, precision };
+            let what = format!("{}, against its convolutions alone", bound.what());
+            let [ours, alone] = [Side::Trainer, Side::Convolutions].map(|side| bound.figure(side));
+            let row = self.row(what, Unit::ImagesPerSec, true, &ours, &alone)?;
+            Some(Row { target: Some(Target::RatioAtLeast(0.85)), ..row })
+        };
+        Bound::PRECISIONS.into_iter().filter_map(row).collect()
     }
 
     /// One rank beside PyTorch; two ranks beside two that exchange nothing, and what overlap and fusion are worth.

@@ -20,7 +20,8 @@ use super::options::{Model, Scale};
 use super::place::{Peer, Place};
 use super::process::{Flow, watch};
 
-const BATCH: usize = 128;
+/// Images of one step of a rank.
+pub const BATCH: usize = 128;
 /// No run takes nearly as long; a machine under load might.
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -29,6 +30,8 @@ pub enum Engine {
     HvdTrain,
     WithoutOverlap,
     WithoutFusion,
+    /// With convolutions in bfloat16.
+    Bf16,
     Ddp,
     /// Channels last, and an allocator that keeps freed memory.
     TunedDdp,
@@ -37,11 +40,12 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// The flags by which hvd-train leaves something out.
+    /// The flags by which hvd-train leaves something out, or does it differently.
     pub fn flags(self) -> &'static [&'static str] {
         match self {
             Engine::WithoutOverlap => &["--no-overlap"],
             Engine::WithoutFusion => &["--fusion-threshold-mb", "0"],
+            Engine::Bf16 => &["--precision", "bf16"],
             _ => &[],
         }
     }
@@ -78,6 +82,7 @@ impl fmt::Display for Training {
             Engine::HvdTrain => "hvd-train",
             Engine::WithoutOverlap => "hvd-train without overlap",
             Engine::WithoutFusion => "hvd-train without fusion",
+            Engine::Bf16 => "hvd-train in bf16",
             Engine::Ddp => "DDP",
             Engine::TunedDdp => "tuned DDP",
             Engine::Keras => "Keras on Horovod",

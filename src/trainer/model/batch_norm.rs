@@ -27,13 +27,16 @@ pub struct BatchNorm {
 pub enum After<'a> {
     Nothing,
     Relu,
+    /// A ReLU whose result dropout then sets to zero in places, unknown to the autograd graph.
+    DroppedRelu,
     /// The sum with this tensor, then a ReLU: a block of a ResNet.
     AddRelu(&'a Tensor),
     /// A ReLU, then the sum with this tensor: a block of the Wide ResNet.
     ReluAdd(&'a Tensor),
 }
 
-type CTensor = c_void;
+/// What libtorch calls a tensor behind tch's type.
+pub type CTensor = c_void;
 
 // SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
 unsafe extern "C" {
@@ -80,7 +83,7 @@ impl BatchNorm {
         let mut y = if gain == 1.0 { norm(&self.scale, &self.shift) } else { norm(&(&self.scale * gain), &(&self.shift * gain)) };
         match after {
             After::Nothing => y,
-            After::Relu => y.relu_(),
+            After::Relu | After::DroppedRelu => y.relu_(),
             After::AddRelu(other) => y.g_add_(other).relu_(),
             After::ReluAdd(other) => y.relu_() + other,
         }
@@ -92,6 +95,7 @@ impl BatchNorm {
             After::Relu => (1, None),
             After::AddRelu(other) => (2, Some(other)),
             After::ReluAdd(other) => (3, Some(other)),
+            After::DroppedRelu => (4, None),
         };
         let channels = [x.size()[1]];
         for tensor in [&self.scale, &self.shift, &self.mean, &self.var] {
@@ -116,19 +120,34 @@ impl BatchNorm {
                 EPS,
                 &raw mut result,
             );
-            if !wrong.is_null() {
-                let text = CStr::from_ptr(wrong).to_string_lossy().into_owned();
-                nix::libc::free(wrong.cast());
-                // As tch says it.
-                panic!("{text}");
-            }
-            Tensor::from_ptr(result.cast())
+            made(wrong, result)
         }
     }
 }
 
-/// Whether the fused operation takes this tensor: on a CPU, pixel by pixel in memory, with at least one number.
-fn is_fusible(x: &Tensor) -> bool {
+/// The tensor that the C++ has made.
+///
+/// # Safety
+/// `wrong` is null and `result` a tensor that is now the caller's, or `wrong` is a text to be freed.
+///
+/// # Panics
+/// With that text.
+// SAFETY: the promise above is the caller's.
+pub unsafe fn made(wrong: *mut c_char, result: *mut CTensor) -> Tensor {
+    // SAFETY: as the caller has promised.
+    unsafe {
+        if !wrong.is_null() {
+            let text = CStr::from_ptr(wrong).to_string_lossy().into_owned();
+            nix::libc::free(wrong.cast());
+            // As tch says it.
+            panic!("{text}");
+        }
+        Tensor::from_ptr(result.cast())
+    }
+}
+
+/// Whether our own C++ takes this tensor: on a CPU, pixel by pixel in memory, with at least one number.
+pub fn is_fusible(x: &Tensor) -> bool {
     let [_, _, _, _] = x.size()[..] else { return false };
     let is_known = matches!(x.kind(), Kind::Float | Kind::BFloat16) && x.device() == tch::Device::Cpu;
     is_known && x.numel() > 0 && x.permute([0, 2, 3, 1]).is_contiguous()
@@ -173,7 +192,7 @@ mod tests {
         let norm = BatchNorm { mean: norm.mean.copy(), var: norm.var.copy(), scale, shift };
         let added = match after {
             After::AddRelu(other) | After::ReluAdd(other) => leaf(other),
-            After::Nothing | After::Relu => leaf(&Tensor::zeros_like(&x)),
+            After::Nothing | After::Relu | After::DroppedRelu => leaf(&Tensor::zeros_like(&x)),
         };
         let after = match after {
             After::AddRelu(_) => After::AddRelu(&added),
@@ -207,9 +226,13 @@ mod tests {
             // A mean far from 0 is where sums of squares go wrong.
             let x = (random(rng, &sides, Kind::Double) * 2.0 + 30.0).to_kind(kind);
             let (other, weights) = (random(rng, &sides, kind), random(rng, &sides, kind));
-            for (after, gain) in
-                [(After::Nothing, 1.0), (After::Relu, 1.25), (After::AddRelu(&other), 1.0), (After::ReluAdd(&other), 1.25)]
-            {
+            for (after, gain) in [
+                (After::Nothing, 1.0),
+                (After::Relu, 1.25),
+                (After::DroppedRelu, 1.25),
+                (After::AddRelu(&other), 1.0),
+                (After::ReluAdd(&other), 1.25),
+            ] {
                 let got = results(&norm, &x, after, gain, &weights, true);
                 let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
                 let exact_other = double(&other);
@@ -269,7 +292,7 @@ mod tests {
         let (norm, x) = (fresh(rng, 16), random(rng, &[4, 16, 8, 8], Kind::Float));
         let norm = BatchNorm { shift: norm.shift.set_requires_grad(true), ..norm };
         let mut dropout = Dropout::new(0.3, stream(1, 0, 0, Purpose::Dropout));
-        let y = norm.forward(&x, &Mode::Training(&mut dropout), 1.0, After::Relu);
+        let y = norm.forward(&x, &Mode::Training(&mut dropout), 1.0, After::DroppedRelu);
         dropout.drop_in_place(&y);
         y.sum(Kind::Float).backward();
         let kept = y.gt(0.0).to_kind(Kind::Float).sum_dim_intlist([0i64, 2, 3].as_slice(), false, Kind::Float);

@@ -104,7 +104,7 @@ impl Residual {
     /// As [`Conv::forward`].
     pub fn forward(&self, x: Tensor, mode: &mut Mode<'_>) -> Tensor {
         let gain = if let Mode::Training(dropout) = mode { dropout.scale() } else { 1.0 };
-        let y = self.first.forward(&x, mode, gain, After::Relu);
+        let y = self.first.forward(&x, mode, gain, After::DroppedRelu);
         if let Mode::Training(dropout) = mode {
             dropout.drop_in_place(&y);
         }
@@ -130,11 +130,6 @@ impl Dense {
     pub fn forward(&self, x: &Tensor) -> Tensor {
         x.linear(&self.kernel.to_kind(x.kind()), Some(&self.bias.to_kind(x.kind())))
     }
-}
-
-/// Max-pooling that halves height and width.
-pub fn max_pool(x: &Tensor) -> Tensor {
-    x.max_pool2d([2, 2], [2, 2], [0, 0], [1, 1], false)
 }
 
 /// The mean of each channel over height and width.

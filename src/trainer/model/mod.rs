@@ -6,6 +6,7 @@ mod dropout;
 mod interface;
 mod layers;
 mod layout;
+mod max_pool;
 mod network;
 mod wide_resnet;
 

@@ -9,6 +9,7 @@ use super::batch_norm::{After, BatchNorm};
 use super::interface::{Mode, Model, ModelState};
 use super::layers::{Conv, Dense, global_mean};
 use super::layout::Layout;
+use super::max_pool::max_pool;
 use crate::domain::model::network::{Layer, Network, Window};
 use crate::domain::model::{ModelSpec, NamedSpec};
 
@@ -103,6 +104,7 @@ impl Operation {
             Operation::BatchNorm { norm, relu } => norm.forward(x, mode, 1.0, if *relu { After::Relu } else { After::Nothing }),
             Operation::Relu { in_place: true } => x.shallow_clone().relu_(),
             Operation::Relu { in_place: false } => x.relu(),
+            Operation::MaxPool(Window { height: 2, width: 2, stride: 2, .. }) => max_pool(x),
             Operation::MaxPool(window) => x.max_pool2d(sides(window), stride(window), padding(window), [1, 1], false),
             Operation::AveragePool(window) => x.avg_pool2d(sides(window), stride(window), padding(window), false, true, None),
             Operation::SpatialAverage => global_mean(x),

@@ -12,8 +12,9 @@ use tch::{Device, Tensor};
 
 use super::batch_norm::After;
 use super::interface::{Mode, Model, ModelState};
-use super::layers::{ConvNorm, Dense, Residual, global_mean, max_pool};
+use super::layers::{ConvNorm, Dense, Residual, global_mean};
 use super::layout::Layout;
+use super::max_pool::max_pool;
 use crate::domain::model::{Family, ModelSpec, WideResNetSpec};
 
 /// Fraction of activations dropped inside a block.
