@@ -2,16 +2,17 @@
 //!
 //! Never starts a rank. A program that fails once is asked again: what it said before still holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::preflight::{Host, listed};
+use super::preflight::{Host, listed, unfit};
 use super::question::{NoAnswer, ask};
 use crate::domain::job::Resources;
+use crate::runs::RunRecord;
 
 /// Between two questions. horovodrun asks every second.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
@@ -25,6 +26,10 @@ pub(super) struct Discovery {
     script: String,
     /// By the first part of its name.
     lost: BTreeMap<String, Lost>,
+    /// Hosts that were looked at and can have ranks.
+    fit: BTreeSet<String>,
+    /// For which run a host is looked at before it gets a rank, and its folder.
+    run: Option<(Box<RunRecord>, PathBuf)>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,10 +74,32 @@ impl Wish {
 
 impl Discovery {
     pub fn of(resources: &Resources) -> Option<Discovery> {
-        Some(Discovery { script: resources.host_discovery_script.clone()?, lost: BTreeMap::new() })
+        Some(Discovery {
+            script: resources.host_discovery_script.clone()?,
+            lost: BTreeMap::new(),
+            fit: BTreeSet::new(),
+            run: None,
+        })
     }
 
-    /// The hosts that there are now, without those that were lost a moment ago.
+    /// Look at each host once before it gets a rank, as at hosts that a run names.
+    pub fn before(self, record: &RunRecord, folder: &Path) -> Discovery {
+        Discovery { run: Some((Box::new(record.clone()), folder.to_owned())), ..self }
+    }
+
+    /// The hosts that there are now, without those that were lost a moment ago or cannot have ranks.
+    pub fn take(&mut self) -> Result<Vec<Host>, String> {
+        let hosts = self.hosts()?;
+        let new: Vec<Host> = hosts.iter().filter(|host| !self.fit.contains(&host.name)).cloned().collect();
+        if let Some((record, folder)) = self.run.clone().filter(|_| !new.is_empty()) {
+            let unfit = unfit(&record, &new, &folder);
+            self.fit.extend(new.into_iter().map(|host| host.name).filter(|name| unfit.iter().all(|(host, _)| host != name)));
+            unfit.iter().for_each(|(host, why)| self.distrust(host, why));
+        }
+        Ok(self.trusted(hosts))
+    }
+
+    /// The hosts that the program says, without those that were lost a moment ago.
     ///
     /// # Errors
     /// The program does not start, does not answer, fails, or says something else, as a sentence.
@@ -92,8 +119,12 @@ impl Discovery {
             return Ok(Vec::new());
         }
         let hosts = listed(&lines.join(",")).map_err(|error| refuse(format!("prints no hosts: {error}")))?;
+        Ok(self.trusted(hosts))
+    }
+
+    fn trusted(&self, hosts: Vec<Host>) -> Vec<Host> {
         let is_trusted = |host: &Host| self.lost.get(short(&host.name)).is_none_or(Lost::is_over);
-        Ok(hosts.into_iter().filter(is_trusted).collect())
+        hosts.into_iter().filter(is_trusted).collect()
     }
 
     /// What to do about a program that gives no answer.
@@ -116,6 +147,7 @@ impl Discovery {
 
     /// For a while it counts as gone, whatever the program says. `why` is a sentence without its end.
     pub fn distrust(&mut self, host: &str, why: &str) {
+        self.fit.retain(|fit| short(fit) != short(host));
         self.lost.insert(short(host).to_owned(), Lost { since: Instant::now(), why: why.to_owned() });
     }
 
@@ -127,14 +159,14 @@ impl Discovery {
 
     /// Ask again and again what there is, until nobody wants to know any more. `is_better` says whether these hosts are worth another
     /// launch.
-    pub fn watch(self, is_better: impl Fn(&[Host]) -> bool + Send + 'static) -> Wish {
+    pub fn watch(mut self, is_better: impl Fn(&[Host]) -> bool + Send + 'static) -> Wish {
         let wish = Wish::default();
         let wanted = Arc::downgrade(&wish.0);
         std::thread::spawn(move || {
             let mut trouble = None;
             while wanted.strong_count() > 0 {
                 std::thread::sleep(EVERY);
-                let hosts = self.hosts();
+                let hosts = self.take();
                 let Some(wish) = wanted.upgrade().map(Wish) else { return };
                 let wrong = hosts.as_ref().err().cloned();
                 let is_news = wrong != trouble;
@@ -178,7 +210,7 @@ mod tests {
         let script = folder.path().join("hosts.sh");
         std::fs::write(&script, format!("#!/bin/sh\n{body}\n")).unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
-        (folder, Discovery { script: script.display().to_string(), lost: BTreeMap::new() })
+        (folder, Discovery { script: script.display().to_string(), lost: BTreeMap::new(), fit: BTreeSet::new(), run: None })
     }
 
     #[test]
@@ -206,7 +238,7 @@ mod tests {
         }
         let (_folder, none) = discovery("true");
         assert_eq!(none.hosts(), Ok(Vec::new()));
-        let missing = Discovery { script: "/nowhere/hosts".into(), lost: BTreeMap::new() };
+        let missing = Discovery { script: "/nowhere/hosts".into(), lost: BTreeMap::new(), fit: BTreeSet::new(), run: None };
         assert!(missing.hosts().unwrap_err().contains("Is it there"));
     }
 

@@ -2,11 +2,14 @@
 //!
 //! Never starts anything: it says what the next launch is to be.
 
+use std::path::Path;
+
 use super::discovery::{Discovery, Wish, in_words, short, slots};
 use super::preflight::{Host, listed};
 use super::verdict::{Lost, Verdict};
 use crate::domain::job::{RESET_LIMIT, Resources};
 use crate::domain::units;
+use crate::runs::RunRecord;
 
 /// The resources of one launch after the other.
 #[derive(Clone, Debug)]
@@ -19,7 +22,13 @@ pub(super) struct Elastic {
 }
 
 impl Elastic {
-    pub fn new(resources: &Resources) -> Elastic {
+    /// As [`Elastic::new`], of a run whose discovered hosts are looked at before they get ranks.
+    pub fn of(record: &RunRecord, folder: &Path) -> Elastic {
+        let new = Elastic::new(&record.spec.resources);
+        Elastic { discovery: new.discovery.clone().map(|discovery| discovery.before(record, folder)), ..new }
+    }
+
+    fn new(resources: &Resources) -> Elastic {
         let most = resources.max_np.unwrap_or(resources.np);
         // What is found takes its place in each launch.
         let now = Resources { max_np: None, host_discovery_script: None, elastic_timeout_s: None, ..resources.clone() };
@@ -34,6 +43,11 @@ impl Elastic {
     /// What says which hosts there are; `None` where the run's own settings do.
     pub fn discovery(&self) -> Option<&Discovery> {
         self.discovery.as_ref()
+    }
+
+    /// What it has learned of them since.
+    pub fn learn(&mut self, discovery: Discovery) {
+        self.discovery = Some(discovery);
     }
 
     /// Hosts that are better than those of the next launch, as they come.

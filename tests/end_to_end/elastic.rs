@@ -106,7 +106,8 @@ fn script(lab: &Lab, hosts: &str) -> String {
 #[test]
 fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let hosts = script(&lab, "localhost:1\\n");
+    // A host that cannot be reached gets no rank, and counts for nothing.
+    let hosts = script(&lab, "localhost:1\\nnowhere.invalid:4\\n");
     let flags = [
         "--np",
         "2",
@@ -123,7 +124,10 @@ fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
     ];
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     wait_for("a wait for hosts", || {
-        lab.folder(1).read_status().ok().filter(|status| status.message.contains("1 slot is there, and --min-np is 2"))
+        let is_named = |message: &str| {
+            message.contains("1 slot is there, and --min-np is 2; nowhere is left out for 60 s: host nowhere.invalid: ")
+        };
+        lab.folder(1).read_status().ok().filter(|status| is_named(&status.message))
     });
     let launched = |ranks: &[usize]| {
         wait_for("ranks that train", || {

@@ -49,7 +49,11 @@ pub(super) fn in_file(file: &str, text: &str, flavour: Flavour) -> Result<Vec<Ho
             false => Err(LaunchError::Spec(format!("the host file {file} has a line that begins with no host: `{line}`"))),
         }
     };
-    Ok(each_once(lines.map(host).collect::<Result<_, _>>()?))
+    let hosts = each_once(lines.map(host).collect::<Result<_, _>>()?);
+    if hosts.is_empty() {
+        return Err(LaunchError::Spec(format!("the host file {file} names no host: write one on each line")));
+    }
+    Ok(hosts)
 }
 
 /// What starts with a dash would be an option of ssh.

@@ -105,14 +105,27 @@ pub(super) struct Outlook {
 /// # Errors
 /// Why the hosts cannot be looked at, in one sentence.
 pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, String> {
-    let resources = &record.spec.resources;
-    if !resources.names_hosts() {
-        return Ok(Outlook::default());
+    match record.spec.resources.names_hosts() {
+        true => Ok(Outlook::of(&findings(record, None, folder)?, record.force)),
+        false => Ok(Outlook::default()),
     }
+}
+
+/// Of hosts that somebody discovered those that cannot have a rank, each with the reason as a sentence. Where they cannot be looked at,
+/// the launcher finds out.
+pub(super) fn unfit(record: &RunRecord, hosts: &[Host], folder: &Path) -> Vec<(String, String)> {
+    let found = if record.force { Vec::new() } else { findings(record, Some(hosts), folder).unwrap_or_default() };
+    let bad = found.into_iter().filter(|finding| finding.weight == Weight::Bad);
+    bad.map(|finding| (finding.host.clone(), finding.in_words())).collect()
+}
+
+/// What is found on these hosts, or else on those that the run names.
+fn findings(record: &RunRecord, hosts: Option<&[Host]>, folder: &Path) -> Result<Vec<Finding>, String> {
+    let resources = &record.spec.resources;
     let said = |error: LaunchError| error.to_string();
     let setup = Setup::detect(&record.spec, record.program.as_deref()).map_err(said)?;
     if setup.machine.in_allocation {
-        return Ok(Outlook::default());
+        return Ok(Vec::new());
     }
     let takes_gpus = presets().iter().any(|preset| preset.name == record.preset && preset.ranks == Ranks::Gpus);
     let needs = Needs {
@@ -122,10 +135,8 @@ pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, S
         interfaces: resources.network_interface.as_deref(),
         takes_gpus,
     };
-    let hosts = hosts_of(resources, setup.flavour).map_err(said)?;
-    let findings =
-        look_at(&hosts, &needs, setup.flavour).map_err(|error| format!("cannot look at the hosts of the run: {error}"))?;
-    Ok(Outlook::of(&findings, record.force))
+    let hosts = hosts.map_or_else(|| hosts_of(resources, setup.flavour).map_err(said), |hosts| Ok(hosts.to_vec()))?;
+    look_at(&hosts, &needs, setup.flavour).map_err(|error| format!("cannot look at the hosts of the run: {error}"))
 }
 
 impl Outlook {

@@ -36,7 +36,7 @@ impl Supervisor {
         mut lease: Option<Lease>,
         stop: &mut Signals,
     ) -> anyhow::Result<()> {
-        let (mut elastic, begin) = (Elastic::new(&self.record.spec.resources), Instant::now());
+        let (mut elastic, begin) = (Elastic::of(&self.record, self.folder.path()), Instant::now());
         let mut why = None::<String>;
         loop {
             match self.gather(&mut elastic, stop).await {
@@ -90,16 +90,17 @@ impl Supervisor {
     async fn gather(&mut self, elastic: &mut Elastic, stop: &mut Signals) -> Result<bool, String> {
         let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
         let begin = Instant::now();
-        while let Some(discovery) = elastic.discovery().cloned() {
+        while let Some(mut discovery) = elastic.discovery().cloned() {
             let asked = tokio::select! {
-                asked = tokio::task::spawn_blocking(move || discovery.hosts()) => asked,
+                asked = tokio::task::spawn_blocking(move || (discovery.take(), discovery)) => asked,
                 // The program goes too: whatever is left of this session is ended.
                 _ = stop.recv() => {
                     process::signal_own_session(Signal::SIGKILL);
                     return Ok(false);
                 }
             };
-            let hosts = asked.map_err(|error| error.to_string())?;
+            let (hosts, discovery) = asked.map_err(|error| error.to_string())?;
+            elastic.learn(discovery);
             let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };
             if begin.elapsed().as_secs_f64() >= limit_s {
                 let waited = units::clock(begin.elapsed().as_secs_f64());
