@@ -109,7 +109,8 @@ impl fmt::Display for Signature {
             Signature::Start { length, compression } => write!(f, "started allreduce of {length} f32{compression}"),
             Signature::Finish { buckets, numbers, digest } => {
                 // The digest tells apart buckets with equal sums: another order, or another compression.
-                write!(f, "finish of {buckets} started allreduces of {numbers} f32 in all (digest {:04x})", digest & 0xffff)
+                let plural = if *buckets == 1 { "" } else { "s" };
+                write!(f, "wait for {buckets} started allreduce{plural} of {numbers} f32 in all (digest {:04x})", digest & 0xffff)
             }
             Signature::Leave => f.write_str("end of the program"),
         }

@@ -130,13 +130,13 @@ fn mismatches(comm: &dyn Communicator) {
     for (zero, one) in [(&[4, 5][..], &[5, 4][..]), (&[4, 5], &[4, 5, 0]), (&[], &[1])] {
         started::start(comm, if odd { one } else { zero }, Compression::None);
         let error = comm.finish_allreduces().unwrap_err().to_string();
-        assert!(error.contains(&format!("rank 0 finish of {} started", zero.len())), "{error}");
-        assert!(error.contains(&format!("rank 1 finish of {} started", one.len())), "{error}");
+        assert!(error.contains(&format!("rank 0 wait for {} started", zero.len())), "{error}");
+        assert!(error.contains(&format!("rank 1 wait for {} started", one.len())), "{error}");
     }
     started::start(comm, &[4], if odd { Compression::Bf16 } else { Compression::Fp16 });
     assert!(matches!(comm.finish_allreduces(), Err(CommError::Mismatch(_))), "another compression");
     let called = if odd { comm.finish_allreduces() } else { comm.barrier() };
-    assert!(called.unwrap_err().to_string().contains("rank 0 barrier, rank 1 finish of 0"));
+    assert!(called.unwrap_err().to_string().contains("rank 0 barrier, rank 1 wait for 0"));
     comm.allreduce(&mut numbers, ReduceOp::Sum).unwrap();
     assert_eq!(numbers, [0.0; 8], "no number was touched");
 }
@@ -154,7 +154,7 @@ fn a_late_rank_is_named_by_one_rank_and_the_job_goes_on() {
     let Some(mpirun) = mpirun() else { return };
     for (task, call) in [
         ("late", "allreduce Average of 77 f32 (collective 2)"),
-        ("late to finish", "finish of 2 started allreduces of 1010 f32 in all"),
+        ("late to finish", "wait for 2 started allreduces of 1010 f32 in all"),
         ("late to leave", "end of the program (collective 1)"),
     ] {
         for size in [2, 3] {
@@ -231,12 +231,12 @@ fn different_collectives_are_reported_over_mpi() {
 fn buckets_that_travel_and_never_arrive_are_reported() {
     let Some(mpirun) = mpirun() else { return };
     let cases = [
-        ("buckets differ", 2, "gave up: the ranks called different collectives: rank 0 finish of 2", "rank 1 finish of 2"),
+        ("buckets differ", 2, "gave up: the ranks called different collectives: rank 0 wait for 2", "rank 1 wait for 2"),
         (
             "buckets differ",
             3,
-            "rank 0 finish of 2 started allreduces of 70005 f32",
-            "rank 1 finish of 2 started allreduces of 70006",
+            "rank 0 wait for 2 started allreduces of 70005 f32",
+            "rank 1 wait for 2 started allreduces of 70006",
         ),
         ("bucket against barrier", 2, "rank 1 barrier before finish_allreduces", ""),
         ("leaves early", 2, "rank 0 allreduce Sum of 77 f32", "rank 1 end of the program"),

@@ -14,7 +14,7 @@ fn a_rank_that_calls_something_else_than_the_others_is_found_by_what_it_called()
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
     let flags = ["--np", "2", "--data", "generated", "--epochs", "900", "--target-accuracy", "1"];
     let cases = [
-        ("wrong-shape", "rank 1 finish of"),
+        ("wrong-shape", "rank 1 wait for"),
         ("root-collective", "rank 0 allreduce Sum of 1 f64"),
         ("own-early-stop", "rank 1 allreduce Sum of"),
     ];
