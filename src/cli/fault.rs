@@ -38,7 +38,7 @@ pub struct Args {
     /// own-early-stop.
     kind: Option<FaultKind>,
     /// The rank that it is made in [default: the last one, or 0 where it has to be the root].
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     rank: Option<usize>,
     /// How long freeze, slow, shared-core and slow-network last.
     #[arg(long, value_name = "S", default_value_t = DEFAULT_SECONDS, allow_negative_numbers = true)]

@@ -38,7 +38,9 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
             Ok(job) => job,
             Err(refusal) => {
                 // Its own words for that name no cause that a learner knows.
-                let is_alone = ["resolve_ctls", "Unable to contact slurm controller"].iter().any(|words| refusal.contains(words));
+                let is_alone = ["sbatch does not start", "resolve_ctls", "Unable to contact slurm controller"]
+                    .iter()
+                    .any(|words| refusal.contains(words));
                 let refusal = match is_alone {
                     true => {
                         "no cluster of Slurm can be reached from here: start the run on a login machine, or leave --slurm out"
