@@ -274,7 +274,9 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
         Err(reason) => page.fact("speed-up", &format!("–, {reason}")),
     }
     if let Some(seconds) = run.training_seconds {
-        page.fact("training", &units::seconds(seconds));
+        let is_relaunched = |record: &RunRecord| record.attempts.iter().any(|attempt| attempt.because.is_some());
+        let lost = if run.record.as_ref().is_some_and(is_relaunched) { ", without what was lost and done again" } else { "" };
+        page.fact("training", &format!("{}{lost}", units::seconds(seconds)));
     }
     if let Some((seconds, devices)) = run.device_seconds().zip(run.devices) {
         let on = if devices.kind == DeviceKind::Gpu { "GPUs" } else { "CPU ranks" };

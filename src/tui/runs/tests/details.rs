@@ -31,6 +31,7 @@ fn each_launch_says_why_there_is_another_one() {
     type_text(&mut state, "i");
     let shown = text(&state, 120, 60);
     for expected in [
+        "36.0 s, without what was lost and done again",
         "Command",
         "Launch 2",
         "1:05 after the first, with 1 rank",
