@@ -361,7 +361,8 @@ fn a_run_that_still_fetches_its_images_can_be_stopped() {
 fn a_lab_that_was_built_anew_still_starts_runs() {
     let Some(lab) = Lab::with_mpirun() else { return };
     let copy = lab.home().join("hvd-lab-copy");
-    std::fs::copy(program(), &copy).unwrap();
+    // By another process: what this one has open for writing nobody can start.
+    assert!(std::process::Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
     // The shell becomes the copy only after the copy's file is gone: what runs has no path any more.
     let script = "exec 9<\"$0\"; rm \"$0\"; exec /proc/self/fd/9 run --np 1 --data generated";
     let mut command = Command::new("sh");

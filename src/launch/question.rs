@@ -3,7 +3,7 @@
 //! Never leaves a process of the answer behind when it gives up, or when one of them holds on to the output.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -20,6 +20,8 @@ pub const LAUNCHER_PATIENCE: Duration = Duration::from_secs(10);
 /// A trainer loads its libraries first, and CUDA from a cold disk takes a while.
 pub const TRAINER_PATIENCE: Duration = Duration::from_secs(30);
 const MOST_BYTES: usize = 64 << 10;
+/// For a program that is being written to be closed.
+const BUSY: Duration = Duration::from_secs(1);
 /// Marks every process of a question in its environment. A process group would not do: Ctrl-C would miss it, and a
 /// process can leave it.
 const MARK: &str = "HVD_LAB_QUESTION";
@@ -65,7 +67,7 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), ASKED.fetch_add(1, Ordering::Relaxed));
     command.env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(NoAnswer::NotStarted)?;
+    let mut child = start(command).map_err(NoAnswer::NotStarted)?;
     let mut out = Pipe::new(child.stdout.take().map(OwnedFd::from));
     let mut err = Pipe::new(child.stderr.take().map(OwnedFd::from));
     let heard = listen(&mut child, &mut out, &mut err, patience);
@@ -82,6 +84,17 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer
         }
     })?;
     Ok(Answer { status, stdout: out.text(), stderr: err.text() })
+}
+
+/// A script that somebody is just writing is busy for a moment.
+fn start(command: &mut Command) -> std::io::Result<Child> {
+    let begin = Instant::now();
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && begin.elapsed() < BUSY => std::thread::sleep(TICK),
+            started => return started,
+        }
+    }
 }
 
 /// The program without its folder, and its arguments.
@@ -207,6 +220,22 @@ mod tests {
         assert_eq!(answer.stdout.len(), 60_000);
         let error = ask(&mut Command::new("/nowhere/mpirun"), LAUNCHER_PATIENCE).unwrap_err().to_string();
         assert!(error.starts_with("it cannot be started"), "{error}");
+    }
+
+    #[test]
+    fn a_script_that_is_being_written_is_waited_for() {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("busy.sh");
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path).unwrap();
+        file.write_all(b"#!/bin/sh\necho written\n").unwrap();
+        let closer = std::thread::spawn(move || {
+            std::thread::sleep(TICK * 3);
+            drop(file);
+        });
+        assert_eq!(ask(&mut Command::new(&path), LAUNCHER_PATIENCE).unwrap().stdout, "written\n");
+        closer.join().unwrap();
     }
 
     #[test]

@@ -57,6 +57,12 @@ pub struct Told {
     pub cores: String,
 }
 
+/// By a process of its own. A file that this process has open for writing is open in whatever another test starts at that moment as
+/// well, and nobody can start it as long as it is.
+fn copy_program(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
+}
+
 impl Room {
     /// With so many GPUs; `None` where no stand-in can be built.
     pub fn with_gpus(gpus: usize, rules: &str) -> Option<Room> {
@@ -84,10 +90,11 @@ impl Room {
             fs::create_dir(room.path(common)).unwrap();
             fs::set_permissions(room.path(common), Permissions::from_mode(0o1777)).unwrap();
         }
-        fs::copy(env!("CARGO_BIN_EXE_hvd-lab"), room.path("hvd-lab")).unwrap();
+        copy_program(Path::new(env!("CARGO_BIN_EXE_hvd-lab")), &room.path("hvd-lab"));
+        fs::write(room.path("program"), PROGRAM).unwrap();
+        fs::set_permissions(room.path("program"), Permissions::from_mode(0o755)).unwrap();
         for name in ["train.sh", "torchrun"] {
-            fs::write(room.path(name), PROGRAM).unwrap();
-            fs::set_permissions(room.path(name), Permissions::from_mode(0o755)).unwrap();
+            copy_program(&room.path("program"), &room.path(name));
         }
         for (user, id) in USERS.iter().enumerate() {
             fs::create_dir(room.home(user)).unwrap();
