@@ -75,7 +75,8 @@ fn compile_cpp() {
         .warnings(false)
         .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
         .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
-        // Batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the processor could do at once.
+        // Batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the processor could do
+        // at once.
         .opt_level(3)
         .flag_if_supported("-ffp-contract=off")
         .file(SOURCE)

@@ -57,8 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let store = RunStore::open_default()?;
     let record = store.record(id)?;
-    let resources = &record.spec.resources;
-    let (np, is_elastic) = (record.np(), resources.min_np.is_some() && resources.reset_limit != Some(0));
+    let (np, is_elastic) = (record.np(), record.spec.resources.survives_a_loss());
     let request = request(&args, kind, np)?;
     let state = store.status(id)?.state;
     if state.is_over() && !args.dry_run {
@@ -127,8 +126,9 @@ fn wait_for_the_end(store: &RunStore, id: RunId, index: usize, fault: &FaultReco
     say(&format!("the fault lasts {} more; then it is undone, also if you leave with Ctrl-C", units::seconds(left)));
     while host::now_s() < fault.began_s + fault.request.seconds + UNDONE_WITHIN_S && !store.status(id)?.state.is_over() {
         // Faults stand with the launch in which they were made.
-        let of_last = store.record(id)?.attempts.last().map_or(0, |last| last.faults.len());
-        if launch::faults_made(store, id)?.len().saturating_sub(of_last) > index {
+        let attempts = store.record(id)?.attempts;
+        let before = attempts.split_last().map_or(&[][..], |(_, before)| before);
+        if before.iter().map(|attempt| attempt.faults.len()).sum::<usize>() > index {
             say("the run has started its ranks again, and the fault is over");
             break;
         }

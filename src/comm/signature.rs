@@ -6,6 +6,7 @@ use super::communicator::ReduceOp;
 use super::compression::Compression;
 use super::error::CommError;
 use crate::domain::topology::Rank;
+use crate::domain::units;
 
 /// One collective, as far as all ranks must agree on it.
 ///
@@ -109,8 +110,8 @@ impl fmt::Display for Signature {
             Signature::Start { length, compression } => write!(f, "started allreduce of {length} f32{compression}"),
             Signature::Finish { buckets, numbers, digest } => {
                 // The digest tells apart buckets with equal sums: another order, or another compression.
-                let plural = if *buckets == 1 { "" } else { "s" };
-                write!(f, "wait for {buckets} started allreduce{plural} of {numbers} f32 in all (digest {:04x})", digest & 0xffff)
+                let started = units::counted(*buckets, "started allreduce");
+                write!(f, "wait for {started} of {numbers} f32 in all (digest {:04x})", digest & 0xffff)
             }
             Signature::Leave => f.write_str("end of the program"),
         }

@@ -88,11 +88,14 @@ impl Discovery {
     }
 
     /// The hosts that there are now, without those that were lost a moment ago or cannot have ranks.
+    ///
+    /// # Errors
+    /// As [`Discovery::hosts`].
     pub fn take(&mut self) -> Result<Vec<Host>, String> {
         let hosts = self.hosts()?;
         let new: Vec<Host> = hosts.iter().filter(|host| !self.fit.contains(&host.name)).cloned().collect();
-        if let Some((record, folder)) = self.run.clone().filter(|_| !new.is_empty()) {
-            let unfit = unfit(&record, &new, &folder);
+        if let Some((record, folder)) = self.run.as_ref().filter(|_| !new.is_empty()) {
+            let unfit = unfit(record, &new, folder);
             self.fit.extend(new.into_iter().map(|host| host.name).filter(|name| unfit.iter().all(|(host, _)| host != name)));
             unfit.iter().for_each(|(host, why)| self.distrust(host, why));
         }

@@ -160,8 +160,8 @@ void hvd_remove_post_accumulate_hook(const at::Tensor* leaf) {
 }
 
 // Batch norm of `x`, which is on a CPU with its channels last, and what follows: 0 nothing, 1 a ReLU, 2 the addition of `other` and
-// a ReLU, 3 a ReLU and the addition of `other`, 4 a ReLU whose result the caller sets to 0 in places. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the
-// caller to free, or null.
+// a ReLU, 3 a ReLU and the addition of `other`, 4 a ReLU whose result the caller sets to 0 in places. Sets `result` to a new tensor of
+// the caller's. Returns what went wrong, for the caller to free, or null.
 char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Tensor* shift, const at::Tensor* other,
                      const at::Tensor* mean, const at::Tensor* variance, int after, double gain, double momentum, double eps,
                      at::Tensor** result) try {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
+use zerocopy::IntoBytes as _;
 
 use super::checkpoint::{self, Checkpoint, Reason};
 use super::config::Config;
@@ -142,7 +143,7 @@ impl ResumeState {
             .chunks_exact(8)
             .map(|bytes| bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
             .collect();
-        let mut rows = bytes(&self.statistics.concat());
+        let mut rows = self.statistics.concat().as_bytes().to_vec();
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
         // Numbers only: writing them cannot fail.
         let mut commit = serde_json::to_vec(&self.commit).unwrap_or_default();
@@ -244,7 +245,7 @@ fn most_bytes(model: &dyn Model, optimizer: &mut dyn Optimizer) -> u64 {
 /// # Errors
 /// As for every collective, see [`Communicator`].
 pub(super) fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
-    Ok(comm.allgather(&bytes(&model.buffers().to_vec()))?.iter().map(|row| floats(row)).collect())
+    Ok(comm.allgather(model.buffers().to_vec().as_bytes())?.iter().map(|row| floats(row)).collect())
 }
 
 /// Write the checkpoint of `so_far.epoch`: the state at the end of that epoch.
@@ -371,10 +372,6 @@ fn split(values: &[f32], rows: usize) -> Vec<Vec<f32>> {
         0 => Vec::new(),
         rows => values.chunks((values.len() / rows).max(1)).map(<[f32]>::to_vec).collect(),
     }
-}
-
-fn bytes(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {

@@ -164,6 +164,11 @@ impl Resources {
         }
     }
 
+    /// Whether it goes on when it loses a rank, at least once.
+    pub fn survives_a_loss(&self) -> bool {
+        self.min_np.is_some() && self.reset_limit != Some(0)
+    }
+
     /// Whether more hosts than this one are named.
     pub fn names_hosts(&self) -> bool {
         self.hosts.is_some() || self.hostfile.is_some()

@@ -31,7 +31,7 @@ pub fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     lines.push(Line::raw(""));
     let kind = FaultKind::ALL[menu.chosen];
     let rank = kind.victim(Some(menu.rank), menu.np).to_string();
-    let is_elastic = record(menu, shared).is_some_and(|record| record.spec.resources.min_np.is_some());
+    let is_elastic = record(menu, shared).is_some_and(|record| record.spec.resources.survives_a_loss());
     lines.extend(wrap(&kind.expected_of(&rank, is_elastic), width).into_iter().map(Line::raw));
     if kind.lasts() {
         let text = format!("It lasts {}, and is then undone.", units::seconds(DEFAULT_SECONDS));

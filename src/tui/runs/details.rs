@@ -279,9 +279,8 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
         page.fact("training", &format!("{}{lost}", units::seconds(seconds)));
     }
     if let Some((seconds, devices)) = run.device_seconds().zip(run.devices) {
-        let on = if devices.kind == DeviceKind::Gpu { "GPUs" } else { "CPU ranks" };
-        let on = on.strip_suffix('s').filter(|_| devices.count == 1).unwrap_or(on);
-        page.fact("cost", &format!("{} {}, {} {on}", units::rate(seconds), cost_name(run), devices.count));
+        let on = units::counted(devices.count, if devices.kind == DeviceKind::Gpu { "GPU" } else { "CPU rank" });
+        page.fact("cost", &format!("{} {}, {on}", units::rate(seconds), cost_name(run)));
     }
     if let Some(logged) = &run.logged {
         logged_results(page, logged);
