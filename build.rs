@@ -63,7 +63,7 @@ fn list_lessons() {
 fn compile_cpp() {
     const SOURCE: &str = "src/trainer/libtorch.cpp";
     println!("cargo:rerun-if-changed={SOURCE}");
-    for header in ["vectors", "batch_norm", "max_pool"] {
+    for header in ["vectors", "sums", "batch_norm", "bias_relu", "max_pool"] {
         println!("cargo:rerun-if-changed=src/trainer/{header}.hpp");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");

@@ -276,7 +276,7 @@ fn ranks_exchange_gradients_in_the_way_that_is_asked_for_or_not_at_all() {
         assert!(output.status.success(), "{flags}: {said}");
         assert_eq!(said.contains("# no gradients are exchanged: each rank trains alone"), !waits, "{said}");
         let exposed: f64 = iterations(&output, 0).iter().map(|report| report.phases[Phase::AllreduceExposed]).sum();
-        assert_eq!(exposed > 1e-4, waits, "{flags}: {exposed} s");
+        assert_eq!(exposed > 1e-5, waits, "{flags}: {exposed} s");
     }
 }
 

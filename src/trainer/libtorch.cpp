@@ -1,6 +1,6 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
 // hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, name the stream that a
-// GPU computes on, and add operations of one's own to the graph of backward: batch norm with what follows it, and max-pooling.
+// GPU computes on, and add operations of one's own to the graph of backward: batch norm with what follows it, bias with ReLU, and max-pooling.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "batch_norm.hpp"
+#include "bias_relu.hpp"
 #include "max_pool.hpp"
 
 namespace {
@@ -142,6 +143,34 @@ struct FusedPool : torch::autograd::Function<FusedPool> {
   }
 };
 
+// The bias of a convolution and the ReLU behind it on a CPU, in place: see bias_relu.hpp.
+struct FusedBiasRelu : torch::autograd::Function<FusedBiasRelu> {
+  // `x`: [n, channels, height, width], channels last, which nobody else reads any more. `bias`: [channels], float32.
+  static at::Tensor forward(torch::autograd::AutogradContext* context, at::Tensor x, const at::Tensor& bias) {
+    const hvd::Cut cut(x.numel(), x.size(1));
+    choose_kind(x, [&](auto number) {
+      hvd::add_bias_relu(data<decltype(number)>(x), data<float>(bias), cut,
+                         [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+    });
+    context->mark_dirty({x});
+    context->save_for_backward({x});
+    return x;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const at::Tensor y = context->get_saved_variables()[0], dy = pixel_by_pixel(gradients[0], y);
+    const hvd::Cut cut(y.numel(), y.size(1));
+    at::Tensor dx = at::empty_like(y), d_bias = at::empty({cut.channels}, y.options().dtype(at::kFloat));
+    choose_kind(y, [&](auto number) {
+      using T = decltype(number);
+      hvd::bias_relu_gradient(data<T>(dy), data<T>(y), data<T>(dx), data<float>(d_bias), cut,
+                              [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+    });
+    return {dx, d_bias};
+  }
+};
+
 }  // namespace
 
 extern "C" {
@@ -178,6 +207,15 @@ char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Ten
 // two pixels high and wide. `result` and what is returned: as above.
 char* hvd_max_pool(const at::Tensor* x, at::Tensor** result) try {
   *result = new at::Tensor(FusedPool::apply(*x));
+  return nullptr;
+} catch (const std::exception& error) {
+  return strdup(error.what());
+}
+
+// Adds `bias` to `x` and sets negative numbers to 0, in place. `x` is on a CPU with its channels last. `result` and what is returned:
+// as above.
+char* hvd_bias_relu(const at::Tensor* x, const at::Tensor* bias, at::Tensor** result) try {
+  *result = new at::Tensor(FusedBiasRelu::apply(*x, *bias));
   return nullptr;
 } catch (const std::exception& error) {
   return strdup(error.what());

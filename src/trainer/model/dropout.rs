@@ -55,12 +55,16 @@ impl Dropout {
     /// `x`: any. Returns the same shape, in the same order in memory.
     pub fn drop(&mut self, x: &Tensor, rate: f64) -> Tensor {
         // In steps of 1 / 65536.
-        let threshold = (rate * 65536.0).round();
-        let keep = (65536.0 / (65536.0 - threshold)) as f32;
+        let threshold = (rate * 65536.0).round() as i32;
+        let keep = (65536.0 / (65536.0 - f64::from(threshold))) as f32;
         let mut random = vec![0u8; 2 * x.numel()];
         self.rng.fill_bytes(&mut random);
-        let kept = |pair: &[u8]| f64::from(u16::from_le_bytes([pair[0], pair[1]])) >= threshold;
-        let mask: Vec<f32> = random.chunks_exact(2).map(|pair| if kept(pair) { keep } else { 0.0 }).collect();
+        // Without a branch, which a processor would guess wrong every fourth time: the sign of the difference as a mask of bits.
+        let bits = move |pair: &[u8; 2]| {
+            let is_dropped = (i32::from(u16::from_le_bytes(*pair)) - threshold) >> 31;
+            keep.to_bits() & !is_dropped as u32
+        };
+        let mask: Vec<f32> = random.as_chunks().0.iter().map(|pair| f32::from_bits(bits(pair))).collect();
         let mask = Tensor::from_slice(&mask).to_device(x.device()).to_kind(x.kind());
         // Every place is as likely as any other, so the mask takes the order of `x`, in which multiplying is fastest.
         let (sides, strides) = (x.size(), x.stride());

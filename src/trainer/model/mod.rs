@@ -2,6 +2,7 @@
 //! layers is a file here, and a line in `build_at`.
 
 mod batch_norm;
+mod bias_relu;
 mod dropout;
 mod interface;
 mod layers;
