@@ -270,14 +270,21 @@ fn each_rank_tells_its_cores_its_node_and_its_memory() {
 #[test]
 fn ranks_exchange_gradients_in_the_way_that_is_asked_for_or_not_at_all() {
     let Some(mpirun) = mpirun() else { return };
-    for (flags, waits) in [("--no-overlap", true), ("--fusion-threshold-mb 0", true), ("--no-exchange", false)] {
-        let output = run(&mpirun, 2, &format!("{flags} --num-batches-per-iter 1 --events"));
+    // The median of several batches: on a busy machine one of them may be stopped anywhere.
+    let exposed = |flags: &str| {
+        let output = run(&mpirun, 2, &format!("{flags} --num-iters 15 --num-batches-per-iter 1 --events"));
         let said = text(&output);
         assert!(output.status.success(), "{flags}: {said}");
-        assert_eq!(said.contains("# no gradients are exchanged: each rank trains alone"), !waits, "{said}");
-        let exposed: f64 = iterations(&output, 0).iter().map(|report| report.phases[Phase::AllreduceExposed]).sum();
-        assert_eq!(exposed > 1e-5, waits, "{flags}: {exposed} s");
-    }
+        let is_alone = flags == "--no-exchange";
+        assert_eq!(said.contains("# no gradients are exchanged: each rank trains alone"), is_alone, "{said}");
+        let mut seconds: Vec<f64> = iterations(&output, 0).iter().map(|report| report.phases[Phase::AllreduceExposed]).collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds[seconds.len() / 2]
+    };
+    let (alone, after, tensor_by_tensor) =
+        (exposed("--no-exchange"), exposed("--no-overlap"), exposed("--fusion-threshold-mb 0"));
+    assert!(after > 4.0 * alone, "without overlap {after} s, without exchange {alone} s");
+    assert!(tensor_by_tensor > alone, "without fusion {tensor_by_tensor} s, without exchange {alone} s");
 }
 
 /// libtorch says it in a hundred lines of its own inside.

@@ -9,6 +9,9 @@ use std::ops::{DivAssign, MulAssign};
 /// A multiplication by the reciprocal is several times faster than a division. For a power of two the reciprocal is exact,
 /// so the bits are the same. Any other reciprocal is rounded, and the product would be rounded again.
 pub(super) fn average<T: From<f32> + Copy + MulAssign + DivAssign>(sums: &mut [T], ranks: usize) {
+    if ranks == 1 {
+        return;
+    }
     let count = ranks as f32;
     if ranks.is_power_of_two() {
         let share = T::from(count.recip());

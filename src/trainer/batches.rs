@@ -7,6 +7,7 @@ use rand_core::Rng;
 use tch::{Device, Tensor};
 
 use super::augment::{Normalization, augmented, plain};
+use super::device::from_host;
 use super::random::normal;
 use super::witness;
 use crate::dataset::Split;
@@ -129,10 +130,8 @@ impl Batch {
     fn on(device: Device, shape: InputShape, pixels: &[f32], labels: &[i64]) -> Batch {
         let [count, height, width, channels] =
             [labels.len(), shape.height, shape.width, shape.channels].map(|length| length as i64);
-        Batch {
-            images: Tensor::from_slice(pixels).view([count, height, width, channels]).permute([0, 3, 1, 2]).to_device(device),
-            labels: Tensor::from_slice(labels).to_device(device),
-        }
+        let images = from_host(&Tensor::from_slice(pixels), device).view([count, height, width, channels]).permute([0, 3, 1, 2]);
+        Batch { images, labels: from_host(&Tensor::from_slice(labels), device) }
     }
 
     /// Images that lie plane by plane, as the image pipeline makes them.
@@ -141,10 +140,10 @@ impl Batch {
     /// `planes`: [n, 3, side, side]; `labels`: [n].
     pub fn of_planes(device: Device, side: usize, planes: &[f32], labels: &[i64]) -> Batch {
         let [count, side] = [labels.len(), side].map(|length| length as i64);
-        let planes = Tensor::from_slice(planes).view([count, 3, side, side]).to_device(device);
+        let planes = from_host(&Tensor::from_slice(planes), device).view([count, 3, side, side]);
         // Channels last in memory.
         let images = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
-        Batch { images, labels: Tensor::from_slice(labels).to_device(device) }
+        Batch { images, labels: from_host(&Tensor::from_slice(labels), device) }
     }
 
     /// The first `count` images, without a copy: an epoch may end with a short batch.

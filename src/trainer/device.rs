@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use clap::ValueEnum;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use tch::{Cuda, Device, Kind};
+use tch::{Cuda, Device, Kind, Tensor};
 
 use crate::comm::Gpu;
 use crate::domain::benchmark::NumberFormat;
@@ -201,6 +201,21 @@ impl Placement {
         // SAFETY: libtorch's CUDA half is open, or there were no such device. The stream is libtorch's and stays.
         let compute_stream = Box::new(move || unsafe { hvd_compute_stream(index as i32) });
         Some(Gpu { index, uuid, compute_stream })
+    }
+}
+
+/// A batch that was made on the host, on its device.
+///
+/// A GPU fetches it by itself from pinned memory, which the kernel never moves, while this thread prepares what comes next. From any
+/// other memory the driver copies it first, and this thread waits. The copy stands in the compute stream before whatever uses it, and
+/// libtorch gives the pinned memory to nobody else until then. Where no memory can be pinned, it is sent as it is.
+pub fn from_host(batch: &Tensor, device: Device) -> Tensor {
+    match device {
+        Device::Cuda(_) => match batch.f_pin_memory(device) {
+            Ok(pinned) => pinned.to_device_(device, batch.kind(), true, false),
+            Err(_) => batch.to_device(device),
+        },
+        _ => batch.shallow_clone(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! `bench-convolutions`: the convolutions of a Wide ResNet alone, timed one by one on one core: what a training step would take if
-//! everything else in it took no time. `make bench` holds hvd-train against it. BENCHMARKS.md has the results.
+//! `bench-convolutions`: the convolutions of a model alone (and its dense layers), timed one by one on one core: what a training step
+//! would take if everything else in it took no time. `make bench` holds hvd-train against it. BENCHMARKS.md has the results.
 //!
 //!     cargo run --release --no-default-features --features train --example bench-convolutions -- --model wrn-10-1 --precision bf16
 
@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use hvd_lab::domain::model::ModelSpec;
+use hvd_lab::domain::model::network::{Layer, Network, Node};
 use hvd_lab::trainer::device::{self, Precision};
 use hvd_lab::trainer::model;
 use hvd_lab::trainer::random::{Purpose, stream};
@@ -20,6 +21,9 @@ struct Args {
     model: ModelSpec,
     #[arg(long, default_value_t = 128)]
     batch_size: i64,
+    /// Pixels of a side, where the model takes other sizes than its own
+    #[arg(long)]
+    image_size: Option<usize>,
     #[arg(long, default_value = "fp32")]
     precision: Precision,
     /// Times that each is timed
@@ -27,16 +31,23 @@ struct Args {
     rounds: usize,
 }
 
-/// A convolution of the model with numbers to work on.
+/// A convolution of the model with numbers to work on, or a dense layer.
 struct Convolution {
     name: String,
     x: Tensor,
     kernel: Tensor,
     bias: Tensor,
-    padding: i64,
+    stride: i64,
+    padding: [i64; 2],
     /// The gradient of its result, and a tensor like its result that no convolution made.
     gradient: Tensor,
     result: Tensor,
+}
+
+/// What a convolution takes and gives, each [n, channels, height, width]; of a dense layer [n, channels].
+struct Sides {
+    from: Vec<i64>,
+    to: Vec<i64>,
 }
 
 /// Seconds of one call.
@@ -45,31 +56,47 @@ struct Timed {
     backward: f64,
 }
 
+/// Normally distributed. Channels last, as the model has its activations.
+fn random(sides: &[i64], kind: Kind) -> Tensor {
+    let numbers = |sides: &[i64]| Tensor::randn(sides, (Kind::Float, Device::Cpu)).to_kind(kind);
+    match *sides {
+        [batch, channels, height, width] => numbers(&[batch, height, width, channels]).permute([0, 3, 1, 2]),
+        _ => numbers(sides),
+    }
+}
+
 impl Convolution {
     /// # Shapes
-    /// `kernel`: [to, from, side, side].
-    fn new(name: &str, kernel: &Tensor, image: i64, batch: i64, kind: Kind) -> Convolution {
-        let [to, from, side, _] = kernel.size()[..] else { panic!("{name} is no kernel of a convolution") };
-        // Channels last, as the model has its activations.
-        let random = |channels: i64| {
-            let numbers = Tensor::randn([batch, image, image, channels], (Kind::Float, Device::Cpu)).to_kind(kind);
-            numbers.permute([0, 3, 1, 2])
-        };
+    /// `kernel`: [to, from, height, width], of a dense layer [to, from].
+    fn new(name: &str, kernel: &Tensor, sides: &Sides, stride: usize, padding: [usize; 2], kind: Kind) -> Convolution {
         Convolution {
             name: name.to_owned(),
-            // Nobody needs the gradient of the images.
-            x: random(from).set_requires_grad(name != "stem.conv.kernel"),
+            x: random(&sides.from, kind).set_requires_grad(true),
             kernel: kernel.detach().to_kind(kind).set_requires_grad(true),
-            bias: Tensor::zeros([to], (kind, Device::Cpu)),
-            padding: (side - 1) / 2,
-            gradient: random(to),
-            result: random(to).set_requires_grad(true),
+            bias: Tensor::zeros([kernel.size()[0]], (kind, Device::Cpu)),
+            stride: stride as i64,
+            padding: padding.map(|zeros| zeros as i64),
+            gradient: random(&sides.to, kind),
+            result: random(&sides.to, kind).set_requires_grad(true),
+        }
+    }
+
+    /// Nobody needs the gradient of the images.
+    fn on_images(mut self) -> Convolution {
+        self.x = self.x.set_requires_grad(false);
+        self
+    }
+
+    fn forward(&self) -> Tensor {
+        match self.kernel.dim() {
+            2 => self.x.linear(&self.kernel, Some(&self.bias)),
+            _ => self.x.conv2d(&self.kernel, Some(&self.bias), [self.stride; 2], self.padding, [1, 1], 1),
         }
     }
 
     fn timed(&self) -> Timed {
         let began = Instant::now();
-        let y = self.x.conv2d(&self.kernel, Some(&self.bias), [1, 1], [self.padding; 2], [1, 1], 1);
+        let y = self.forward();
         let forward = began.elapsed().as_secs_f64();
         // Backward starts from a scalar, so the product with the gradient takes time as well. The same without a
         // convolution tells how much.
@@ -89,21 +116,58 @@ impl Convolution {
     }
 }
 
+fn of_wide_resnet(spec: ModelSpec, batch: i64, kind: Kind) -> Vec<Convolution> {
+    let model = model::build(spec, &mut stream(1, 0, 0, Purpose::Weights), Device::Cpu);
+    let segments = model.params().segments.iter().filter(|segment| segment.shape.len() == 4);
+    let convolution = |name: &str| {
+        let kernel = model.params().get(name);
+        let [to, from, side, _] = kernel.size()[..] else { panic!("{name} is no kernel of a convolution") };
+        // Pooling halves the sides before the second and the third group.
+        let halved = ["group2", "group3"].iter().position(|group| name.starts_with(group)).map_or(0, |at| at + 1);
+        let image = spec.input().height as i64 >> halved;
+        let sides = Sides { from: vec![batch, from, image, image], to: vec![batch, to, image, image] };
+        let convolution = Convolution::new(name, &kernel, &sides, 1, [(side as usize - 1) / 2; 2], kind);
+        if name == "stem.conv.kernel" { convolution.on_images() } else { convolution }
+    };
+    segments.map(|segment| convolution(&segment.name)).collect()
+}
+
+fn of_network(network: &Network, batch: i64, kind: Kind) -> Vec<Convolution> {
+    let sides_of = |index: usize| {
+        let shape = network.nodes[index].shape;
+        vec![batch, shape.channels as i64, shape.height as i64, shape.width as i64]
+    };
+    let convolution = |(index, node): (usize, &Node)| {
+        let to = node.shape.channels as i64;
+        match &node.layer {
+            Layer::Conv { name, from, window, .. } => {
+                let kernel = random(&[to, *from as i64, window.height as i64, window.width as i64], kind).contiguous();
+                let sides = Sides { from: sides_of(node.inputs[0]), to: sides_of(index) };
+                let convolution = Convolution::new(name, &kernel, &sides, window.stride, window.padding(), kind);
+                let on_images = network.nodes[node.inputs[0]].layer == Layer::Images;
+                Some(if on_images { convolution.on_images() } else { convolution })
+            }
+            Layer::FullyConnected { name, from } => {
+                let sides = Sides { from: vec![batch, *from as i64], to: vec![batch, to] };
+                Some(Convolution::new(name, &random(&[to, *from as i64], kind), &sides, 1, [0, 0], kind))
+            }
+            _ => None,
+        }
+    };
+    network.nodes.iter().enumerate().filter_map(convolution).collect()
+}
+
 fn main() {
     let args = Args::parse();
     device::keep_freed_memory();
     tch::set_num_threads(1);
     let kind = device::prepare(Device::Cpu, args.precision);
-    let model = model::build(args.model, &mut stream(1, 0, 0, Purpose::Weights), Device::Cpu);
-    let side = args.model.input().height as i64;
-    let convolutions: Vec<Convolution> = (model.params().segments.iter())
-        .filter(|segment| segment.shape.len() == 4)
-        .map(|segment| {
-            // Pooling halves the sides before the second and the third group.
-            let halved = ["group2", "group3"].iter().position(|group| segment.name.starts_with(group)).map_or(0, |at| at + 1);
-            Convolution::new(&segment.name, &model.params().get(&segment.name), side >> halved, args.batch_size, kind)
-        })
-        .collect();
+    let input = args.model.input_at(args.image_size).unwrap();
+    let network = if let ModelSpec::Named(named) = args.model { named.network(input) } else { None };
+    let convolutions = match network {
+        Some(network) => of_network(&network, args.batch_size, kind),
+        None => of_wide_resnet(args.model, args.batch_size, kind),
+    };
     // The first round warms up. Round by round, so that a machine that slows down slows all of them.
     let rounds: Vec<Vec<Timed>> =
         (0..=args.rounds).map(|_| convolutions.iter().map(Convolution::timed).collect()).skip(1).collect();
