@@ -84,6 +84,22 @@ mod tests {
         }
     }
 
+    /// As behind a 1x1 convolution that is a product of matrices.
+    #[test]
+    fn a_view_of_other_memory_gives_the_same_gradients() {
+        let weights = Tensor::randn([2, 8, 3, 3], (Kind::Float, Device::Cpu));
+        let [numbers, bias] = [vec![2 * 9, 8], vec![8]].map(|sides| Tensor::randn(sides, (Kind::Float, Device::Cpu)));
+        let of = |call: fn(&Tensor, &Tensor) -> Tensor| {
+            let (rows, bias) = (leaf(&numbers), leaf(&bias));
+            let y = call(&(&rows * 2.0).view([2, 3, 3, 8]).permute([0, 3, 1, 2]), &bias);
+            (&y * &weights).sum(Kind::Float).backward();
+            (y.detach(), rows.grad(), bias.grad())
+        };
+        let ((y, d_rows, d_bias), (expected, expected_rows, expected_bias)) = (of(bias_relu), of(of_libtorch));
+        assert!(is_fusible(&y) && y.equal(&expected) && d_rows.equal(&expected_rows));
+        assert!(d_bias.allclose(&expected_bias, 1e-5, 1e-6, false));
+    }
+
     #[test]
     fn a_number_that_is_none_stays_one() {
         let x = Tensor::from_slice(&[f32::NAN, -1.0, 2.0, f32::NEG_INFINITY]).view([1, 1, 1, 4]).permute([0, 3, 1, 2]);

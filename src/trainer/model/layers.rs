@@ -170,3 +170,49 @@ impl Dense {
 pub fn global_mean(x: &Tensor) -> Tensor {
     x.mean_dim([2i64, 3].as_slice(), false, Kind::Float)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::Device;
+
+    #[test]
+    fn a_product_gives_what_the_convolution_gives() {
+        // Odd sides, where a stride of 2 takes the last pixel as well.
+        for (side, stride, biased) in [(5, 1, true), (5, 2, false), (4, 2, true), (1, 1, false)] {
+            let random = |sides: &[i64]| Tensor::randn(sides, (Kind::Float, Device::Cpu));
+            let leaf = |numbers: &Tensor| numbers.detach().set_requires_grad(true);
+            let numbers = random(&[3, side, side, 256]).permute([0, 3, 1, 2]);
+            let (kernel, bias) = (random(&[512, 256, 1, 1]), random(&[512]));
+            let results = |as_product: bool| {
+                let (x, kernel, bias) = (leaf(&numbers), leaf(&kernel), biased.then(|| leaf(&bias)));
+                let conv = Conv { kernel, bias, stride, padding: [0, 0] };
+                assert!(conv.is_product(&x));
+                let y = match as_product {
+                    true => conv.forward(&x),
+                    false => x.conv2d(&conv.kernel, conv.bias.as_ref(), [stride; 2], [0, 0], [1, 1], 1),
+                };
+                (&y * &y).sum(Kind::Float).backward();
+                let bias = conv.bias.map_or_else(|| Tensor::zeros([1], (Kind::Float, Device::Cpu)), |bias| bias.grad());
+                [y.detach(), x.grad(), conv.kernel.grad(), bias]
+            };
+            for (product, expected) in results(true).iter().zip(results(false)) {
+                let scale = f64::try_from(expected.abs().max()).unwrap();
+                assert_eq!(product.size(), expected.size());
+                assert!(product.allclose(&expected, 1e-4, 1e-5 * scale, false), "{side} {stride} {biased}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_pixels_or_a_small_kernel_are_the_librarys() {
+        let conv = |to: i64| Conv {
+            kernel: Tensor::zeros([to, 256, 1, 1], (Kind::Float, Device::Cpu)),
+            bias: None,
+            stride: 1,
+            padding: [0, 0],
+        };
+        let images = |batch: i64| Tensor::zeros([batch, 8, 8, 256], (Kind::Float, Device::Cpu)).permute([0, 3, 1, 2]);
+        assert!(conv(512).is_product(&images(16)) && !conv(512).is_product(&images(17)) && !conv(511).is_product(&images(16)));
+    }
+}
