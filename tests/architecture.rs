@@ -90,9 +90,13 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 24] = [
+const UNSAFE: [(&str, &str); 25] = [
     ("src/trainer/model/batch_norm.rs", "calls the C++ that does batch norm in one operation"),
     ("src/trainer/model/max_pool.rs", "calls the C++ that pools, and computes its gradient in one pass"),
+    (
+        "src/trainer/model/bias_relu.rs",
+        "calls the C++ that adds a bias and applies ReLU, and computes their gradients in one pass",
+    ),
     ("src/trainer/secret.rs", "takes a variable out of the environment that the process began with"),
     ("src/trainer/pipeline/batch.rs", "lends each thread the memory of its own image of a batch"),
     ("src/trainer/pipeline/decode.rs", "calls the C beside it, which calls libjpeg"),
