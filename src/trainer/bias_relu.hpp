@@ -1,7 +1,7 @@
 // The bias of a convolution and the ReLU behind it, and their gradients. Knows nothing of libtorch.
 //
-// By themselves they take three passes over the gradients in the backward pass: the ReLU's reads two tensors and writes one, and the
-// bias needs a sum over the result. Here it is one pass.
+// By themselves they go over the gradients twice in the backward pass: the ReLU reads and writes them, and the bias's gradient is a sum
+// over what it wrote. Here it is one pass.
 #pragma once
 
 #include <cstdint>
