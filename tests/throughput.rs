@@ -283,6 +283,7 @@ fn ranks_exchange_gradients_in_the_way_that_is_asked_for_or_not_at_all() {
     };
     let (alone, after, tensor_by_tensor) =
         (exposed("--no-exchange"), exposed("--no-overlap"), exposed("--fusion-threshold-mb 0"));
+    assert!(alone < 1e-4, "{alone} s, and nothing is exchanged");
     assert!(after > 4.0 * alone, "without overlap {after} s, without exchange {alone} s");
     assert!(tensor_by_tensor > alone, "without fusion {tensor_by_tensor} s, without exchange {alone} s");
 }

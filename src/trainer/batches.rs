@@ -130,8 +130,8 @@ impl Batch {
     fn on(device: Device, shape: InputShape, pixels: &[f32], labels: &[i64]) -> Batch {
         let [count, height, width, channels] =
             [labels.len(), shape.height, shape.width, shape.channels].map(|length| length as i64);
-        let images = from_host(&Tensor::from_slice(pixels), device).view([count, height, width, channels]).permute([0, 3, 1, 2]);
-        Batch { images, labels: from_host(&Tensor::from_slice(labels), device) }
+        let images = from_host(Tensor::from_slice(pixels), device).view([count, height, width, channels]).permute([0, 3, 1, 2]);
+        Batch { images, labels: from_host(Tensor::from_slice(labels), device) }
     }
 
     /// Images that lie plane by plane, as the image pipeline makes them.
@@ -140,10 +140,10 @@ impl Batch {
     /// `planes`: [n, 3, side, side]; `labels`: [n].
     pub fn of_planes(device: Device, side: usize, planes: &[f32], labels: &[i64]) -> Batch {
         let [count, side] = [labels.len(), side].map(|length| length as i64);
-        let planes = from_host(&Tensor::from_slice(planes), device).view([count, 3, side, side]);
+        let planes = from_host(Tensor::from_slice(planes), device).view([count, 3, side, side]);
         // Channels last in memory.
         let images = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
-        Batch { images, labels: from_host(&Tensor::from_slice(labels), device) }
+        Batch { images, labels: from_host(Tensor::from_slice(labels), device) }
     }
 
     /// The first `count` images, without a copy: an epoch may end with a short batch.

@@ -209,13 +209,13 @@ impl Placement {
 /// A GPU fetches it by itself from pinned memory, which the kernel never moves, while this thread prepares what comes next. From any
 /// other memory the driver copies it first, and this thread waits. The copy stands in the compute stream before whatever uses it, and
 /// libtorch gives the pinned memory to nobody else until then. Where no memory can be pinned, it is sent as it is.
-pub fn from_host(batch: &Tensor, device: Device) -> Tensor {
+pub fn from_host(batch: Tensor, device: Device) -> Tensor {
     match device {
         Device::Cuda(_) => match batch.f_pin_memory(device) {
             Ok(pinned) => pinned.to_device_(device, batch.kind(), true, false),
             Err(_) => batch.to_device(device),
         },
-        _ => batch.shallow_clone(),
+        _ => batch,
     }
 }
 

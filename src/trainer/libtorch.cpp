@@ -1,6 +1,7 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
 // hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, name the stream that a
-// GPU computes on, and add operations of one's own to the graph of backward: batch norm with what follows it, bias with ReLU, and max-pooling.
+// GPU computes on, and add operations of one's own to the graph of backward: batch norm with what follows it, bias with ReLU,
+// and max-pooling.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -26,12 +27,11 @@ struct Hook : torch::autograd::PostAccumulateGradHook {
 };
 
 // Calls `task(block)` for all blocks, on the threads that libtorch computes on.
-template <typename Task>
-void each_block(int64_t blocks, const Task& task) {
+constexpr auto each_block = [](int64_t blocks, const auto& task) {
   at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) task(block);
   });
-}
+};
 
 template <typename T>
 T* data(const at::Tensor& tensor) {
@@ -62,11 +62,10 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
     hvd::Statistics found;
     choose_kind(x, [&](auto number) {
       using T = decltype(number);
-      found = hvd::statistics(data<T>(x), cut, [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+      found = hvd::statistics(data<T>(x), cut, each_block);
       const hvd::Line line(cut, found, data<float>(scale), data<float>(shift), gain, eps);
       const T* added = other ? data<T>(*other) : data<T>(x);
-      hvd::forward(data<T>(x), added, data<T>(y), cut, line, after,
-                   [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+      hvd::forward(data<T>(x), added, data<T>(y), cut, line, after, each_block);
     });
     // The batch stands for more images than its own, so its variance is divided by one less.
     const double unbiased = static_cast<double>(cut.pixels) / std::max<int64_t>(cut.pixels - 1, 1);
@@ -101,8 +100,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       const hvd::Line line(cut, found, data<float>(scale), data<float>(shift), gain, eps);
       T* to_other = after == hvd::After::add_relu ? data<T>(d_other) : data<T>(dx);
       hvd::backward(data<T>(dy), data<T>(y), data<T>(x), data<T>(dx), to_other, data<float>(d_scale), data<float>(d_shift), cut,
-                    found, line, data<float>(scale), gain, eps, after,
-                    [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+                    found, line, data<float>(scale), gain, eps, after, each_block);
     });
     const at::Tensor none;
     return {dx, d_scale, d_shift, d_other, none, none, none, none, none, none};
@@ -118,8 +116,7 @@ struct FusedPool : torch::autograd::Function<FusedPool> {
     at::Tensor y = at::empty(halved, x.options(), at::MemoryFormat::ChannelsLast), places = at::empty_like(y);
     choose_kind(x, [&](auto number) {
       using T = decltype(number);
-      hvd::pool(data<T>(x), data<T>(y), data<T>(places), of,
-                [](int64_t lines, const auto& task) { each_block(lines, task); });
+      hvd::pool(data<T>(x), data<T>(y), data<T>(places), of, each_block);
     });
     context->save_for_backward({places});
     context->saved_data["sides"] = x.sizes().vec();
@@ -136,8 +133,7 @@ struct FusedPool : torch::autograd::Function<FusedPool> {
     if (of.height % 2 + of.width % 2 > 0) dx.zero_();
     choose_kind(dy, [&](auto number) {
       using T = decltype(number);
-      hvd::unpool(data<T>(dy), data<T>(places), data<T>(dx), of,
-                  [](int64_t lines, const auto& task) { each_block(lines, task); });
+      hvd::unpool(data<T>(dy), data<T>(places), data<T>(dx), of, each_block);
     });
     return {dx};
   }
@@ -149,8 +145,7 @@ struct FusedBiasRelu : torch::autograd::Function<FusedBiasRelu> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, at::Tensor x, const at::Tensor& bias) {
     const hvd::Cut cut(x.numel(), x.size(1));
     choose_kind(x, [&](auto number) {
-      hvd::add_bias_relu(data<decltype(number)>(x), data<float>(bias), cut,
-                         [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+      hvd::add_bias_relu(data<decltype(number)>(x), data<float>(bias), cut, each_block);
     });
     context->mark_dirty({x});
     context->save_for_backward({x});
@@ -164,8 +159,7 @@ struct FusedBiasRelu : torch::autograd::Function<FusedBiasRelu> {
     at::Tensor dx = at::empty_like(y), d_bias = at::empty({cut.channels}, y.options().dtype(at::kFloat));
     choose_kind(y, [&](auto number) {
       using T = decltype(number);
-      hvd::bias_relu_gradient(data<T>(dy), data<T>(y), data<T>(dx), data<float>(d_bias), cut,
-                              [](int64_t blocks, const auto& task) { each_block(blocks, task); });
+      hvd::bias_relu_gradient(data<T>(dy), data<T>(y), data<T>(dx), data<float>(d_bias), cut, each_block);
     });
     return {dx, d_bias};
   }

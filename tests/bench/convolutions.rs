@@ -116,17 +116,17 @@ impl Convolution {
     }
 }
 
-fn of_wide_resnet(spec: ModelSpec, batch: i64, kind: Kind) -> Vec<Convolution> {
+fn of_wide_resnet(spec: ModelSpec, side: usize, batch: i64, kind: Kind) -> Vec<Convolution> {
     let model = model::build(spec, &mut stream(1, 0, 0, Purpose::Weights), Device::Cpu);
     let segments = model.params().segments.iter().filter(|segment| segment.shape.len() == 4);
     let convolution = |name: &str| {
         let kernel = model.params().get(name);
-        let [to, from, side, _] = kernel.size()[..] else { panic!("{name} is no kernel of a convolution") };
+        let [to, from, window, _] = kernel.size()[..] else { panic!("{name} is no kernel of a convolution") };
         // Pooling halves the sides before the second and the third group.
         let halved = ["group2", "group3"].iter().position(|group| name.starts_with(group)).map_or(0, |at| at + 1);
-        let image = spec.input().height as i64 >> halved;
+        let image = side as i64 >> halved;
         let sides = Sides { from: vec![batch, from, image, image], to: vec![batch, to, image, image] };
-        let convolution = Convolution::new(name, &kernel, &sides, 1, [(side as usize - 1) / 2; 2], kind);
+        let convolution = Convolution::new(name, &kernel, &sides, 1, [(window as usize - 1) / 2; 2], kind);
         if name == "stem.conv.kernel" { convolution.on_images() } else { convolution }
     };
     segments.map(|segment| convolution(&segment.name)).collect()
@@ -166,7 +166,7 @@ fn main() {
     let network = if let ModelSpec::Named(named) = args.model { named.network(input) } else { None };
     let convolutions = match network {
         Some(network) => of_network(&network, args.batch_size, kind),
-        None => of_wide_resnet(args.model, args.batch_size, kind),
+        None => of_wide_resnet(args.model, input.height, args.batch_size, kind),
     };
     // The first round warms up. Round by round, so that a machine that slows down slows all of them.
     let rounds: Vec<Vec<Timed>> =

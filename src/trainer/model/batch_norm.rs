@@ -103,37 +103,40 @@ impl BatchNorm {
         }
         assert!(other.is_none_or(|other| other.size() == x.size()), "what is added has the shape of the norm's result");
         let raw = |tensor: &Tensor| tensor.as_ptr() as *const CTensor;
-        let mut result = std::ptr::null_mut();
         // SAFETY: live tensors, of the shapes and kinds that it takes: `is_fusible` and the lines above have seen to it. libtorch keeps
-        // references of its own to what it needs for backward. The new tensor becomes this function's.
+        // references of its own to what it needs for backward.
         unsafe {
-            let wrong = hvd_batch_norm(
-                raw(x),
-                raw(&self.scale),
-                raw(&self.shift),
-                other.map_or(std::ptr::null(), raw),
-                raw(&self.mean),
-                raw(&self.var),
-                number,
-                gain,
-                MOMENTUM,
-                EPS,
-                &raw mut result,
-            );
-            made(wrong, result)
+            made(|result| {
+                hvd_batch_norm(
+                    raw(x),
+                    raw(&self.scale),
+                    raw(&self.shift),
+                    other.map_or(std::ptr::null(), raw),
+                    raw(&self.mean),
+                    raw(&self.var),
+                    number,
+                    gain,
+                    MOMENTUM,
+                    EPS,
+                    result,
+                )
+            })
         }
     }
 }
 
-/// The tensor that the C++ has made.
+/// The tensor that the C++ makes, which `call` tells where to put it.
 ///
 /// # Safety
-/// `wrong` is null and `result` a tensor that is now the caller's, or `wrong` is a text to be freed.
+/// `call` gives the C++ live tensors of the shapes and kinds that it takes. It returns null and has set its argument to a tensor that is
+/// now the caller's, or it returns a text to be freed.
 ///
 /// # Panics
 /// With that text.
 // SAFETY: the promise above is the caller's.
-pub unsafe fn made(wrong: *mut c_char, result: *mut CTensor) -> Tensor {
+pub unsafe fn made(call: impl FnOnce(*mut *mut CTensor) -> *mut c_char) -> Tensor {
+    let mut result = std::ptr::null_mut();
+    let wrong = call(&raw mut result);
     // SAFETY: as the caller has promised.
     unsafe {
         if !wrong.is_null() {

@@ -29,13 +29,8 @@ fn of_libtorch(x: &Tensor, bias: &Tensor) -> Tensor {
 
 fn fused(x: &Tensor, bias: &Tensor) -> Tensor {
     assert!(bias.size() == [x.size()[1]] && bias.kind() == tch::Kind::Float && bias.is_contiguous(), "{bias:?}");
-    let mut result = std::ptr::null_mut();
-    // SAFETY: live tensors of the shapes and kinds that it takes, as the line above and `bias_relu` have seen to. The new tensor
-    // becomes the caller's.
-    unsafe {
-        let wrong = hvd_bias_relu(x.as_ptr() as *const CTensor, bias.as_ptr() as *const CTensor, &raw mut result);
-        made(wrong, result)
-    }
+    // SAFETY: live tensors of the shapes and kinds that it takes, as the line above and `bias_relu` have seen to.
+    unsafe { made(|result| hvd_bias_relu(x.as_ptr() as *const CTensor, bias.as_ptr() as *const CTensor, result)) }
 }
 
 #[cfg(test)]

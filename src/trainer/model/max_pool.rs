@@ -31,12 +31,8 @@ fn of_libtorch(x: &Tensor) -> Tensor {
 }
 
 fn fused(x: &Tensor) -> Tensor {
-    let mut result = std::ptr::null_mut();
-    // SAFETY: a live tensor of the shape and kind that it takes, as `max_pool` has seen to. The new tensor becomes the caller's.
-    unsafe {
-        let wrong = hvd_max_pool(x.as_ptr() as *const CTensor, &raw mut result);
-        made(wrong, result)
-    }
+    // SAFETY: a live tensor of the shape and kind that it takes, as `max_pool` has seen to.
+    unsafe { made(|result| hvd_max_pool(x.as_ptr() as *const CTensor, result)) }
 }
 
 #[cfg(test)]
