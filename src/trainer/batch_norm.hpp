@@ -1,4 +1,4 @@
-// The arithmetic of batch norm in training, fused with what follows it: an addition and a ReLU. Knows nothing of libtorch.
+// The arithmetic of batch norm in training, fused with what follows it: an addition, a ReLU and max-pooling. Knows nothing of libtorch.
 //
 // Memory is slower than arithmetic, so each pass over the numbers does as much as it can. Forward takes two passes: the
 // sums, then the result. Backward takes two as well: the sums, then the gradient. (Ioffe and Szegedy 2015, arXiv:1502.03167.)
@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "max_pool.hpp"
 #include "sums.hpp"
 
 namespace hvd {
@@ -163,6 +164,28 @@ void forward(const T* x, const T* other, T* y, const Cut& cut, const Line& line,
       run(HVD_LOOP {
         normalise<decltype(constant)::value>(x + at, other + at, y + at, cut.lines_of(block), cut.width, line.a.data(),
                                              line.b.data());
+      });
+    });
+  });
+}
+
+// The same with max-pooling behind it. The whole result is never in memory: two lines of pixels are, until their windows are read.
+template <typename T, typename Each>
+void forward_pooled(const T* x, const T* other, T* y, T* places, const Pooling& of, const Cut& cut, const Line& line, After after,
+                    Each each) {
+  const int64_t width = of.width * of.channels, lines = 2 * width / cut.width, rest = 2 * width % cut.width;
+  choose(after, [&](auto constant) {
+    each(of.lines(), [&](int64_t windows) {
+      std::vector<T> pixels(2 * width);
+      const T *from = x + of.in_x(windows), *added = other + of.in_x(windows);
+      const int64_t to = of.in_y(windows);
+      run(HVD_LOOP {
+        constexpr After what = decltype(constant)::value;
+        const float *a = line.a.data(), *b = line.b.data();
+        normalise<what>(from, added, pixels.data(), lines, cut.width, a, b);
+        const int64_t done = 2 * width - rest;
+        normalise<what>(from + done, added + done, pixels.data() + done, 1, rest, a, b);
+        pool(pixels.data(), pixels.data() + width, y + to, places + to, of.windows(), of.channels);
       });
     });
   });

@@ -50,22 +50,48 @@ void choose_kind(const at::Tensor& tensor, const Call& call) {
   call(float());
 }
 
-// Batch norm in training on a CPU, with the addition and the ReLU that follow: see batch_norm.hpp.
+// The windows of 2 x 2 of a tensor of these sides, [n, channels, height, width].
+hvd::Pooling pooling(at::IntArrayRef sides) { return {sides[0], sides[2], sides[3], sides[1]}; }
+
+// Room for one number of each window of `x`.
+at::Tensor halved(const at::Tensor& x) {
+  return at::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2}, x.options(), at::MemoryFormat::ChannelsLast);
+}
+
+// The gradient of what was pooled, which had these sides, from that of the windows.
+at::Tensor unpooled(const at::Tensor& gradient, const at::Tensor& places, at::IntArrayRef sides) {
+  const hvd::Pooling of = pooling(sides);
+  const at::Tensor dy = pixel_by_pixel(gradient, places);
+  at::Tensor dx = at::empty(sides, dy.options(), at::MemoryFormat::ChannelsLast);
+  // Pixels in no window have no gradient.
+  if (of.height % 2 + of.width % 2 > 0) dx.zero_();
+  choose_kind(dy, [&](auto number) {
+    using T = decltype(number);
+    hvd::unpool(data<T>(dy), data<T>(places), data<T>(dx), of, each_block);
+  });
+  return dx;
+}
+
+// Batch norm in training on a CPU, with the addition, the ReLU and the max-pooling that follow: see batch_norm.hpp.
 struct FusedNorm : torch::autograd::Function<FusedNorm> {
   // `x` and `other`: [n, channels, height, width], channels last. The rest: [channels], float32. `mean` and `variance` are the
-  // running statistics, which are brought up to date.
+  // running statistics, which are brought up to date. Returns the shape of `x`, or half its height and width if `pooled`.
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& scale,
                             const at::Tensor& shift, const std::optional<at::Tensor>& other, float* mean, float* variance,
-                            hvd::After after, double gain, double momentum, double eps) {
+                            hvd::After after, bool pooled, double gain, double momentum, double eps) {
     const hvd::Cut cut(x.numel(), x.size(1));
-    at::Tensor y = at::empty_like(x);
+    at::Tensor y = pooled ? halved(x) : at::empty_like(x), places = pooled ? at::empty_like(y) : at::Tensor();
     hvd::Statistics found;
     choose_kind(x, [&](auto number) {
       using T = decltype(number);
       found = hvd::statistics(data<T>(x), cut, each_block);
       const hvd::Line line(cut, found, data<float>(scale), data<float>(shift), gain, eps);
       const T* added = other ? data<T>(*other) : data<T>(x);
-      hvd::forward(data<T>(x), added, data<T>(y), cut, line, after, each_block);
+      if (pooled) {
+        hvd::forward_pooled(data<T>(x), added, data<T>(y), data<T>(places), pooling(x.sizes()), cut, line, after, each_block);
+      } else {
+        hvd::forward(data<T>(x), added, data<T>(y), cut, line, after, each_block);
+      }
     });
     // The batch stands for more images than its own, so its variance is divided by one less.
     const double unbiased = static_cast<double>(cut.pixels) / std::max<int64_t>(cut.pixels - 1, 1);
@@ -73,7 +99,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
       mean[at] += static_cast<float>(momentum * (found.mean[at] - mean[at]));
       variance[at] += static_cast<float>(momentum * (found.variance[at] * unbiased - variance[at]));
     }
-    context->save_for_backward({x, scale, shift, hvd::needs_result(after) ? y : at::Tensor()});
+    context->save_for_backward({x, scale, shift, hvd::needs_result(after) ? y : at::Tensor(), places});
     context->saved_data["mean"] = found.mean;
     context->saved_data["variance"] = found.variance;
     context->saved_data["after"] = static_cast<int64_t>(after);
@@ -86,12 +112,12 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                                                  const torch::autograd::variable_list& gradients) {
     const torch::autograd::variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &scale = saved[1], &shift = saved[2];
-    const at::Tensor& y = saved[3].defined() ? saved[3] : x;
+    const at::Tensor &y = saved[3].defined() ? saved[3] : x, &places = saved[4];
     const hvd::Statistics found{context->saved_data["mean"].toDoubleVector(), context->saved_data["variance"].toDoubleVector()};
     const auto after = static_cast<hvd::After>(context->saved_data["after"].toInt());
     const double gain = context->saved_data["gain"].toDouble(), eps = context->saved_data["eps"].toDouble();
     const hvd::Cut cut(x.numel(), x.size(1));
-    const at::Tensor dy = pixel_by_pixel(gradients[0], x);
+    const at::Tensor dy = places.defined() ? unpooled(gradients[0], places, x.sizes()) : pixel_by_pixel(gradients[0], x);
     at::Tensor dx = at::empty_like(x), d_scale = at::empty_like(scale), d_shift = at::empty_like(shift);
     // What is added behind the ReLU has the gradient of the sum.
     at::Tensor d_other = after == hvd::After::add_relu ? at::empty_like(x) : after == hvd::After::relu_add ? dy : at::Tensor();
@@ -103,7 +129,7 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                     found, line, data<float>(scale), gain, eps, after, each_block);
     });
     const at::Tensor none;
-    return {dx, d_scale, d_shift, d_other, none, none, none, none, none, none};
+    return {dx, d_scale, d_shift, d_other, none, none, none, none, none, none, none};
   }
 };
 
@@ -111,12 +137,10 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
 struct FusedPool : torch::autograd::Function<FusedPool> {
   // `x`: [n, channels, height, width], channels last. Returns [n, channels, height / 2, width / 2].
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x) {
-    const hvd::Pooling of{x.size(0), x.size(2), x.size(3), x.size(1)};
-    const std::vector<int64_t> halved{of.images, of.channels, of.height / 2, of.width / 2};
-    at::Tensor y = at::empty(halved, x.options(), at::MemoryFormat::ChannelsLast), places = at::empty_like(y);
+    at::Tensor y = halved(x), places = at::empty_like(y);
     choose_kind(x, [&](auto number) {
       using T = decltype(number);
-      hvd::pool(data<T>(x), data<T>(y), data<T>(places), of, each_block);
+      hvd::pool(data<T>(x), data<T>(y), data<T>(places), pooling(x.sizes()), each_block);
     });
     context->save_for_backward({places});
     context->saved_data["sides"] = x.sizes().vec();
@@ -125,17 +149,8 @@ struct FusedPool : torch::autograd::Function<FusedPool> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
-    const at::Tensor places = context->get_saved_variables()[0], dy = pixel_by_pixel(gradients[0], places);
-    const std::vector<int64_t> sides = context->saved_data["sides"].toIntVector();
-    const hvd::Pooling of{sides[0], sides[2], sides[3], sides[1]};
-    at::Tensor dx = at::empty(sides, dy.options(), at::MemoryFormat::ChannelsLast);
-    // Pixels in no window have no gradient.
-    if (of.height % 2 + of.width % 2 > 0) dx.zero_();
-    choose_kind(dy, [&](auto number) {
-      using T = decltype(number);
-      hvd::unpool(data<T>(dy), data<T>(places), data<T>(dx), of, each_block);
-    });
-    return {dx};
+    const at::Tensor places = context->get_saved_variables()[0];
+    return {unpooled(gradients[0], places, context->saved_data["sides"].toIntVector())};
   }
 };
 
@@ -183,15 +198,16 @@ void hvd_remove_post_accumulate_hook(const at::Tensor* leaf) {
 }
 
 // Batch norm of `x`, which is on a CPU with its channels last, and what follows: 0 nothing, 1 a ReLU, 2 the addition of `other` and
-// a ReLU, 3 a ReLU and the addition of `other`, 4 a ReLU whose result the caller sets to 0 in places. Sets `result` to a new tensor of
-// the caller's. Returns what went wrong, for the caller to free, or null.
+// a ReLU, 3 a ReLU and the addition of `other`, 4 a ReLU whose result the caller sets to 0 in places. `pooled`: of that the greatest number
+// of each window of 2 x 2, as hvd_max_pool. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the caller to
+// free, or null.
 char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Tensor* shift, const at::Tensor* other,
-                     const at::Tensor* mean, const at::Tensor* variance, int after, double gain, double momentum, double eps,
-                     at::Tensor** result) try {
+                     const at::Tensor* mean, const at::Tensor* variance, int after, bool pooled, double gain, double momentum,
+                     double eps, at::Tensor** result) try {
   std::optional<at::Tensor> added;
   if (other != nullptr) added = pixel_by_pixel(*other, *x);
   *result = new at::Tensor(FusedNorm::apply(*x, *scale, *shift, added, data<float>(*mean), data<float>(*variance),
-                                            static_cast<hvd::After>(after), gain, momentum, eps));
+                                            static_cast<hvd::After>(after), pooled, gain, momentum, eps));
   return nullptr;
 } catch (const std::exception& error) {
   return strdup(error.what());

@@ -1,14 +1,16 @@
-//! Batch norm, and what follows it: an addition and a ReLU. In training on a CPU all of it is one operation.
+//! Batch norm, and what follows it: an addition, a ReLU and max-pooling. In training on a CPU all of it is one operation.
 //!
-//! A CPU waits for memory, and batch norm, addition and ReLU by themselves each read and write all activations. The C++ in
-//! `batch_norm.hpp` does the three in two passes forward and two backward. On a GPU, in evaluation, or for tensors that do not lie
+//! A CPU waits for memory, and batch norm, addition, ReLU and pooling by themselves each read and write all activations. The C++ in
+//! `batch_norm.hpp` does all of them in two passes forward and two backward. On a GPU, in evaluation, or for tensors that do not lie
 //! pixel by pixel, libtorch's own operations do it one after the other.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 
 use tch::{Kind, Tensor};
 
+use super::fused::{CTensor, is_fusible, made};
 use super::interface::{Mode, ModelState};
+use super::max_pool::{is_poolable, max_pool};
 
 /// Weight of the newest batch in the running statistics: Keras writes it as momentum 0.9.
 const MOMENTUM: f64 = 0.1;
@@ -33,10 +35,9 @@ pub enum After<'a> {
     AddRelu(&'a Tensor),
     /// A ReLU, then the sum with this tensor: a block of the Wide ResNet.
     ReluAdd(&'a Tensor),
+    /// The same, then max-pooling: the last block of a group of the Wide ResNet.
+    ReluAddPool(&'a Tensor),
 }
-
-/// What libtorch calls a tensor behind tch's type.
-pub type CTensor = c_void;
 
 // SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
 unsafe extern "C" {
@@ -48,6 +49,7 @@ unsafe extern "C" {
         mean: *const CTensor,
         variance: *const CTensor,
         after: c_int,
+        pooled: bool,
         gain: f64,
         momentum: f64,
         eps: f64,
@@ -69,10 +71,11 @@ impl BatchNorm {
     /// `gain` multiplies the norm's result, before what follows.
     ///
     /// # Shapes
-    /// `x`, and the tensor to add: [n, channels, height, width]. Returns the same.
+    /// `x`, and the tensor to add: [n, channels, height, width]. Returns the same, or half its height and width behind the pooling.
     pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64, after: After<'_>) -> Tensor {
         let training = matches!(mode, Mode::Training(_));
-        if training && is_fusible(x) { self.fused(x, gain, after) } else { self.one_by_one(x, training, gain, after) }
+        let is_known = if matches!(after, After::ReluAddPool(_)) { is_poolable(x) } else { is_fusible(x) };
+        if training && is_known { self.fused(x, gain, after) } else { self.one_by_one(x, training, gain, after) }
     }
 
     fn one_by_one(&self, x: &Tensor, training: bool, gain: f64, after: After<'_>) -> Tensor {
@@ -86,16 +89,18 @@ impl BatchNorm {
             After::Relu | After::DroppedRelu => y.relu_(),
             After::AddRelu(other) => y.g_add_(other).relu_(),
             After::ReluAdd(other) => y.relu_() + other,
+            After::ReluAddPool(other) => max_pool(&(y.relu_() + other)),
         }
     }
 
     fn fused(&self, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
-        let (number, other) = match after {
-            After::Nothing => (0, None),
-            After::Relu => (1, None),
-            After::AddRelu(other) => (2, Some(other)),
-            After::ReluAdd(other) => (3, Some(other)),
-            After::DroppedRelu => (4, None),
+        let (number, other, pooled) = match after {
+            After::Nothing => (0, None, false),
+            After::Relu => (1, None, false),
+            After::AddRelu(other) => (2, Some(other), false),
+            After::ReluAdd(other) => (3, Some(other), false),
+            After::DroppedRelu => (4, None, false),
+            After::ReluAddPool(other) => (3, Some(other), true),
         };
         let channels = [x.size()[1]];
         for tensor in [&self.scale, &self.shift, &self.mean, &self.var] {
@@ -103,7 +108,7 @@ impl BatchNorm {
         }
         assert!(other.is_none_or(|other| other.size() == x.size()), "what is added has the shape of the norm's result");
         let raw = |tensor: &Tensor| tensor.as_ptr() as *const CTensor;
-        // SAFETY: live tensors, of the shapes and kinds that it takes: `is_fusible` and the lines above have seen to it. libtorch keeps
+        // SAFETY: live tensors, of the shapes and kinds that it takes: `forward` and the lines above have seen to it. libtorch keeps
         // references of its own to what it needs for backward.
         unsafe {
             made(|result| {
@@ -115,6 +120,7 @@ impl BatchNorm {
                     raw(&self.mean),
                     raw(&self.var),
                     number,
+                    pooled,
                     gain,
                     MOMENTUM,
                     EPS,
@@ -123,37 +129,6 @@ impl BatchNorm {
             })
         }
     }
-}
-
-/// The tensor that the C++ makes, which `call` tells where to put it.
-///
-/// # Safety
-/// `call` gives the C++ live tensors of the shapes and kinds that it takes. It returns null and has set its argument to a tensor that is
-/// now the caller's, or it returns a text to be freed.
-///
-/// # Panics
-/// With that text.
-// SAFETY: the promise above is the caller's.
-pub unsafe fn made(call: impl FnOnce(*mut *mut CTensor) -> *mut c_char) -> Tensor {
-    let mut result = std::ptr::null_mut();
-    let wrong = call(&raw mut result);
-    // SAFETY: as the caller has promised.
-    unsafe {
-        if !wrong.is_null() {
-            let text = CStr::from_ptr(wrong).to_string_lossy().into_owned();
-            nix::libc::free(wrong.cast());
-            // As tch says it.
-            panic!("{text}");
-        }
-        Tensor::from_ptr(result.cast())
-    }
-}
-
-/// Whether our own C++ takes this tensor: on a CPU, pixel by pixel in memory, with at least one number.
-pub fn is_fusible(x: &Tensor) -> bool {
-    let [_, _, _, _] = x.size()[..] else { return false };
-    let is_known = matches!(x.kind(), Kind::Float | Kind::BFloat16) && x.device() == tch::Device::Cpu;
-    is_known && x.numel() > 0 && x.permute([0, 2, 3, 1]).is_contiguous()
 }
 
 #[cfg(test)]
@@ -194,12 +169,13 @@ mod tests {
         let (x, scale, shift) = (leaf(x), leaf(&norm.scale), leaf(&norm.shift));
         let norm = BatchNorm { mean: norm.mean.copy(), var: norm.var.copy(), scale, shift };
         let added = match after {
-            After::AddRelu(other) | After::ReluAdd(other) => leaf(other),
+            After::AddRelu(other) | After::ReluAdd(other) | After::ReluAddPool(other) => leaf(other),
             After::Nothing | After::Relu | After::DroppedRelu => leaf(&Tensor::zeros_like(&x)),
         };
         let after = match after {
             After::AddRelu(_) => After::AddRelu(&added),
             After::ReluAdd(_) => After::ReluAdd(&added),
+            After::ReluAddPool(_) => After::ReluAddPool(&added),
             other => other,
         };
         let y = if as_one { norm.fused(&x, gain, after) } else { norm.one_by_one(&x, true, gain, after) };
@@ -257,6 +233,40 @@ mod tests {
     }
 
     #[test]
+    fn with_the_pooling_it_is_to_the_last_bit_what_the_two_are_one_after_the_other() {
+        let rng = &mut numbers(5);
+        // Odd sides, lines of pixels that are no whole number of the cut's lines, many channels, one window.
+        let shapes = [[3, 16, 28, 28], [2, 8, 7, 5], [4, 24, 6, 6], [1, 136, 15, 3], [2, 8, 2, 2], [1, 16, 3, 2]];
+        for (sides, kind) in shapes.into_iter().flat_map(|sides| [(sides, Kind::Float), (sides, Kind::BFloat16)]) {
+            let norm = fresh(rng, sides[1]);
+            let halves = [sides[0], sides[1], sides[2] / 2, sides[3] / 2];
+            let [x, other, weights] = [sides, sides, halves].map(|sides| random(rng, &sides, kind));
+            let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
+            let of = |as_one: bool| {
+                let (x, other, scale, shift) = (leaf(&x), leaf(&other), leaf(&norm.scale), leaf(&norm.shift));
+                let norm = BatchNorm { mean: norm.mean.copy(), var: norm.var.copy(), scale, shift };
+                let y = match as_one {
+                    true => norm.fused(&x, 1.25, After::ReluAddPool(&other)),
+                    false => max_pool(&norm.fused(&x, 1.25, After::ReluAdd(&other))),
+                };
+                (&y * &weights).sum(Kind::Float).backward();
+                assert!(is_fusible(&y) && y.kind() == kind && y.size() == halves, "the next layer is fused as well");
+                [y.detach(), x.grad(), other.grad(), norm.scale.grad(), norm.shift.grad(), norm.mean, norm.var]
+            };
+            for (index, (one, two)) in of(true).iter().zip(of(false)).enumerate() {
+                assert!(one.equal(&two), "{sides:?} {kind:?}: result {index}");
+            }
+        }
+        let mut dropout = Dropout::new(0.0, stream(1, 0, 0, Purpose::Dropout));
+        let mode = Mode::Training(&mut dropout);
+        // Five channels are no whole vector.
+        let (norm, x) = (fresh(rng, 5), random(rng, &[2, 5, 4, 4], Kind::Float));
+        for mode in [&Mode::Evaluation, &mode] {
+            assert_eq!(norm.forward(&x, mode, 1.0, After::ReluAddPool(&x)).size(), [2, 5, 2, 2]);
+        }
+    }
+
+    #[test]
     fn any_number_of_threads_gives_the_same_bits() {
         let rng = &mut numbers(2);
         let sides = [16, 24, 20, 20];
@@ -265,7 +275,9 @@ mod tests {
         let before = tch::get_num_threads();
         let runs = [1, 2, 3].map(|threads| {
             tch::set_num_threads(threads);
-            results(&norm, &x, After::AddRelu(&other), 1.0, &weights, true)
+            let halves = weights.narrow(2, 0, 10).narrow(3, 0, 10);
+            let whole = results(&norm, &x, After::AddRelu(&other), 1.0, &weights, true);
+            whole.into_iter().chain(results(&norm, &x, After::ReluAddPool(&other), 1.0, &halves, true)).collect::<Vec<_>>()
         });
         tch::set_num_threads(before);
         for run in &runs[1..] {

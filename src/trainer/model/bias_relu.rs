@@ -7,7 +7,7 @@ use std::ffi::c_char;
 
 use tch::Tensor;
 
-use super::batch_norm::{CTensor, is_fusible, made};
+use super::fused::{CTensor, is_fusible, made};
 
 // SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
 unsafe extern "C" {

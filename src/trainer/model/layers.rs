@@ -4,7 +4,8 @@
 
 use tch::{Kind, Tensor};
 
-use super::batch_norm::{After, BatchNorm, is_fusible};
+use super::batch_norm::{After, BatchNorm};
+use super::fused::is_fusible;
 use super::interface::{Mode, ModelState};
 use crate::domain::model::network::Window;
 
@@ -131,9 +132,11 @@ impl Residual {
         }
     }
 
+    /// `pooled`: of what comes out, the greatest number of each window of 2 x 2.
+    ///
     /// # Shapes
-    /// As [`Conv::forward`].
-    pub fn forward(&self, x: Tensor, mode: &mut Mode<'_>) -> Tensor {
+    /// As [`Conv::forward`], or half the height and width.
+    pub fn forward(&self, x: Tensor, mode: &mut Mode<'_>, pooled: bool) -> Tensor {
         let gain = if let Mode::Training(dropout) = mode { dropout.scale() } else { 1.0 };
         let y = self.first.forward(&x, mode, gain, After::DroppedRelu);
         if let Mode::Training(dropout) = mode {
@@ -145,7 +148,7 @@ impl Residual {
             Some(shortcut) => shortcut.forward(&x),
             None => x,
         };
-        self.second.norm.forward(&y, mode, 1.0, After::ReluAdd(&x))
+        self.second.norm.forward(&y, mode, 1.0, if pooled { After::ReluAddPool(&x) } else { After::ReluAdd(&x) })
     }
 }
 

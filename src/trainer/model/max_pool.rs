@@ -6,7 +6,7 @@ use std::ffi::c_char;
 
 use tch::Tensor;
 
-use super::batch_norm::{CTensor, is_fusible, made};
+use super::fused::{CTensor, is_fusible, made};
 
 // SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
 unsafe extern "C" {
@@ -22,7 +22,7 @@ pub fn max_pool(x: &Tensor) -> Tensor {
 }
 
 /// Whether the C++ takes it: with whole vectors of channels, and at least one window.
-fn is_poolable(x: &Tensor) -> bool {
+pub fn is_poolable(x: &Tensor) -> bool {
     is_fusible(x) && x.size()[1] % 8 == 0 && x.size()[2].min(x.size()[3]) >= 2
 }
 

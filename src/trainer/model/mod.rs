@@ -4,6 +4,7 @@
 mod batch_norm;
 mod bias_relu;
 mod dropout;
+mod fused;
 mod interface;
 mod layers;
 mod layout;

@@ -14,7 +14,6 @@ use super::batch_norm::After;
 use super::interface::{Mode, Model, ModelState};
 use super::layers::{ConvNorm, Dense, Residual, global_mean};
 use super::layout::Layout;
-use super::max_pool::max_pool;
 use crate::domain::model::{Family, ModelSpec, WideResNetSpec};
 
 /// Fraction of activations dropped inside a block.
@@ -52,11 +51,9 @@ impl Model for WideResNet {
     fn forward(&self, images: &Tensor, mut mode: Mode<'_>) -> Tensor {
         let mut x = self.stem.forward(&images.to_kind(self.state.kind), &mode, 1.0, After::Relu);
         for (index, group) in self.groups.iter().enumerate() {
-            if index > 0 {
-                x = max_pool(&x);
-            }
-            for block in group {
-                x = block.forward(x, &mut mode);
+            for (number, block) in group.iter().enumerate() {
+                let is_pooled = number + 1 == group.len() && index + 1 < GROUPS;
+                x = block.forward(x, &mut mode, is_pooled);
             }
         }
         self.dense.forward(&global_mean(&x))
