@@ -4,13 +4,21 @@ TRAIN := --bin hvd-train --bin hvd-collectives --bin hvd-bench --bin hvd-nvcnn -
 
 # What Python loads: see python/.
 PYTHON := -p hvd-lab-python
+# Both in one call, so that no core waits for the end of the first.
+PROGRAMS := -p hvd-lab $(PYTHON) --lib $(TRAIN)
 
 SETUP := python3 assets/setup/setup.py
 
-.PHONY: run test setup check lab build dist bench gpu-proof pictures lint install
+.PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint install
 
-run: build
-	@target/release/hvd-lab
+# The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
+run: check
+	@if test -x target/release/hvd-train; then \
+		$(MAKE) --no-print-directory build && target/release/hvd-lab; \
+	else \
+		$(MAKE) --no-print-directory --jobs=2 setup lab && \
+		python3 assets/setup/behind.py target/release/build.log $(MAKE) --no-print-directory programs -- target/release/hvd-lab; \
+	fi
 
 setup: check
 	@$(SETUP)
@@ -27,8 +35,10 @@ lab:
 # Two builds, so that the lab never links libtorch or MPI. The lab needs nothing of the set-up, which downloads meanwhile.
 build: check
 	@$(MAKE) --no-print-directory --jobs=2 setup lab
-	@cargo build --release --locked $(TRAIN)
-	@cargo build --release --locked $(PYTHON)
+	@$(MAKE) --no-print-directory programs
+
+programs:
+	@cargo build --release --locked $(PROGRAMS)
 
 # A wheel for pip, and a tarball with the libraries for machines without: target/dist/.
 dist: build
@@ -57,8 +67,7 @@ lint: setup
 
 # The lab's tests run the real binaries: build both before they start.
 test: lint
-	cargo build --locked $(TRAIN)
-	cargo build --locked $(PYTHON)
+	cargo build --locked $(PROGRAMS)
 	cargo test --locked --no-default-features --features train
 	cargo test --locked
 

@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "launch/being_built.rs"]
+mod being_built;
 #[path = "launch/benchmarks.rs"]
 mod benchmarks;
 #[path = "launch/busy.rs"]

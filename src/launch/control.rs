@@ -118,7 +118,8 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         return Err(LaunchError::Spec(problem));
     }
     // A program that someone is working on may do anything, also never answer.
-    if training.is_some_and(|training| !training.trainer_flags.is_empty()) && request.program.is_none() {
+    let has_own_flags = training.is_some_and(|training| !training.trainer_flags.is_empty());
+    if has_own_flags && request.program.is_none() && setup.is_built() {
         setup.ask_trainer(&line.argv)?;
     }
     Ok(Plan { request, images, setup, line })

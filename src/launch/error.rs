@@ -24,6 +24,8 @@ pub enum LaunchError {
     Data(#[from] DatasetError),
     #[error("{name} was not found beside {} or on PATH: run `make build`, or point {variable} at it", beside.display())]
     NoProgramFound { name: &'static str, variable: &'static str, beside: PathBuf },
+    #[error("{name} is still being built ({progress}): try again in a minute", name = path.file_name().unwrap_or_default().display())]
+    BeingBuilt { path: PathBuf, progress: String },
     #[error("{variable} is {}, and there is no program: point it at {name}, or unset it", path.display())]
     VariableIsNoProgram { name: &'static str, variable: &'static str, path: PathBuf },
     #[error("the program {} is not there any more: build it again with `hvd-lab exercise run`", path.display())]

@@ -11,6 +11,7 @@
 //! ```
 
 mod adapter;
+mod being_built;
 mod binding;
 mod cables;
 mod control;

@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::being_built;
 use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
@@ -57,24 +58,24 @@ pub struct Machine {
 
 impl Setup {
     /// Find the launcher, and the program of this workload if no `program` takes its place, and look at the machine. Takes a
-    /// few milliseconds.
+    /// few milliseconds. A program that is still being built is where it will be.
     ///
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoProgramFound`].
     pub fn detect(spec: &RunSpec, program: Option<&Path>) -> Result<Setup, LaunchError> {
-        let program = match (program, &spec.workload) {
-            (Some(program), _) if is_program(program) => program.to_owned(),
-            (Some(program), _) => return Err(LaunchError::NoProgram { path: program.to_owned() }),
-            (None, Workload::Collectives(_)) => COLLECTIVES.find()?,
-            (None, Workload::Benchmark(_)) => BENCHMARK.find()?,
-            (None, Workload::Nvcnn(_)) => NVCNN.find()?,
-            (None, Workload::Command(command)) => own_program(command)?,
-            (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find()?,
+        let program = match find_program(spec, program) {
+            Err(LaunchError::BeingBuilt { path, .. }) => path,
+            found => found?,
         };
         let Launcher { mpirun, flavour, version } = Launcher::of(spec, &program)?;
         let mut machine = Machine::detect();
         machine.in_allocation |= spec.resources.slurm;
         Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine })
+    }
+
+    /// Whether the program is there, and not still being built.
+    pub fn is_built(&self) -> bool {
+        is_program(&self.program)
     }
 
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
@@ -193,6 +194,33 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
     found.ok_or(LaunchError::NoLauncher)
 }
 
+/// What each rank of the run is to start.
+///
+/// # Errors
+/// As [`RankProgram::find`], and of the user's own program: [`LaunchError::NoProgram`], [`LaunchError::NoOwnProgram`].
+fn find_program(spec: &RunSpec, program: Option<&Path>) -> Result<PathBuf, LaunchError> {
+    match (program, &spec.workload) {
+        (Some(program), _) if is_program(program) => Ok(program.to_owned()),
+        (Some(program), _) => Err(LaunchError::NoProgram { path: program.to_owned() }),
+        (None, Workload::Collectives(_)) => COLLECTIVES.find(),
+        (None, Workload::Benchmark(_)) => BENCHMARK.find(),
+        (None, Workload::Nvcnn(_)) => NVCNN.find(),
+        (None, Workload::Command(command)) => own_program(command),
+        (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find(),
+    }
+}
+
+/// That the program of this run is still being built, and how far that is.
+pub(super) fn being_built(spec: &RunSpec, program: Option<&Path>) -> Option<String> {
+    match find_program(spec, program) {
+        Err(LaunchError::BeingBuilt { path, progress }) => {
+            let name = path.file_name().unwrap_or_default().display().to_string();
+            Some(format!("waiting for {name}, which is still being built: {progress}"))
+        }
+        _ => None,
+    }
+}
+
 /// A program of the ranks that belongs to the lab.
 pub(super) struct RankProgram {
     name: &'static str,
@@ -209,7 +237,7 @@ impl RankProgram {
     /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.
     ///
     /// # Errors
-    /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`].
+    /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`].
     pub(super) fn find(&self) -> Result<PathBuf, LaunchError> {
         let RankProgram { name, variable } = *self;
         if let Some(path) = given(variable) {
@@ -217,8 +245,14 @@ impl RankProgram {
         }
         let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
         let beside = given(TRAINER.variable).into_iter().map(PathBuf::from).chain([me.clone()]);
-        let beside = beside.map(|other| other.with_file_name(name)).find(|path| is_program(path));
-        beside.or_else(|| on_path(name)).ok_or(LaunchError::NoProgramFound { name, variable, beside: me })
+        if let Some(path) = beside.map(|other| other.with_file_name(name)).find(|path| is_program(path)) {
+            return Ok(path);
+        }
+        // Before another one on PATH, which may be of another version.
+        if let Some(progress) = being_built::progress(&me) {
+            return Err(LaunchError::BeingBuilt { path: me.with_file_name(name), progress });
+        }
+        on_path(name).ok_or(LaunchError::NoProgramFound { name, variable, beside: me })
     }
 }
 
@@ -229,7 +263,7 @@ fn given(variable: &str) -> Option<OsString> {
 /// HVD_TRAIN, else beside this program, else PATH.
 ///
 /// # Errors
-/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`].
+/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`].
 pub fn find_trainer() -> Result<PathBuf, LaunchError> {
     TRAINER.find()
 }

@@ -11,6 +11,7 @@ mod launches;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use nix::sys::signal::Signal;
@@ -23,6 +24,7 @@ use super::job;
 use super::leased;
 use super::preflight;
 use super::prepare::{self, Images};
+use super::setup::being_built;
 use super::verdict::Verdict;
 use super::work::Work;
 use crate::domain::run::{RunState, RunStatus};
@@ -123,6 +125,7 @@ impl Supervisor {
         let _ = self.folder.reserve_status();
         let lock = self.lock.clone();
         let prepared = async {
+            self.wait_for_build().await.map_err(|error| (error.to_string(), Vec::new()))?;
             let notes = self.look_at_hosts().await?;
             let images = self.prepare().await.map_err(|message| (message, Vec::new()))?;
             // Last, so that nobody waits for devices on which nothing runs yet.
@@ -143,6 +146,16 @@ impl Supervisor {
             Ok((notes, images, lease)) => self.attempts(&images, notes, lease, &mut terminate).await,
             Err((message, lines)) => self.fail(message, lines),
         }
+    }
+
+    /// Wait for the program of the ranks if it is still being built, telling the status how far that is. What is not there then is an
+    /// error of the launch.
+    async fn wait_for_build(&mut self) -> Result<(), StoreError> {
+        while let Some(message) = being_built(&self.record.spec, self.record.program.as_deref()) {
+            self.set(RunState::Preparing, message)?;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Ok(())
     }
 
     /// Look at the other hosts of the run, if it has any: what is odd about them, or why none of them gets a rank, in a sentence and

@@ -44,6 +44,9 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
                 LaunchError::VariableIsNoProgram { path, .. } => {
                     (format!("HVD_TRAIN is {}, and there is no program", path.display()), "point it at hvd-train, or unset it")
                 }
+                LaunchError::BeingBuilt { progress, .. } => {
+                    (format!("still being built: {progress}"), "wait for it; runs do, too")
+                }
                 other => (other.to_string(), "run `make build`"),
             };
             checks.push(Check::fail("hvd-train", cause, remedy));

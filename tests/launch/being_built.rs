@@ -1,0 +1,178 @@
+//! Runs that come before the programs of the ranks are built, and the script that opens the lab meanwhile.
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use hvd_lab::domain::run::RunState;
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+
+use super::lab::{Lab, finish, program, stderr, stdout, wait_for};
+
+const STAND_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/launch/hvd-train.sh");
+
+/// hvd-lab in a folder without other programs, where a build is going on until `lock` is let go.
+struct Building {
+    lab: Lab,
+    folder: tempfile::TempDir,
+    lock: Option<Flock<File>>,
+}
+
+impl Building {
+    fn of(lab: Lab) -> Building {
+        // On the same file system, so that no program is copied while another test starts one.
+        let folder = tempfile::tempdir_in(program().parent().unwrap()).unwrap();
+        fs::hard_link(program(), folder.path().join("hvd-lab")).unwrap();
+        let log = folder.path().join("build.log");
+        fs::write(&log, "   Compiling tch v0.24.0\n   Compiling hvd-lab v0.1.0\n").unwrap();
+        let lock = Flock::lock(File::open(log).unwrap(), FlockArg::LockExclusiveNonblock).unwrap();
+        Building { lab, folder, lock: Some(lock) }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(self.folder.path().join("hvd-lab"));
+        self.lab.set_environment(&mut command);
+        command.env_remove("HVD_TRAIN").env("PATH", "/usr/bin:/bin").args(words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn asked(&self, words: &[&str]) -> Output {
+        finish(self.command(words).spawn().unwrap())
+    }
+
+    /// A run that waits for its program.
+    fn waiting(&self) -> Child {
+        let child = self.command(&["run", "--data", "generated", "--np", "1"]).spawn().unwrap();
+        let message = wait_for("the run to wait", || {
+            let status = self.lab.folder(1).read_status().ok()?;
+            (status.state == RunState::Preparing && status.message.contains("built")).then_some(status.message)
+        });
+        assert_eq!(message, "waiting for hvd-train, which is still being built: 2 packages so far");
+        child
+    }
+}
+
+#[test]
+fn a_run_waits_for_its_program_and_then_trains() {
+    let Some(lab) = Lab::with_mpirun() else { return };
+    let mut building = Building::of(lab);
+    let run = building.waiting();
+    let output = building.asked(&["doctor"]);
+    assert!(stdout(&output).contains("still being built: 2 packages so far"), "{}", stdout(&output));
+    symlink(STAND_IN, building.folder.path().join("hvd-train")).unwrap();
+    building.lock = None;
+    let output = finish(run);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let status = building.lab.status(1);
+    assert_eq!(status.state, RunState::Finished, "{}", status.message);
+    building.lab.assert_nothing_left(1);
+}
+
+#[test]
+fn a_run_whose_program_could_not_be_built_says_what_to_do() {
+    let Some(lab) = Lab::with_mpirun() else { return };
+    let mut building = Building::of(lab);
+    let run = building.waiting();
+    building.lock = None;
+    assert_ne!(finish(run).status.code(), Some(0));
+    let status = building.lab.status(1);
+    assert_eq!(status.state, RunState::Failed);
+    assert!(status.message.contains("hvd-train was not found") && status.message.contains("make build"), "{}", status.message);
+    building.lab.assert_nothing_left(1);
+}
+
+#[test]
+fn a_run_that_waits_for_its_program_can_be_stopped() {
+    let Some(lab) = Lab::with_mpirun() else { return };
+    let building = Building::of(lab);
+    let run = building.waiting();
+    assert_eq!(building.asked(&["stop", "1"]).status.code(), Some(0));
+    finish(run);
+    assert_eq!(building.lab.status(1).state, RunState::Stopped);
+    building.lab.assert_nothing_left(1);
+}
+
+/// What `assets/setup/behind.py` is given: a build and a lab, both shell scripts, in a folder with two pipes to hold them up.
+struct Behind {
+    folder: tempfile::TempDir,
+}
+
+impl Behind {
+    fn new() -> Behind {
+        let folder = tempfile::tempdir().unwrap();
+        for pipe in ["go", "seen"] {
+            nix::unistd::mkfifo(&folder.path().join(pipe), Mode::S_IRWXU).unwrap();
+        }
+        Behind { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn start(&self, build: &str, lab: &str) -> Child {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/setup/behind.py");
+        let mut command = Command::new("python3");
+        command.arg(script).args(["build.log", "sh", "-c", build, "--", "sh", "-c", lab]).current_dir(self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn run(&self, build: &str, lab: &str) -> Output {
+        finish(self.start(build, lab))
+    }
+
+    fn is_locked(&self) -> bool {
+        Flock::lock(File::open(self.path("build.log")).unwrap(), FlockArg::LockSharedNonblock).is_err()
+    }
+}
+
+#[test]
+fn the_lab_opens_before_the_build_is_done() {
+    let behind = Behind::new();
+    // Each waits for the other: so neither is over before the other has begun. The lock goes with the build, not with the lab.
+    let lab = "echo open; echo now > go; read word < seen; flock --wait 60 build.log true || exit 4; exit 3";
+    let output = behind.run("echo Compiling; read word < go; echo done > seen", lab);
+    assert_eq!((stdout(&output).lines().next(), output.status.code()), (Some("open"), Some(3)), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(behind.path("build.log")).unwrap(), "Compiling\n", "what the build says is in its log alone");
+    assert!(!behind.is_locked());
+}
+
+#[test]
+fn the_log_is_locked_while_the_build_goes_on_and_no_second_build_begins() {
+    let behind = Behind::new();
+    let first = behind.start("read word < go", "true");
+    wait_for("the lock", || (behind.path("build.log").exists() && behind.is_locked()).then_some(()));
+    let second = behind.run("echo second > second", "echo open");
+    assert_eq!((stdout(&second).as_str(), second.status.code()), ("open\n", Some(0)), "{}", stderr(&second));
+    fs::write(behind.path("go"), "now\n").unwrap();
+    let output = finish(first);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains("still being built"), "{}", stdout(&output));
+    assert!(!behind.is_locked() && !behind.path("second").exists());
+}
+
+#[test]
+fn a_build_that_fails_is_told_when_the_lab_is_closed() {
+    let output = Behind::new().run("echo 'error: no g++'; exit 2", "true");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("could not be built") && stderr(&output).contains("error: no g++"), "{}", stderr(&output));
+}
+
+#[test]
+fn ctrl_c_behind_the_lab_ends_the_build() {
+    let behind = Behind::new();
+    let mut child = behind.start("echo $$ > pid; read word < go", "true");
+    let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert!(line.contains("Ctrl-C ends that"), "{line}");
+    let pid: u32 = wait_for("the build's number", || fs::read_to_string(behind.path("pid")).ok()?.trim().parse().ok());
+    hvd_lab::runs::process::signal(child.id(), Signal::SIGINT);
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(hvd_lab::runs::process::look_up(pid).is_none(), "the build has ended");
+}
