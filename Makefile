@@ -12,12 +12,14 @@ SETUP := python3 assets/setup/setup.py
 .PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint install
 
 # The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
+# PATH as it is: a python3 of pyenv changes it, and then cargo would build again what looks for Python on it.
 run: check
 	@if test -x target/release/hvd-train; then \
 		$(MAKE) --no-print-directory build && target/release/hvd-lab; \
 	else \
 		$(MAKE) --no-print-directory --jobs=2 setup lab && \
-		python3 assets/setup/behind.py target/release/build.log $(MAKE) --no-print-directory programs -- target/release/hvd-lab; \
+		python3 assets/setup/behind.py target/release/build.log env PATH="$$PATH" $(MAKE) --no-print-directory programs \
+			-- env PATH="$$PATH" target/release/hvd-lab; \
 	fi
 
 setup: check

@@ -215,7 +215,7 @@ pub(super) fn being_built(spec: &RunSpec, program: Option<&Path>) -> Option<Stri
     match find_program(spec, program) {
         Err(LaunchError::BeingBuilt { path, progress }) => {
             let name = path.file_name().unwrap_or_default().display().to_string();
-            Some(format!("waiting for {name}, which is still being built: {progress}"))
+            Some(format!("{name} is still being built, {progress}"))
         }
         _ => None,
     }

@@ -51,7 +51,7 @@ impl Building {
             let status = self.lab.folder(1).read_status().ok()?;
             (status.state == RunState::Preparing && status.message.contains("built")).then_some(status.message)
         });
-        assert_eq!(message, "waiting for hvd-train, which is still being built: 2 packages so far");
+        assert_eq!(message, "hvd-train is still being built, 2 packages so far");
         child
     }
 }

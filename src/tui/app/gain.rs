@@ -39,6 +39,10 @@ pub fn said(state: &State) -> Said {
     };
     let id = watched.id;
     let name = |so_far: bool| Span::styled(format!(" run {id}{}: ", if so_far { " so far" } else { "" }), theme.strong());
+    // Nothing can be gained yet, and this may take minutes: images are fetched, devices are waited for.
+    if let Some(status) = shared.status(id).filter(|status| status.state == RunState::Preparing) {
+        return Said::one(Line::from(vec![name(false), Span::raw(status.message.clone())]), true);
+    }
     let failed = shared.status(id).filter(|status| status.state == RunState::Failed);
     let Some(run) = shared.summary(id).filter(|_| failed.is_none()) else {
         // A run that has just started is not in the list yet.

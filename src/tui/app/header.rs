@@ -172,6 +172,10 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
         return vec![elapsed, vec![Span::raw(format!("  {}", logged.in_short()))]];
     }
     let Some(config) = watched.config() else {
+        // What it prepares is in the line below.
+        if status.state == RunState::Preparing {
+            return vec![elapsed];
+        }
         return vec![elapsed, vec![Span::styled(format!("  {}", status.message), theme.dim())]];
     };
     let (full, rest) = bar(

@@ -11,6 +11,7 @@ use crate::tui::app::places::wish;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
+use crate::tui::shared::watched::Watched;
 use crate::tui::testing::samples;
 use crate::tui::tests::looks::SIZES;
 use crate::tui::tests::{cut_out, pane, picture, text, type_text};
@@ -238,4 +239,17 @@ fn a_run_that_cannot_be_read_has_failed_in_the_header_too() {
     let shown = text(&state, 120, 40);
     assert!(shown.contains("run 5 ✗ failed") && !shown.contains("run 5 ✓ finished"), "{shown}");
     assert!(shown.contains("run.json is damaged"), "{shown}");
+}
+
+#[test]
+fn the_header_says_what_a_run_waits_for_on_the_smallest_screen_too() {
+    let mut state = samples::compared();
+    let message = "hvd-train is still being built, 87 packages so far";
+    let watched = state.shared.watched.as_mut().unwrap();
+    *watched = Watched::new(watched.id);
+    watched.status = Some(samples::status(crate::domain::run::RunState::Preparing, message));
+    for (width, height) in [(80, 24), (200, 60)] {
+        let shown = text(&state, width, height);
+        assert_eq!(shown.matches(message).count(), 1, "{shown}");
+    }
 }
