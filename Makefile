@@ -9,6 +9,9 @@ PROGRAMS := -p hvd-lab $(PYTHON) --lib $(TRAIN)
 
 SETUP := python3 assets/setup/setup.py
 
+# Opens the lab before all is built: see there.
+BEHIND := python3 assets/setup/behind.py target/release/build.log
+
 .PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint install
 
 # The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
@@ -17,8 +20,8 @@ run: check
 	@if test -x target/release/hvd-train; then \
 		$(MAKE) --no-print-directory build && target/release/hvd-lab; \
 	else \
-		$(MAKE) --no-print-directory --jobs=2 setup lab && \
-		python3 assets/setup/behind.py target/release/build.log env PATH="$$PATH" $(MAKE) --no-print-directory programs \
+		{ $(BEHIND) 2>/dev/null || $(MAKE) --no-print-directory --jobs=2 setup lab; } && \
+		$(BEHIND) env PATH="$$PATH" $(MAKE) --no-print-directory programs \
 			-- env PATH="$$PATH" target/release/hvd-lab; \
 	fi
 

@@ -52,6 +52,8 @@ pub enum ExerciseError {
         path.display()
     )]
     NoModule { path: PathBuf },
+    #[error("the native module for Python is still being built: try again in a minute")]
+    ModuleBeingBuilt,
     #[error("{python} cannot be used ({cause}): install Python 3.8 or newer, or set HVD_LAB_PYTHON to one")]
     NoPython { python: String, cause: String },
     #[error("cargo cannot be started ({0}): install Rust from https://rustup.rs, or point CARGO at it")]

@@ -17,7 +17,7 @@ use super::folder::{ExerciseError, Folder};
 use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
 use super::program::Program;
 use crate::host::{access, files, read};
-use crate::launch::ask;
+use crate::launch::{self, ask};
 
 /// To read one file.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -88,6 +88,7 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
     }
     let module = match find_module() {
         Module::There(path) => path,
+        Module::Missing(_) if launch::is_being_built() => return Err(ExerciseError::ModuleBeingBuilt),
         Module::Missing(path) => return Err(ExerciseError::NoModule { path }),
     };
     let named = interpreter();

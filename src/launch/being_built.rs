@@ -5,21 +5,41 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+
+use crate::domain::units;
 
 /// The name of the log.
 const LOG: &str = "build.log";
 
-/// How far the build beside this program is, in words; `None` where none is going on.
-pub(super) fn progress(program: &Path) -> Option<String> {
+/// The build of the programs beside this one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Build {
+    /// With how far it is, in words.
+    GoingOn(String),
+    /// Whether it was well shows in what is there. With its log.
+    Over(PathBuf),
+}
+
+/// The last build beside this program; `None` where there was none behind a screen.
+pub(super) fn beside(program: &Path) -> Option<Build> {
     let path = program.with_file_name(LOG);
     // Only a file: opening a pipe would wait for its writer.
     let file = path.is_file().then(|| File::open(&path).ok())??;
     let tried = flock(&file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from);
-    let is_held = tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-    is_held.then(|| format!("{} packages so far", packages(file)))
+    Some(match tried {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Build::GoingOn(units::counted(packages(file), "package") + " so far")
+        }
+        _ => Build::Over(path),
+    })
+}
+
+/// Whether programs beside this one are still being built.
+pub fn is_going_on() -> bool {
+    std::env::current_exe().is_ok_and(|me| matches!(beside(&me), Some(Build::GoingOn(_))))
 }
 
 /// Those that cargo says it compiles.
@@ -38,20 +58,20 @@ mod tests {
     fn a_build_goes_on_as_long_as_its_log_is_locked() {
         let folder = tempfile::tempdir().unwrap();
         let (program, log) = (folder.path().join("hvd-lab"), folder.path().join(LOG));
-        assert_eq!(progress(&program), None, "there is no log");
-        fs::write(&log, "   Compiling tch v0.24.0\nwarning: slow\n   Compiling hvd-lab v0.1.0\n").unwrap();
-        assert_eq!(progress(&program), None, "nobody has its lock");
+        assert_eq!(beside(&program), None, "there is no log");
+        fs::write(&log, "   Compiling tch v0.24.0\nwarning: slow\n").unwrap();
+        assert_eq!(beside(&program), Some(Build::Over(log.clone())), "nobody has its lock");
         let builder = File::open(&log).unwrap();
         flock(&builder, FlockOperation::NonBlockingLockExclusive).unwrap();
-        assert_eq!(progress(&program).unwrap(), "2 packages so far");
+        assert_eq!(beside(&program), Some(Build::GoingOn("1 package so far".into())));
         drop(builder);
-        assert_eq!(progress(&program), None);
+        assert_eq!(beside(&program), Some(Build::Over(log)));
     }
 
     #[test]
     fn a_log_that_is_no_file_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         nix::unistd::mkfifo(&folder.path().join(LOG), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert_eq!(progress(&folder.path().join("hvd-lab")), None);
+        assert_eq!(beside(&folder.path().join("hvd-lab")), None);
     }
 }

@@ -26,6 +26,8 @@ pub enum LaunchError {
     NoProgramFound { name: &'static str, variable: &'static str, beside: PathBuf },
     #[error("{name} is still being built ({progress}): try again in a minute", name = path.file_name().unwrap_or_default().display())]
     BeingBuilt { path: PathBuf, progress: String },
+    #[error("{name} was not built: run `make build` (how the last try ended: {})", log.display())]
+    NotBuilt { name: &'static str, log: PathBuf },
     #[error("{variable} is {}, and there is no program: point it at {name}, or unset it", path.display())]
     VariableIsNoProgram { name: &'static str, variable: &'static str, path: PathBuf },
     #[error("the program {} is not there any more: build it again with `hvd-lab exercise run`", path.display())]

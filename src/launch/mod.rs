@@ -45,6 +45,7 @@ pub mod supervisor;
 mod verdict;
 mod work;
 
+pub use being_built::is_going_on as is_being_built;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use fault_request::{faults_made, make_fault};

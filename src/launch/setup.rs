@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::being_built;
+use super::being_built::{self, Build};
 use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
@@ -210,15 +210,11 @@ fn find_program(spec: &RunSpec, program: Option<&Path>) -> Result<PathBuf, Launc
     }
 }
 
-/// That the program of this run is still being built, and how far that is.
-pub(super) fn being_built(spec: &RunSpec, program: Option<&Path>) -> Option<String> {
-    match find_program(spec, program) {
-        Err(LaunchError::BeingBuilt { path, progress }) => {
-            let name = path.file_name().unwrap_or_default().display().to_string();
-            Some(format!("{name} is still being built, {progress}"))
-        }
-        _ => None,
-    }
+/// That the program of this run is still being built, in words.
+pub(super) fn unbuilt(spec: &RunSpec, program: Option<&Path>) -> Option<String> {
+    let Err(LaunchError::BeingBuilt { path, .. }) = find_program(spec, program) else { return None };
+    let name = path.file_name().unwrap_or_default().display();
+    Some(format!("waiting for {name}, which is still being built"))
 }
 
 /// A program of the ranks that belongs to the lab.
@@ -237,7 +233,7 @@ impl RankProgram {
     /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.
     ///
     /// # Errors
-    /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`].
+    /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`], [`LaunchError::NotBuilt`].
     pub(super) fn find(&self) -> Result<PathBuf, LaunchError> {
         let RankProgram { name, variable } = *self;
         if let Some(path) = given(variable) {
@@ -249,10 +245,14 @@ impl RankProgram {
             return Ok(path);
         }
         // Before another one on PATH, which may be of another version.
-        if let Some(progress) = being_built::progress(&me) {
+        let build = being_built::beside(&me);
+        if let Some(Build::GoingOn(progress)) = build {
             return Err(LaunchError::BeingBuilt { path: me.with_file_name(name), progress });
         }
-        on_path(name).ok_or(LaunchError::NoProgramFound { name, variable, beside: me })
+        on_path(name).ok_or(match build {
+            Some(Build::Over(log)) => LaunchError::NotBuilt { name, log },
+            _ => LaunchError::NoProgramFound { name, variable, beside: me },
+        })
     }
 }
 
@@ -263,7 +263,7 @@ fn given(variable: &str) -> Option<OsString> {
 /// HVD_TRAIN, else beside this program, else PATH.
 ///
 /// # Errors
-/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`].
+/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`], [`LaunchError::NotBuilt`].
 pub fn find_trainer() -> Result<PathBuf, LaunchError> {
     TRAINER.find()
 }

@@ -24,7 +24,7 @@ use super::job;
 use super::leased;
 use super::preflight;
 use super::prepare::{self, Images};
-use super::setup::being_built;
+use super::setup::unbuilt;
 use super::verdict::Verdict;
 use super::work::Work;
 use crate::domain::run::{RunState, RunStatus};
@@ -148,12 +148,13 @@ impl Supervisor {
         }
     }
 
-    /// Wait for the program of the ranks if it is still being built, telling the status how far that is. What is not there then is an
-    /// error of the launch.
+    /// Wait for the program of the ranks if it is still being built, and tell the status. What is not there then is an error of the launch.
     async fn wait_for_build(&mut self) -> Result<(), StoreError> {
-        while let Some(message) = being_built(&self.record.spec, self.record.program.as_deref()) {
-            self.set(RunState::Preparing, message)?;
-            tokio::time::sleep(Duration::from_secs(1)).await;
+        while let Some(message) = unbuilt(&self.record.spec, self.record.program.as_deref()) {
+            if self.status.message != message {
+                self.set(RunState::Preparing, message)?;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
         Ok(())
     }

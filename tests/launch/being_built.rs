@@ -51,7 +51,7 @@ impl Building {
             let status = self.lab.folder(1).read_status().ok()?;
             (status.state == RunState::Preparing && status.message.contains("built")).then_some(status.message)
         });
-        assert_eq!(message, "hvd-train is still being built, 2 packages so far");
+        assert_eq!(message, "waiting for hvd-train, which is still being built");
         child
     }
 }
@@ -62,7 +62,13 @@ fn a_run_waits_for_its_program_and_then_trains() {
     let mut building = Building::of(lab);
     let run = building.waiting();
     let output = building.asked(&["doctor"]);
-    assert!(stdout(&output).contains("still being built: 2 packages so far"), "{}", stdout(&output));
+    let said = stdout(&output);
+    let line = said.lines().find(|line| line.contains("still being built: 2 packages so far"));
+    assert!(line.is_some_and(|line| !line.contains("FAIL")), "{said}");
+    // What cannot wait says that it has to.
+    assert_eq!(building.asked(&["exercise", "start", "--language", "python", "--track", "four-changes"]).status.code(), Some(0));
+    let output = building.asked(&["exercise", "run", "--track", "four-changes"]);
+    assert!(stderr(&output).contains("for Python is still being built: try again"), "{}", stderr(&output));
     symlink(STAND_IN, building.folder.path().join("hvd-train")).unwrap();
     building.lock = None;
     let output = finish(run);
@@ -81,7 +87,11 @@ fn a_run_whose_program_could_not_be_built_says_what_to_do() {
     assert_ne!(finish(run).status.code(), Some(0));
     let status = building.lab.status(1);
     assert_eq!(status.state, RunState::Failed);
-    assert!(status.message.contains("hvd-train was not found") && status.message.contains("make build"), "{}", status.message);
+    let log = building.folder.path().join("build.log").display().to_string();
+    assert!(status.message.starts_with("hvd-train was not built: run `make build`"), "{}", status.message);
+    assert!(status.message.contains(&log), "{}", status.message);
+    let doctor = building.asked(&["doctor"]);
+    assert!(stdout(&doctor).contains("says how the last try ended"), "{}", stdout(&doctor));
     building.lab.assert_nothing_left(1);
 }
 
@@ -125,6 +135,13 @@ impl Behind {
         finish(self.start(build, lab))
     }
 
+    /// Whether the script says so too.
+    fn is_going_on(&self) -> bool {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/setup/behind.py");
+        let asked = Command::new("python3").arg(script).arg("build.log").current_dir(self.folder.path()).status().unwrap();
+        asked.success()
+    }
+
     fn is_locked(&self) -> bool {
         Flock::lock(File::open(self.path("build.log")).unwrap(), FlockArg::LockSharedNonblock).is_err()
     }
@@ -146,13 +163,39 @@ fn the_log_is_locked_while_the_build_goes_on_and_no_second_build_begins() {
     let behind = Behind::new();
     let first = behind.start("read word < go", "true");
     wait_for("the lock", || (behind.path("build.log").exists() && behind.is_locked()).then_some(()));
+    assert!(behind.is_going_on());
     let second = behind.run("echo second > second", "echo open");
     assert_eq!((stdout(&second).as_str(), second.status.code()), ("open\n", Some(0)), "{}", stderr(&second));
     fs::write(behind.path("go"), "now\n").unwrap();
     let output = finish(first);
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).contains("still being built"), "{}", stdout(&output));
-    assert!(!behind.is_locked() && !behind.path("second").exists());
+    assert!(!behind.is_locked() && !behind.is_going_on() && !behind.path("second").exists());
+}
+
+#[test]
+fn what_a_build_leaves_behind_is_not_waited_for() {
+    let behind = Behind::new();
+    // A server of a compiler's cache, say, which has the log open as its output.
+    let output = behind.run("(read word < go; echo ended > seen) & exit 2", "flock --wait 60 build.log true || exit 4");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("build: it failed with 2"), "{}", stderr(&output));
+    fs::write(behind.path("go"), "now\n").unwrap();
+    assert_eq!(fs::read_to_string(behind.path("seen")).unwrap(), "ended\n");
+}
+
+#[test]
+fn a_build_that_is_killed_or_cannot_start_is_told() {
+    let output = Behind::new().run("kill -9 $$", "true");
+    assert!(output.status.code() == Some(1) && stderr(&output).contains("killed by signal 9"), "{}", stderr(&output));
+    let behind = Behind::new();
+    fs::create_dir(behind.path("build.log")).unwrap();
+    let output = behind.run("true", "true");
+    let said = stderr(&output);
+    assert!(
+        output.status.code() == Some(1) && said.contains("cannot write to build.log") && said.contains("make build"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -169,7 +212,7 @@ fn ctrl_c_behind_the_lab_ends_the_build() {
     let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     std::io::BufRead::read_line(&mut said, &mut line).unwrap();
-    assert!(line.contains("Ctrl-C ends that"), "{line}");
+    assert!(line.contains("Ctrl-C does"), "{line}");
     let pid: u32 = wait_for("the build's number", || fs::read_to_string(behind.path("pid")).ok()?.trim().parse().ok());
     hvd_lab::runs::process::signal(child.id(), Signal::SIGINT);
     let output = finish(child);

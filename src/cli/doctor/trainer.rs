@@ -45,7 +45,11 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
                     (format!("HVD_TRAIN is {}, and there is no program", path.display()), "point it at hvd-train, or unset it")
                 }
                 LaunchError::BeingBuilt { progress, .. } => {
-                    (format!("still being built: {progress}"), "wait for it; runs do, too")
+                    checks.push(Check::warn("hvd-train", format!("still being built: {progress}"), "runs wait for it"));
+                    return None;
+                }
+                LaunchError::NotBuilt { log, .. } => {
+                    (format!("was not built: {} says how the last try ended", log.display()), "run `make build`")
                 }
                 other => (other.to_string(), "run `make build`"),
             };
