@@ -61,8 +61,9 @@ def finish(pid, log):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if not ended:
             print(
-                f"The programs of the ranks are still being built ({log}). Closing this terminal does not end that. Ctrl-C does, and runs\n"
-                "that wait for them fail; the next `make run` goes on with the build.",
+                f"The programs of the ranks are still being built ({log}).\n"
+                "Closing this terminal does not end that. Ctrl-C does, and runs that wait for\n"
+                "them fail; the next `make run` goes on with the build.",
                 flush=True,
             )
             _, status = os.waitpid(pid, 0)
