@@ -65,6 +65,7 @@ use widgets::looks::Background;
 use widgets::theme::Theme;
 
 use crate::host;
+use crate::launch;
 use crate::runs::RunStore;
 
 /// Frames are at least this far apart, unless a key was pressed: about 30 a second.
@@ -168,6 +169,9 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let session = home.map(|home| session::path(&home));
     let mut keeper = Keeper::start(session.as_deref());
     session::settle(&mut state, session.as_deref(), options.tour, terminal::needs_ascii());
+    if state.shared.replay.is_none() && launch::is_being_built() {
+        state.shared.inform("the trainer is still being built: a run started now waits for it");
+    }
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
