@@ -16,14 +16,14 @@ BEHIND := python3 assets/setup/behind.py target/release/build.log
 
 # The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
 # PATH as it is: a python3 of pyenv changes it, and then cargo would build again what looks for Python on it.
+ifeq ($(wildcard target/release/hvd-train),)
 run: check
-	@if test -x target/release/hvd-train; then \
-		$(MAKE) --no-print-directory build && target/release/hvd-lab; \
-	else \
-		{ $(BEHIND) 2>/dev/null || $(MAKE) --no-print-directory --jobs=2 setup lab; } && \
-		$(BEHIND) env PATH="$$PATH" $(MAKE) --no-print-directory programs \
-			-- env PATH="$$PATH" target/release/hvd-lab; \
-	fi
+	@$(BEHIND) 2>/dev/null || $(MAKE) --no-print-directory --jobs=2 setup lab
+	@$(BEHIND) env PATH="$$PATH" $(MAKE) --no-print-directory programs -- env PATH="$$PATH" target/release/hvd-lab
+else
+run: build
+	@target/release/hvd-lab
+endif
 
 setup: check
 	@$(SETUP)

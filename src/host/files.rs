@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::statvfs::statvfs;
+use rustix::fs::{FlockOperation, flock};
 
 use super::{access, read};
 
@@ -24,6 +25,12 @@ const LEFT_OVER: Duration = Duration::from_secs(1);
 const SURELY_LEFT_OVER: Duration = Duration::from_secs(600);
 /// What [`reserve`] keeps: more than a status of a run takes.
 const RESERVED_BYTES: usize = 16 << 10;
+
+/// Whether somebody has the lock of this file. Where nobody has, `file` has a share of it from now on.
+pub fn is_held(file: &File) -> bool {
+    let tried = flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from);
+    tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
 
 /// Replace the file, or make it.
 ///

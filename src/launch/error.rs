@@ -24,8 +24,8 @@ pub enum LaunchError {
     Data(#[from] DatasetError),
     #[error("{name} was not found beside {} or on PATH: run `make build`, or point {variable} at it", beside.display())]
     NoProgramFound { name: &'static str, variable: &'static str, beside: PathBuf },
-    #[error("{name} is still being built ({progress}): try again in a minute", name = path.file_name().unwrap_or_default().display())]
-    BeingBuilt { path: PathBuf, progress: String },
+    #[error("{name} is still being built ({progress}): try again in a minute")]
+    BeingBuilt { name: &'static str, path: PathBuf, progress: String },
     #[error("{name} was not built: run `make build` (how the last try ended: {})", log.display())]
     NotBuilt { name: &'static str, log: PathBuf },
     #[error("{variable} is {}, and there is no program: point it at {name}, or unset it", path.display())]

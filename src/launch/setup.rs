@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::being_built::{self, Build};
+use super::being_built::Build;
 use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
@@ -212,8 +212,7 @@ fn find_program(spec: &RunSpec, program: Option<&Path>) -> Result<PathBuf, Launc
 
 /// That the program of this run is still being built, in words.
 pub(super) fn unbuilt(spec: &RunSpec, program: Option<&Path>) -> Option<String> {
-    let Err(LaunchError::BeingBuilt { path, .. }) = find_program(spec, program) else { return None };
-    let name = path.file_name().unwrap_or_default().display();
+    let Err(LaunchError::BeingBuilt { name, .. }) = find_program(spec, program) else { return None };
     Some(format!("waiting for {name}, which is still being built"))
 }
 
@@ -245,13 +244,13 @@ impl RankProgram {
             return Ok(path);
         }
         // Before another one on PATH, which may be of another version.
-        let build = being_built::beside(&me);
-        if let Some(Build::GoingOn(progress)) = build {
-            return Err(LaunchError::BeingBuilt { path: me.with_file_name(name), progress });
+        let build = Build::beside(&me);
+        if let Some(build) = build.as_ref().filter(|build| build.is_going_on) {
+            return Err(LaunchError::BeingBuilt { name, path: me.with_file_name(name), progress: build.progress() });
         }
         on_path(name).ok_or(match build {
-            Some(Build::Over(log)) => LaunchError::NotBuilt { name, log },
-            _ => LaunchError::NoProgramFound { name, variable, beside: me },
+            Some(Build { log, .. }) => LaunchError::NotBuilt { name, log },
+            None => LaunchError::NoProgramFound { name, variable, beside: me },
         })
     }
 }

@@ -13,6 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
+use crate::host::files;
+
 /// Bytes of a ticket that are read: far more than one has.
 const MOST_BYTES: u64 = 16 << 10;
 /// Names in a folder that are looked at.
@@ -137,7 +139,7 @@ pub(super) fn living(folder: &Path) -> io::Result<Vec<Found>> {
         let path = entry.path();
         let Ok(file) = open(&path) else { continue };
         let Ok(metadata) = file.metadata() else { continue };
-        if !is_held(&file) {
+        if !files::is_held(&file) {
             let is_hidden = name.starts_with('.');
             let age = metadata.modified().ok().and_then(|made| made.elapsed().ok());
             if !is_hidden || age.is_some_and(|age| age > LEFT_OVER) {
@@ -153,12 +155,6 @@ pub(super) fn living(folder: &Path) -> io::Result<Vec<Found>> {
     }
     found.sort_by(|one, other| (one.since, &one.name).cmp(&(other.since, &other.name)));
     Ok(found)
-}
-
-/// Whether somebody has the lock of this file.
-fn is_held(file: &File) -> bool {
-    let tried = flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from);
-    tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// A name that no other process here and none of before has, in the order of time.

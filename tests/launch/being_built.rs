@@ -125,10 +125,16 @@ impl Behind {
         self.folder.path().join(name)
     }
 
-    fn start(&self, build: &str, lab: &str) -> Child {
+    fn script(&self) -> Command {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/setup/behind.py");
         let mut command = Command::new("python3");
-        command.arg(script).args(["build.log", "sh", "-c", build, "--", "sh", "-c", lab]).current_dir(self.folder.path());
+        command.arg(script).arg("build.log").current_dir(self.folder.path());
+        command
+    }
+
+    fn start(&self, build: &str, lab: &str) -> Child {
+        let mut command = self.script();
+        command.args(["sh", "-c", build, "--", "sh", "-c", lab]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -138,9 +144,7 @@ impl Behind {
 
     /// Whether the script says so too.
     fn is_going_on(&self) -> bool {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/setup/behind.py");
-        let asked = Command::new("python3").arg(script).arg("build.log").current_dir(self.folder.path()).status().unwrap();
-        asked.success()
+        self.script().status().unwrap().success()
     }
 
     fn is_locked(&self) -> bool {

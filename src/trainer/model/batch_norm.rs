@@ -163,8 +163,19 @@ mod tests {
         drawn(rng, &[channels]).to_kind(Kind::Float) * 0.5 + add
     }
 
+    type Forward = fn(&BatchNorm, &Tensor, f64, After<'_>) -> Tensor;
+
+    fn one_by_one(norm: &BatchNorm, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
+        norm.one_by_one(x, true, gain, after)
+    }
+
+    fn one_after_the_other(norm: &BatchNorm, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
+        let After::ReluAddPool(other) = after else { panic!("{after:?}") };
+        max_pool(&norm.fused(x, gain, After::ReluAdd(other)))
+    }
+
     /// Result, gradients of x, of what is added, of scale and shift, and the running statistics, all in double precision.
-    fn results(norm: &BatchNorm, x: &Tensor, after: After<'_>, gain: f64, weights: &Tensor, as_one: bool) -> Vec<Tensor> {
+    fn results(norm: &BatchNorm, x: &Tensor, after: After<'_>, gain: f64, weights: &Tensor, forward: Forward) -> Vec<Tensor> {
         let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
         let (x, scale, shift) = (leaf(x), leaf(&norm.scale), leaf(&norm.shift));
         let norm = BatchNorm { mean: norm.mean.copy(), var: norm.var.copy(), scale, shift };
@@ -178,7 +189,7 @@ mod tests {
             After::ReluAddPool(_) => After::ReluAddPool(&added),
             other => other,
         };
-        let y = if as_one { norm.fused(&x, gain, after) } else { norm.one_by_one(&x, true, gain, after) };
+        let y = forward(&norm, &x, gain, after);
         (&y * weights).sum(Kind::Double).backward();
         let gradients = [x.grad(), added.grad(), norm.scale.grad(), norm.shift.grad()];
         let all = [y.detach()].into_iter().chain(gradients).chain([norm.mean, norm.var]);
@@ -212,7 +223,7 @@ mod tests {
                 (After::AddRelu(&other), 1.0),
                 (After::ReluAdd(&other), 1.25),
             ] {
-                let got = results(&norm, &x, after, gain, &weights, true);
+                let got = results(&norm, &x, after, gain, &weights, BatchNorm::fused);
                 let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
                 let exact_other = double(&other);
                 let exact_after = match after {
@@ -220,7 +231,7 @@ mod tests {
                     After::ReluAdd(_) => After::ReluAdd(&exact_other),
                     after => after,
                 };
-                let want = results(&in_double(&norm), &double(&x), exact_after, gain, &double(&weights), false);
+                let want = results(&in_double(&norm), &double(&x), exact_after, gain, &double(&weights), one_by_one);
                 for (index, (got, want)) in got.iter().zip(&want).enumerate() {
                     assert_eq!(got.size(), want.size());
                     // bfloat16 has 8 bits, and a ReLU's input near 0 may fall on the other side.
@@ -241,19 +252,10 @@ mod tests {
             let norm = fresh(rng, sides[1]);
             let halves = [sides[0], sides[1], sides[2] / 2, sides[3] / 2];
             let [x, other, weights] = [sides, sides, halves].map(|sides| random(rng, &sides, kind));
-            let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
-            let of = |as_one: bool| {
-                let (x, other, scale, shift) = (leaf(&x), leaf(&other), leaf(&norm.scale), leaf(&norm.shift));
-                let norm = BatchNorm { mean: norm.mean.copy(), var: norm.var.copy(), scale, shift };
-                let y = match as_one {
-                    true => norm.fused(&x, 1.25, After::ReluAddPool(&other)),
-                    false => max_pool(&norm.fused(&x, 1.25, After::ReluAdd(&other))),
-                };
-                (&y * &weights).sum(Kind::Float).backward();
-                assert!(is_fusible(&y) && y.kind() == kind && y.size() == halves, "the next layer is fused as well");
-                [y.detach(), x.grad(), other.grad(), norm.scale.grad(), norm.shift.grad(), norm.mean, norm.var]
-            };
-            for (index, (one, two)) in of(true).iter().zip(of(false)).enumerate() {
+            let y = norm.fused(&x, 1.25, After::ReluAddPool(&other));
+            assert!(is_fusible(&y) && y.kind() == kind && y.size() == halves, "the next layer is fused as well");
+            let of = |forward| results(&norm, &x, After::ReluAddPool(&other), 1.25, &weights, forward);
+            for (index, (one, two)) in of(BatchNorm::fused).iter().zip(of(one_after_the_other)).enumerate() {
                 assert!(one.equal(&two), "{sides:?} {kind:?}: result {index}");
             }
         }
@@ -276,8 +278,11 @@ mod tests {
         let runs = [1, 2, 3].map(|threads| {
             tch::set_num_threads(threads);
             let halves = weights.narrow(2, 0, 10).narrow(3, 0, 10);
-            let whole = results(&norm, &x, After::AddRelu(&other), 1.0, &weights, true);
-            whole.into_iter().chain(results(&norm, &x, After::ReluAddPool(&other), 1.0, &halves, true)).collect::<Vec<_>>()
+            let whole = results(&norm, &x, After::AddRelu(&other), 1.0, &weights, BatchNorm::fused);
+            whole
+                .into_iter()
+                .chain(results(&norm, &x, After::ReluAddPool(&other), 1.0, &halves, BatchNorm::fused))
+                .collect::<Vec<_>>()
         });
         tch::set_num_threads(before);
         for run in &runs[1..] {
