@@ -63,7 +63,7 @@ fn list_lessons() {
 fn compile_cpp() {
     const SOURCE: &str = "src/trainer/libtorch.cpp";
     println!("cargo:rerun-if-changed={SOURCE}");
-    for header in ["vectors", "sums", "batch_norm", "bias_relu", "max_pool"] {
+    for header in ["vectors", "sums", "batch_norm", "bias_relu", "convolution", "max_pool"] {
         println!("cargo:rerun-if-changed=src/trainer/{header}.hpp");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");
@@ -75,7 +75,7 @@ fn compile_cpp() {
         .warnings(false)
         .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
         .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
-        // Batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the processor could do
+        // Convolutions, batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the processor could do
         // at once.
         .opt_level(3)
         .flag_if_supported("-ffp-contract=off")

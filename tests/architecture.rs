@@ -90,8 +90,9 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 26] = [
+const UNSAFE: [(&str, &str); 27] = [
     ("src/trainer/model/batch_norm.rs", "calls the C++ that does batch norm in one operation"),
+    ("src/trainer/model/convolution.rs", "calls the C++ that convolves images of few channels, and takes over what it makes"),
     ("src/trainer/model/fused.rs", "takes over the tensor that the C++ of a model has made"),
     ("src/trainer/model/max_pool.rs", "calls the C++ that pools, and computes its gradient in one pass"),
     (

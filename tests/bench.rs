@@ -96,13 +96,15 @@ fn the_trainer_is_held_against_its_convolutions_alone() {
     let report = suite::run(&options("--quick --only bound"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
-    let of = |precision| format!("images/s on real data, wrn-10-1, np 1, {precision}, against its convolutions alone");
-    assert_eq!(whats, [of("fp32"), of("bf16")]);
+    let of = |what: &str| format!("images/s on real data, wrn-10-1, np 1, {what} convolutions alone");
+    assert_eq!(whats, ["fp32, against libtorch's", "fp32, against its own", "bf16, against libtorch's"].map(of));
     for row in &report.rows {
-        assert!(row.target == Some(Target::RatioAtLeast(0.85)) && row.beside.unwrap().spread.min > 0.0, "{row:?}");
+        let target = row.what.contains("libtorch's").then_some(Target::RatioAtLeast(0.85));
+        assert!(row.target == target && row.beside.unwrap().spread.min > 0.0, "{row:?}");
     }
     // Each figure with its command.
     let has = |words: [&str; 2]| report.lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(has(["bench-convolutions", "fp32 --rounds 1"]) && has(["bench-convolutions", "--libtorch"]), "{:?}", report.lines);
     assert!(has(["bench-convolutions", "bf16"]) && has(["hvd-train", "--precision bf16"]), "{:?}", report.lines);
 }
 

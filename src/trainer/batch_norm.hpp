@@ -116,16 +116,22 @@ struct Statistics {
   std::vector<double> mean, variance;
 };
 
-// `each(blocks, task)` calls `task(block)` for every block, on any thread. Sums begin with the last block, which the cache still has
-// from whoever wrote it. The second pass then begins with the first, which the cache has from the sums.
-template <typename T, typename Each>
-Statistics statistics(const T* x, const Cut& cut, Each each) {
+// For numbers that are in memory already.
+constexpr auto nothing_to_make = [](int64_t) {};
+
+// `each(blocks, task)` calls `task(block)` for every block, on any thread. `make(block)` computes the numbers of a block: right before they
+// are added up, while the cache has them. Sums begin with the last block, which the cache still has from whoever wrote it. The second
+// pass then begins with the first, which the cache has from the sums.
+template <typename T, typename Each, typename Make>
+Statistics statistics(const T* x, const Cut& cut, Each each, Make make) {
+  make(0);
   std::vector<double> pivot(cut.channels);
   for (int64_t at = 0; at < cut.channels; ++at) pivot[at] = load(x[at]);
   const std::vector<float> line = cut.line(pivot);
   Sums sums(cut);
   each(cut.blocks, [&](int64_t turn) {
     const int64_t block = cut.blocks - 1 - turn;
+    if (block > 0) make(block);
     run(HVD_LOOP {
       add_up(cut, block, sums.block(block), [&](int64_t first, int64_t lines, float* some) __attribute__((always_inline)) {
         add_squares(x + first * cut.width, lines, cut.width, line.data(), some, some + cut.width);

@@ -1,8 +1,9 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
 // hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, name the stream that a
-// GPU computes on, and add operations of one's own to the graph of backward: batch norm with what follows it, bias with ReLU,
-// and max-pooling.
+// GPU computes on, and add operations of one's own to the graph of backward: convolutions of few channels, batch norm with what
+// follows it, bias with ReLU, and max-pooling.
 #include <ATen/Context.h>
+#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -14,6 +15,7 @@
 
 #include "batch_norm.hpp"
 #include "bias_relu.hpp"
+#include "convolution.hpp"
 #include "max_pool.hpp"
 
 namespace {
@@ -75,16 +77,18 @@ at::Tensor unpooled(const at::Tensor& gradient, const at::Tensor& places, at::In
 // Batch norm in training on a CPU, with the addition, the ReLU and the max-pooling that follow: see batch_norm.hpp.
 struct FusedNorm : torch::autograd::Function<FusedNorm> {
   // `x` and `other`: [n, channels, height, width], channels last. The rest: [channels], float32. `mean` and `variance` are the
-  // running statistics, which are brought up to date. Returns the shape of `x`, or half its height and width if `pooled`.
+  // running statistics, which are brought up to date. `known`: those of `x`, if somebody knows them. Returns the shape of `x`, or half its
+  // height and width if `pooled`.
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& scale,
                             const at::Tensor& shift, const std::optional<at::Tensor>& other, float* mean, float* variance,
-                            hvd::After after, bool pooled, double gain, double momentum, double eps) {
+                            const std::optional<hvd::Statistics>& known, hvd::After after, bool pooled, double gain,
+                            double momentum, double eps) {
     const hvd::Cut cut(x.numel(), x.size(1));
     at::Tensor y = pooled ? halved(x) : at::empty_like(x), places = pooled ? at::empty_like(y) : at::Tensor();
     hvd::Statistics found;
     choose_kind(x, [&](auto number) {
       using T = decltype(number);
-      found = hvd::statistics(data<T>(x), cut, each_block);
+      found = known ? *known : hvd::statistics(data<T>(x), cut, each_block, hvd::nothing_to_make);
       const hvd::Line line(cut, found, data<float>(scale), data<float>(shift), gain, eps);
       const T* added = other ? data<T>(*other) : data<T>(x);
       if (pooled) {
@@ -129,9 +133,78 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
                     found, line, data<float>(scale), gain, eps, after, each_block);
     });
     const at::Tensor none;
-    return {dx, d_scale, d_shift, d_other, none, none, none, none, none, none, none};
+    return {dx, d_scale, d_shift, d_other, none, none, none, none, none, none, none, none};
   }
 };
+
+#if defined(HVD_CHOOSES_VECTORS)
+// The convolution of `x`, [n, channels, height, width], to so many channels.
+hvd::Convolution convolution(const at::Tensor& x, int64_t to) { return {x.size(0), x.size(2), x.size(3), x.size(1), to}; }
+
+hvd::Kernel kernel_of(const at::Tensor& kernel) {
+  return {data<float>(kernel), kernel.stride(0), kernel.stride(1), kernel.stride(2), kernel.stride(3)};
+}
+
+at::Tensor to_convolve(const at::Tensor& x, const hvd::Convolution& of) {
+  return at::empty({of.images, of.to, of.height, of.width}, x.options(), at::MemoryFormat::ChannelsLast);
+}
+
+// A convolution 3 x 3 on a CPU in float32: see convolution.hpp.
+struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
+  // `x`: [n, from, height, width], channels last. `kernel`: [to, from, 3, 3]. `bias`: [to]. Returns three things. The result, [n, to,
+  // height, width]. `x` for those that take it as well: their gradient comes back here, and no pass over memory is spent on the sum of
+  // the two. And if `for_norm`, mean and variance of the result's channels, [2, to], float64: each image is read while the cache has it.
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                                                const at::Tensor& kernel, const std::optional<at::Tensor>& bias, bool for_norm) {
+    context->save_for_backward({x, kernel});
+    context->set_materialize_grads(false);
+    context->saved_data["trains_bias"] = bias && bias->requires_grad();
+    const hvd::Convolution of = convolution(x, kernel.size(0));
+    at::Tensor y = to_convolve(x, of);
+    const std::vector<float> packed = hvd::packed(of, kernel_of(kernel));
+    const hvd::Beginning with{bias ? data<float>(*bias) : nullptr, 0};
+    const auto make = [&](int64_t image) {
+      hvd::convolve_image(image, data<float>(x), packed.data(), with, data<float>(y), of);
+    };
+    if (!for_norm) {
+      each_block(of.images, make);
+      return {y, x};
+    }
+    const hvd::Statistics found = hvd::statistics(data<float>(y), hvd::Cut(y.numel(), of.to, of.images), each_block, make);
+    at::Tensor statistics = at::empty({2, of.to}, x.options().dtype(at::kDouble));
+    std::copy(found.variance.begin(), found.variance.end(), std::copy(found.mean.begin(), found.mean.end(), data<double>(statistics)));
+    context->mark_non_differentiable({statistics});
+    return {y, x, statistics};
+  }
+
+  // The gradient by the image is a convolution as well, back to the channels of the image. The sums over all pixels that are those by
+  // kernel and bias are libtorch's.
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const at::Tensor &gradient = gradients[0], &beside = gradients[1], none;
+    if (!gradient.defined()) return {beside, none, none, none};
+    const torch::autograd::variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &kernel = saved[1], dy = pixel_by_pixel(gradient, x);
+    const hvd::Convolution back = convolution(dy, x.size(1));
+    const bool needs_dx = context->needs_input_grad(0), is_ours = needs_dx && back.is_known();
+    auto [dx, d_kernel, d_bias] = at::convolution_backward(
+        dy, x, kernel, at::IntArrayRef{kernel.size(0)}, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1,
+        {needs_dx && !is_ours, context->needs_input_grad(1), context->saved_data["trains_bias"].toBool()});
+    if (is_ours) {
+      const at::Tensor first = beside.defined() ? pixel_by_pixel(beside, x) : none;
+      const hvd::Beginning with{beside.defined() ? data<float>(first) : nullptr, back.to};
+      const std::vector<float> packed = hvd::packed(back, kernel_of(kernel).turned());
+      dx = to_convolve(dy, back);
+      each_block(back.images, [&](int64_t image) {
+        hvd::convolve_image(image, data<float>(dy), packed.data(), with, data<float>(dx), back);
+      });
+    } else if (needs_dx && beside.defined()) {
+      dx = at::add(dx, beside);
+    }
+    return {dx, d_kernel, d_bias, none};
+  }
+};
+#endif
 
 // Max-pooling over windows of 2 x 2 on a CPU: see max_pool.hpp.
 struct FusedPool : torch::autograd::Function<FusedPool> {
@@ -199,16 +272,50 @@ void hvd_remove_post_accumulate_hook(const at::Tensor* leaf) {
 
 // Batch norm of `x`, which is on a CPU with its channels last, and what follows: 0 nothing, 1 a ReLU, 2 the addition of `other` and
 // a ReLU, 3 a ReLU and the addition of `other`, 4 a ReLU whose result the caller sets to 0 in places. `pooled`: of that the greatest number
-// of each window of 2 x 2, as hvd_max_pool. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the caller to
+// of each window of 2 x 2, as hvd_max_pool. `statistics`: those that hvd_convolution has found of `x`, or null. Sets `result` to a new tensor of the caller's. Returns what went wrong, for the caller to
 // free, or null.
 char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Tensor* shift, const at::Tensor* other,
-                     const at::Tensor* mean, const at::Tensor* variance, int after, bool pooled, double gain, double momentum,
-                     double eps, at::Tensor** result) try {
+                     const at::Tensor* mean, const at::Tensor* variance, const at::Tensor* statistics, int after, bool pooled,
+                     double gain, double momentum, double eps, at::Tensor** result) try {
   std::optional<at::Tensor> added;
   if (other != nullptr) added = pixel_by_pixel(*other, *x);
-  *result = new at::Tensor(FusedNorm::apply(*x, *scale, *shift, added, data<float>(*mean), data<float>(*variance),
+  std::optional<hvd::Statistics> known;
+  if (statistics != nullptr) {
+    const double *means = data<double>(*statistics), *variances = means + x->size(1);
+    known = hvd::Statistics{{means, variances}, {variances, variances + x->size(1)}};
+  }
+  *result = new at::Tensor(FusedNorm::apply(*x, *scale, *shift, added, data<float>(*mean), data<float>(*variance), known,
                                             static_cast<hvd::After>(after), pooled, gain, momentum, eps));
   return nullptr;
+} catch (const std::exception& error) {
+  return strdup(error.what());
+}
+
+// Whether hvd_convolution takes less time than libtorch's convolution, for numbers of float32.
+bool hvd_knows_convolution(const at::Tensor* x, const at::Tensor* kernel) {
+#if defined(HVD_CHOOSES_VECTORS)
+  return convolution(*x, kernel->size(0)).is_known();
+#else
+  return false;
+#endif
+}
+
+// The convolution of `x`, which is on a CPU with its channels last, with a kernel 3 x 3, its stride 1 and a border of zeros, plus `bias`,
+// which may be null. Sets `same` to `x` for those that take it as well, and `statistics` to mean and variance of the result's channels,
+// [2, to], float64, if it is not null. `result` and what is returned: as above.
+char* hvd_convolution(const at::Tensor* x, const at::Tensor* kernel, const at::Tensor* bias, at::Tensor** same,
+                      at::Tensor** statistics, at::Tensor** result) try {
+#if defined(HVD_CHOOSES_VECTORS)
+  std::optional<at::Tensor> added;
+  if (bias != nullptr) added = *bias;
+  const torch::autograd::variable_list made = SmallConvolution::apply(*x, *kernel, added, statistics != nullptr);
+  *result = new at::Tensor(made[0]);
+  *same = new at::Tensor(made[1]);
+  if (statistics != nullptr) *statistics = new at::Tensor(made[2]);
+  return nullptr;
+#else
+  TORCH_CHECK(false, "all convolutions are libtorch's here");
+#endif
 } catch (const std::exception& error) {
   return strdup(error.what());
 }

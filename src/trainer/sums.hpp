@@ -13,13 +13,16 @@
 
 namespace hvd {
 
-// How `numbers` numbers of `channels` channels are cut into lines and blocks.
+// How `numbers` numbers of `channels` channels are cut into lines and blocks. If a number of images is given, each is a block.
 struct Cut {
-  Cut(int64_t numbers, int64_t channels) : channels(channels), pixels(numbers / channels) {
-    while (pixels_per_line * channels < 64 && pixels % (2 * pixels_per_line) == 0) pixels_per_line *= 2;
+  Cut(int64_t numbers, int64_t channels, int64_t images = 0) : channels(channels), pixels(numbers / channels) {
+    const int64_t together = images > 0 ? pixels / images : pixels;
+    while (pixels_per_line * channels < 64 && together % (2 * pixels_per_line) == 0) pixels_per_line *= 2;
     width = pixels_per_line * channels;
     lines = pixels / pixels_per_line;
-    lines_per_block = lines / MOST_BLOCKS < 64 ? 64 : (lines + MOST_BLOCKS - 1) / MOST_BLOCKS;
+    lines_per_block = images > 0                  ? together / pixels_per_line
+                      : lines / MOST_BLOCKS < 64 ? 64
+                                                 : (lines + MOST_BLOCKS - 1) / MOST_BLOCKS;
     blocks = (lines + lines_per_block - 1) / lines_per_block;
   }
   int64_t first_line(int64_t block) const { return block * lines_per_block; }

@@ -27,7 +27,10 @@ pub struct Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Trainer,
-    Convolutions,
+    /// The convolutions as the trainer computes them.
+    Own,
+    /// The same convolutions by libtorch.
+    Libtorch,
 }
 
 impl Bound {
@@ -48,31 +51,42 @@ impl Bound {
         Training { engine, model: self.model, np: 1, work: Work::Pipeline }
     }
 
+    /// What it is held against. In bfloat16 all convolutions are libtorch's.
+    pub fn sides(&self) -> &'static [Side] {
+        if self.precision == NumberFormat::Bf16 { &[Side::Libtorch] } else { &[Side::Libtorch, Side::Own] }
+    }
+
     /// Measures the convolutions twice and hvd-train between.
     ///
     /// # Errors
     /// Why one of them did not run.
     pub fn run(&self, place: &Place, scale: &Scale) -> Result<Round, String> {
-        let before = self.convolutions(place, scale)?;
+        let convolutions =
+            || self.sides().iter().map(|&side| self.convolutions(side, place, scale)).collect::<Result<Vec<f64>, String>>();
+        let before = convolutions()?;
         let trained = self.training().run(place, scale)?["images_per_sec"];
-        let after = self.convolutions(place, scale)?;
-        let both = [(Side::Trainer, trained), (Side::Convolutions, (before + after) / 2.0)];
-        Ok(both.map(|(side, rate)| (self.figure(side), rate)).into())
+        let after = convolutions()?;
+        let means = before.iter().zip(&after).map(|(before, after)| (before + after) / 2.0);
+        let alone = self.sides().iter().zip(means).map(|(&side, mean)| (self.figure(side), mean));
+        Ok(alone.chain([(self.figure(Side::Trainer), trained)]).collect())
     }
 
     /// The program that times the convolutions.
-    pub fn line(&self, place: &Place, scale: &Scale) -> CommandLine {
+    pub fn line(&self, side: Side, place: &Place, scale: &Scale) -> CommandLine {
         let mut argv = vec![place.convolutions.display().to_string()];
         let mut add = |flag: &str, value: String| argv.extend([format!("--{flag}"), value]);
         add("model", self.model.name.into());
         add("batch-size", BATCH.to_string());
         add("precision", self.precision.to_string());
         add("rounds", scale.convolution_rounds.to_string());
+        if side == Side::Libtorch {
+            argv.push("--libtorch".into());
+        }
         CommandLine { argv, env: Vec::new(), notes: Vec::new(), directory: None }
     }
 
-    fn convolutions(&self, place: &Place, scale: &Scale) -> Result<f64, String> {
-        let line = self.line(place, scale);
+    fn convolutions(&self, side: Side, place: &Place, scale: &Scale) -> Result<f64, String> {
+        let line = self.line(side, place, scale);
         let mut command = Command::new(&line.argv[0]);
         command.args(&line.argv[1..]);
         let mut rate = None;

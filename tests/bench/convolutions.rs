@@ -1,5 +1,6 @@
 //! `bench-convolutions`: the convolutions of a model alone (and its dense layers), timed one by one on one core: what a training step
-//! would take if everything else in it took no time. `make bench` holds hvd-train against it. BENCHMARKS.md has the results.
+//! would take if everything else in it took no time. Each is computed as the trainer does it, or with `--libtorch` as libtorch does it.
+//! `make bench` holds hvd-train against it. BENCHMARKS.md has the results.
 //!
 //!     cargo run --release --no-default-features --features train --example bench-convolutions -- --model wrn-10-1 --precision bf16
 
@@ -11,7 +12,7 @@ use clap::Parser;
 use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::domain::model::network::{Layer, Network, Node};
 use hvd_lab::trainer::device::{self, Precision};
-use hvd_lab::trainer::model;
+use hvd_lab::trainer::model::{self, Conv};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Kind, Tensor};
 
@@ -26,6 +27,9 @@ struct Args {
     image_size: Option<usize>,
     #[arg(long, default_value = "fp32")]
     precision: Precision,
+    /// By libtorch's convolutions only, where the trainer has some of its own
+    #[arg(long)]
+    libtorch: bool,
     /// Times that each is timed
     #[arg(long, default_value_t = 15)]
     rounds: usize,
@@ -39,6 +43,7 @@ struct Convolution {
     bias: Tensor,
     stride: i64,
     padding: [i64; 2],
+    by_libtorch: bool,
     /// The gradient of its result, and a tensor like its result that no convolution made.
     gradient: Tensor,
     result: Tensor,
@@ -76,6 +81,7 @@ impl Convolution {
             bias: Tensor::zeros([kernel.size()[0]], (kind, Device::Cpu)),
             stride: stride as i64,
             padding: padding.map(|zeros| zeros as i64),
+            by_libtorch: false,
             gradient: random(&sides.to, kind),
             result: random(&sides.to, kind).set_requires_grad(true),
         }
@@ -88,9 +94,13 @@ impl Convolution {
     }
 
     fn forward(&self) -> Tensor {
-        match self.kernel.dim() {
-            2 => self.x.linear(&self.kernel, Some(&self.bias)),
-            _ => self.x.conv2d(&self.kernel, Some(&self.bias), [self.stride; 2], self.padding, [1, 1], 1),
+        let (kernel, bias) = (&self.kernel, &self.bias);
+        match (kernel.dim(), self.by_libtorch) {
+            (2, _) => self.x.linear(kernel, Some(bias)),
+            (_, true) => self.x.conv2d(kernel, Some(bias), [self.stride; 2], self.padding, [1, 1], 1),
+            (_, false) => {
+                Conv::new(kernel.shallow_clone(), Some(bias.shallow_clone()), self.stride, self.padding).forward(&self.x)
+            }
         }
     }
 
@@ -164,10 +174,11 @@ fn main() {
     let kind = device::prepare(Device::Cpu, args.precision);
     let input = args.model.input_at(args.image_size).unwrap();
     let network = if let ModelSpec::Named(named) = args.model { named.network(input) } else { None };
-    let convolutions = match network {
+    let mut convolutions = match network {
         Some(network) => of_network(&network, args.batch_size, kind),
         None => of_wide_resnet(args.model, input.height, args.batch_size, kind),
     };
+    convolutions.iter_mut().for_each(|convolution| convolution.by_libtorch = args.libtorch);
     // The first round warms up. Round by round, so that a machine that slows down slows all of them.
     let rounds: Vec<Vec<Timed>> =
         (0..=args.rounds).map(|_| convolutions.iter().map(Convolution::timed).collect()).skip(1).collect();

@@ -236,8 +236,9 @@ fn lines(cases: &[Case], place: &Place, scale: &Scale) -> Vec<String> {
     }
     for case in cases {
         let Case::Bound(bound) = case else { continue };
-        let both = [bound.training().line(place, scale).ok(), Some(bound.line(place, scale))];
-        lines.extend(both.into_iter().flatten().map(|line| (bound.training().engine, place.shown(&line.to_shell()))));
+        let alone = bound.sides().iter().map(|&side| bound.line(side, place, scale));
+        let all = bound.training().line(place, scale).into_iter().chain(alone);
+        lines.extend(all.map(|line| (bound.training().engine, place.shown(&line.to_shell()))));
     }
     let mut models: Vec<(models::Engine, String)> = Vec::new();
     for case in cases {

@@ -8,6 +8,7 @@ use std::ffi::{c_char, c_int};
 
 use tch::{Kind, Tensor};
 
+use super::convolution::Convolved;
 use super::fused::{CTensor, is_fusible, made};
 use super::interface::{Mode, ModelState};
 use super::max_pool::{is_poolable, max_pool};
@@ -48,6 +49,7 @@ unsafe extern "C" {
         other: *const CTensor,
         mean: *const CTensor,
         variance: *const CTensor,
+        statistics: *const CTensor,
         after: c_int,
         pooled: bool,
         gain: f64,
@@ -73,9 +75,18 @@ impl BatchNorm {
     /// # Shapes
     /// `x`, and the tensor to add: [n, channels, height, width]. Returns the same, or half its height and width behind the pooling.
     pub fn forward(&self, x: &Tensor, mode: &Mode<'_>, gain: f64, after: After<'_>) -> Tensor {
+        self.with_statistics(x, None, mode, gain, after)
+    }
+
+    /// The same of the result of a convolution.
+    pub fn forward_convolved(&self, x: &Convolved, mode: &Mode<'_>, gain: f64, after: After<'_>) -> Tensor {
+        self.with_statistics(&x.y, x.statistics.as_ref(), mode, gain, after)
+    }
+
+    fn with_statistics(&self, x: &Tensor, known: Option<&Tensor>, mode: &Mode<'_>, gain: f64, after: After<'_>) -> Tensor {
         let training = matches!(mode, Mode::Training(_));
         let is_known = if matches!(after, After::ReluAddPool(_)) { is_poolable(x) } else { is_fusible(x) };
-        if training && is_known { self.fused(x, gain, after) } else { self.one_by_one(x, training, gain, after) }
+        if training && is_known { self.fused(x, known, gain, after) } else { self.one_by_one(x, training, gain, after) }
     }
 
     fn one_by_one(&self, x: &Tensor, training: bool, gain: f64, after: After<'_>) -> Tensor {
@@ -93,7 +104,7 @@ impl BatchNorm {
         }
     }
 
-    fn fused(&self, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
+    fn fused(&self, x: &Tensor, known: Option<&Tensor>, gain: f64, after: After<'_>) -> Tensor {
         let (number, other, pooled) = match after {
             After::Nothing => (0, None, false),
             After::Relu => (1, None, false),
@@ -107,6 +118,8 @@ impl BatchNorm {
             assert!(tensor.size() == channels && tensor.kind() == Kind::Float && tensor.is_contiguous(), "{tensor:?}");
         }
         assert!(other.is_none_or(|other| other.size() == x.size()), "what is added has the shape of the norm's result");
+        let is_right = |known: &Tensor| known.size() == [2, channels[0]] && known.kind() == Kind::Double && known.is_contiguous();
+        assert!(known.is_none_or(is_right), "{known:?}");
         let raw = |tensor: &Tensor| tensor.as_ptr() as *const CTensor;
         // SAFETY: live tensors, of the shapes and kinds that it takes: `forward` and the lines above have seen to it. libtorch keeps
         // references of its own to what it needs for backward.
@@ -119,6 +132,7 @@ impl BatchNorm {
                     other.map_or(std::ptr::null(), raw),
                     raw(&self.mean),
                     raw(&self.var),
+                    known.map_or(std::ptr::null(), raw),
                     number,
                     pooled,
                     gain,
@@ -165,13 +179,17 @@ mod tests {
 
     type Forward = fn(&BatchNorm, &Tensor, f64, After<'_>) -> Tensor;
 
+    fn fused(norm: &BatchNorm, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
+        norm.fused(x, None, gain, after)
+    }
+
     fn one_by_one(norm: &BatchNorm, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
         norm.one_by_one(x, true, gain, after)
     }
 
     fn one_after_the_other(norm: &BatchNorm, x: &Tensor, gain: f64, after: After<'_>) -> Tensor {
         let After::ReluAddPool(other) = after else { panic!("{after:?}") };
-        max_pool(&norm.fused(x, gain, After::ReluAdd(other)))
+        max_pool(&fused(norm, x, gain, After::ReluAdd(other)))
     }
 
     /// Result, gradients of x, of what is added, of scale and shift, and the running statistics, all in double precision.
@@ -223,7 +241,7 @@ mod tests {
                 (After::AddRelu(&other), 1.0),
                 (After::ReluAdd(&other), 1.25),
             ] {
-                let got = results(&norm, &x, after, gain, &weights, BatchNorm::fused);
+                let got = results(&norm, &x, after, gain, &weights, fused);
                 let double = |tensor: &Tensor| tensor.to_kind(Kind::Double);
                 let exact_other = double(&other);
                 let exact_after = match after {
@@ -252,10 +270,10 @@ mod tests {
             let norm = fresh(rng, sides[1]);
             let halves = [sides[0], sides[1], sides[2] / 2, sides[3] / 2];
             let [x, other, weights] = [sides, sides, halves].map(|sides| random(rng, &sides, kind));
-            let y = norm.fused(&x, 1.25, After::ReluAddPool(&other));
+            let y = fused(&norm, &x, 1.25, After::ReluAddPool(&other));
             assert!(is_fusible(&y) && y.kind() == kind && y.size() == halves, "the next layer is fused as well");
             let of = |forward| results(&norm, &x, After::ReluAddPool(&other), 1.25, &weights, forward);
-            for (index, (one, two)) in of(BatchNorm::fused).iter().zip(of(one_after_the_other)).enumerate() {
+            for (index, (one, two)) in of(fused).iter().zip(of(one_after_the_other)).enumerate() {
                 assert!(one.equal(&two), "{sides:?} {kind:?}: result {index}");
             }
         }
@@ -269,6 +287,31 @@ mod tests {
     }
 
     #[test]
+    fn statistics_that_are_known_are_taken() {
+        let rng = &mut numbers(6);
+        let (norm, x) = (fresh(rng, 16), random(rng, &[4, 16, 6, 6], Kind::Float));
+        let known = |factor: f64| {
+            let (numbers, dims) = (x.to_kind(Kind::Double), [0i64, 2, 3]);
+            let mean = numbers.mean_dim(dims.as_slice(), false, Kind::Double);
+            Tensor::stack(&[mean, numbers.var_dim(dims.as_slice(), false, false) * factor], 0)
+        };
+        let of = |statistics: Option<&Tensor>| {
+            let norm = BatchNorm {
+                scale: norm.scale.copy(),
+                shift: norm.shift.zeros_like(),
+                mean: norm.mean.copy(),
+                var: norm.var.copy(),
+            };
+            (norm.fused(&x, statistics, 1.0, After::Nothing), norm.mean, norm.var)
+        };
+        let ((y, mean, var), (own, own_mean, own_var)) = (of(Some(&known(1.0))), of(None));
+        for (known, own) in [(&y, &own), (&mean, &own_mean), (&var, &own_var)] {
+            assert!(known.allclose(own, 1e-5, 1e-6, false));
+        }
+        assert!(of(Some(&known(4.0))).0.allclose(&(own * 0.5), 1e-4, 1e-6, false));
+    }
+
+    #[test]
     fn any_number_of_threads_gives_the_same_bits() {
         let rng = &mut numbers(2);
         let sides = [16, 24, 20, 20];
@@ -278,11 +321,8 @@ mod tests {
         let runs = [1, 2, 3].map(|threads| {
             tch::set_num_threads(threads);
             let halves = weights.narrow(2, 0, 10).narrow(3, 0, 10);
-            let whole = results(&norm, &x, After::AddRelu(&other), 1.0, &weights, BatchNorm::fused);
-            whole
-                .into_iter()
-                .chain(results(&norm, &x, After::ReluAddPool(&other), 1.0, &halves, BatchNorm::fused))
-                .collect::<Vec<_>>()
+            let whole = results(&norm, &x, After::AddRelu(&other), 1.0, &weights, fused);
+            whole.into_iter().chain(results(&norm, &x, After::ReluAddPool(&other), 1.0, &halves, fused)).collect::<Vec<_>>()
         });
         tch::set_num_threads(before);
         for run in &runs[1..] {

@@ -3,6 +3,7 @@
 
 mod batch_norm;
 mod bias_relu;
+mod convolution;
 mod dropout;
 mod fused;
 mod interface;
@@ -15,6 +16,7 @@ mod wide_resnet;
 use rand_chacha::ChaCha8Rng;
 use tch::Device;
 
+pub use self::convolution::Conv;
 pub use self::dropout::Dropout;
 pub use self::interface::{Mode, Model, ModelState};
 use self::network::NetworkModel;

@@ -7,8 +7,9 @@ use tch::{Device, Kind, Tensor};
 
 use super::batch_norm::{After, BatchNorm};
 use super::bias_relu::bias_relu;
+use super::convolution::Conv;
 use super::interface::{Mode, Model, ModelState};
-use super::layers::{Conv, Dense, global_mean};
+use super::layers::{Dense, global_mean};
 use super::layout::Layout;
 use super::max_pool::max_pool;
 use crate::domain::model::network::{Layer, Network, Node, Window};

@@ -49,11 +49,11 @@ impl WideResNet {
 
 impl Model for WideResNet {
     fn forward(&self, images: &Tensor, mut mode: Mode<'_>) -> Tensor {
-        let mut x = self.stem.forward(&images.to_kind(self.state.kind), &mode, 1.0, After::Relu);
+        let mut x = self.stem.forward(&images.to_kind(self.state.kind), &mode, After::Relu);
         for (index, group) in self.groups.iter().enumerate() {
             for (number, block) in group.iter().enumerate() {
                 let is_pooled = number + 1 == group.len() && index + 1 < GROUPS;
-                x = block.forward(x, &mut mode, is_pooled);
+                x = block.forward(&x, &mut mode, is_pooled);
             }
         }
         self.dense.forward(&global_mean(&x))
