@@ -79,6 +79,9 @@ def ready(want):
 
 
 def check_tools(cuda):
+    if platform.system() == "Darwin":
+        stop("the lab runs on Linux: it watches its ranks through /proc, which macOS does not have.",
+             "On this computer, run the same command in a Linux virtual machine or container.")
     if platform.system() != "Linux" or MACHINE not in PINNED:
         stop(f"this set-up is for Linux on x86-64 and aarch64, not {platform.system()} on {MACHINE}.",
              "Elsewhere: set LIBTORCH (libtorch 2.11) and MPICC to your own, then `cargo build` for each of the two features.")
