@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int};
 use tch::{Kind, Tensor};
 
 use super::convolution::Convolved;
-use super::fused::{CTensor, is_fusible, made};
+use super::fused::{CTensor, is_fusible, made, raw};
 use super::interface::{Mode, ModelState};
 use super::max_pool::{is_poolable, max_pool};
 
@@ -120,7 +120,6 @@ impl BatchNorm {
         assert!(other.is_none_or(|other| other.size() == x.size()), "what is added has the shape of the norm's result");
         let is_right = |known: &Tensor| known.size() == [2, channels[0]] && known.kind() == Kind::Double && known.is_contiguous();
         assert!(known.is_none_or(is_right), "{known:?}");
-        let raw = |tensor: &Tensor| tensor.as_ptr() as *const CTensor;
         // SAFETY: live tensors, of the shapes and kinds that it takes: `forward` and the lines above have seen to it. libtorch keeps
         // references of its own to what it needs for backward.
         unsafe {

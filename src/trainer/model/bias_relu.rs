@@ -7,7 +7,7 @@ use std::ffi::c_char;
 
 use tch::Tensor;
 
-use super::fused::{CTensor, is_fusible, made};
+use super::fused::{CTensor, is_fusible, made, raw};
 
 // SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
 unsafe extern "C" {
@@ -30,7 +30,7 @@ fn of_libtorch(x: &Tensor, bias: &Tensor) -> Tensor {
 fn fused(x: &Tensor, bias: &Tensor) -> Tensor {
     assert!(bias.size() == [x.size()[1]] && bias.kind() == tch::Kind::Float && bias.is_contiguous(), "{bias:?}");
     // SAFETY: live tensors of the shapes and kinds that it takes, as the line above and `bias_relu` have seen to.
-    unsafe { made(|result| hvd_bias_relu(x.as_ptr() as *const CTensor, bias.as_ptr() as *const CTensor, result)) }
+    unsafe { made(|result| hvd_bias_relu(raw(x), raw(bias), result)) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::ffi::c_char;
 
 use tch::{Kind, Tensor};
 
-use super::fused::{CTensor, is_fusible, made};
+use super::fused::{CTensor, is_fusible, made, raw};
 use super::interface::ModelState;
 use crate::domain::model::network::Window;
 
@@ -146,10 +146,6 @@ fn ours(x: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, for_norm: bool) -> C
         let statistics = for_norm.then(|| Tensor::from_ptr(statistics.cast()));
         Convolved { y, x: Tensor::from_ptr(same.cast()), statistics }
     }
-}
-
-fn raw(tensor: &Tensor) -> *const CTensor {
-    tensor.as_ptr() as *const CTensor
 }
 
 #[cfg(test)]

@@ -31,6 +31,11 @@ pub unsafe fn made(call: impl FnOnce(*mut *mut CTensor) -> *mut c_char) -> Tenso
     }
 }
 
+/// The tensor as the C++ takes it, for as long as it lives.
+pub fn raw(tensor: &Tensor) -> *const CTensor {
+    tensor.as_ptr() as *const CTensor
+}
+
 /// Whether our own C++ takes this tensor: on a CPU, pixel by pixel in memory, with at least one number.
 pub fn is_fusible(x: &Tensor) -> bool {
     let [_, _, _, _] = x.size()[..] else { return false };

@@ -6,7 +6,7 @@ use std::ffi::c_char;
 
 use tch::Tensor;
 
-use super::fused::{CTensor, is_fusible, made};
+use super::fused::{CTensor, is_fusible, made, raw};
 
 // SAFETY: the declaration agrees with src/trainer/libtorch.cpp.
 unsafe extern "C" {
@@ -32,7 +32,7 @@ fn of_libtorch(x: &Tensor) -> Tensor {
 
 fn fused(x: &Tensor) -> Tensor {
     // SAFETY: a live tensor of the shape and kind that it takes, as `max_pool` has seen to.
-    unsafe { made(|result| hvd_max_pool(x.as_ptr() as *const CTensor, result)) }
+    unsafe { made(|result| hvd_max_pool(raw(x), result)) }
 }
 
 #[cfg(test)]
