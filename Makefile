@@ -80,4 +80,4 @@ install: setup
 	cargo install --locked --path . $(LAB)
 	cargo install --locked --path . $(TRAIN) --no-track --force
 	cargo build --release --locked $(PYTHON)
-	cp target/release/libhvd_lab_python.so "$$(dirname "$$(command -v hvd-train)")"
+	install -m 755 target/release/libhvd_lab_python.$(if $(filter Darwin,$(shell uname)),dylib,so) "$$(dirname "$$(command -v hvd-train)")"

@@ -34,8 +34,10 @@ fn main() {
     folders.extend(mpi_library_folders(&mpicc));
     // For programs that use the library, such as the learner's own.
     // An installed lab has them beside its programs: see assets/setup/dist.py, which takes the others out.
+    let is_macos = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "macos");
+    let origin = if is_macos { "@loader_path" } else { "$ORIGIN" };
     for folder in INSTALLED {
-        println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/../lib/hvd-lab/{folder}");
+        println!("cargo:rustc-link-arg-bins=-Wl,-rpath,{origin}/../lib/hvd-lab/{folder}");
     }
     let joined: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     println!("cargo:libraries={}", joined.join(":"));

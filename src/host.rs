@@ -2,6 +2,8 @@
 
 use std::io::Read;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etcetera::{BaseStrategy, HomeDirError};
@@ -10,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::place::Place;
 
 pub mod access;
+pub mod cores;
 pub mod cpu;
 pub mod driver;
 pub mod files;
@@ -49,9 +52,20 @@ pub fn place() -> Place {
     Place {
         host: name(),
         machine: line("/etc/machine-id").map(|id| pseudonym(&id)),
-        boot: line("/proc/sys/kernel/random/boot_id"),
+        boot: line("/proc/sys/kernel/random/boot_id").or_else(boot_of_macos),
         pid_namespace: namespace.map(|link| link.to_string_lossy().into_owned()),
     }
+}
+
+/// Of this boot, as macOS names it; the program is asked once.
+fn boot_of_macos() -> Option<String> {
+    static ANSWER: OnceLock<Option<String>> = OnceLock::new();
+    let ask = || {
+        let answer = Command::new("/usr/sbin/sysctl").args(["-n", "kern.bootsessionuuid"]).stderr(Stdio::null()).output().ok()?;
+        let uuid = String::from_utf8(answer.stdout).ok()?.trim().to_owned();
+        (answer.status.success() && !uuid.is_empty()).then_some(uuid)
+    };
+    ANSWER.get_or_init(|| if cfg!(target_os = "macos") { ask() } else { None }).clone()
 }
 
 /// machine-id(5) asks that the id itself is not passed on: run folders may be.

@@ -117,7 +117,7 @@ const UNSAFE: [(&str, &str); 27] = [
     ("src/trainer/gpu_marks.rs", "names the stream that libtorch computes on to CUDA"),
     ("src/trainer/device.rs", "opens libtorch_cuda.so where a driver is, and sets the C allocator"),
     ("src/host/driver.rs", "opens the libraries of the NVIDIA driver"),
-    ("src/host/numa.rs", "asks the kernel where memory comes from, which only libc does"),
+    ("src/host/numa/linux.rs", "asks the kernel where memory comes from, which only libc does"),
     ("python/src/ranks.rs", "keeps the communicator beside what refers to it, and frees it last"),
     ("tests/nccl.rs", "plays libtorch on a stand-in for CUDA"),
     ("tests/bench/rank_allreduce.rs", "lends memory to a collective that is started and finished"),

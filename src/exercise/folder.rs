@@ -10,6 +10,7 @@ use super::language::Language;
 use super::program::Program;
 use super::programs::TEN_STEPS;
 use super::track::Track;
+use crate::host::installation::PYTHON_MODULE;
 use crate::host::{access, files, read};
 use crate::runs::remedy;
 
@@ -48,7 +49,7 @@ pub enum ExerciseError {
     NoSource { path: PathBuf },
     #[error(
         "the native module for Python is not in {}: run `make build` in the checkout of hvd-lab, point HVD_LAB_PYTHON_MODULE at \
-         libhvd_lab_python.so, or write your program in Rust (`hvd-lab exercise start --language rust`)",
+         {PYTHON_MODULE}, or write your program in Rust (`hvd-lab exercise start --language rust`)",
         path.display()
     )]
     NoModule { path: PathBuf },

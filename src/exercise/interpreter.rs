@@ -5,11 +5,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::host::installation::Installation;
+use crate::host::installation::{Installation, PYTHON_MODULE};
 use crate::launch::find_trainer;
 
-/// The native module's file, which lies beside hvd-train.
-const MODULE: &str = "libhvd_lab_python.so";
 /// Says where it is, where that is elsewhere. The package reads it too.
 pub(super) const MODULE_VARIABLE: &str = "HVD_LAB_PYTHON_MODULE";
 const PYTHON_VARIABLE: &str = "HVD_LAB_PYTHON";
@@ -35,7 +33,7 @@ pub fn find_module() -> Module {
             return installation.python_module();
         }
         let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
-        find_trainer().unwrap_or(me).with_file_name(MODULE)
+        find_trainer().unwrap_or(me).with_file_name(PYTHON_MODULE)
     };
     let path = named.unwrap_or_else(beside);
     // From the root: ranks work in another folder.

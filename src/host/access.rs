@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Gid, Group, Uid, chown, getegid, getgroups};
+use nix::unistd::{Gid, Group, Uid, chown, getegid};
 
 /// Names a group that may read and write everything here. Without it only the user may.
 pub const GROUP_VARIABLE: &str = "HVD_LAB_GROUP";
@@ -32,7 +32,8 @@ pub fn settle() -> Result<(), String> {
     let mask = if matches!(group, Ok(Some(_))) { 0o007 } else { 0o077 };
     SETTLED.get_or_init(|| {
         let users = umask(Mode::from_bits_truncate(mask));
-        Settled { users_umask: users.bits(), group: group.clone().ok().flatten() }
+        #[allow(clippy::useless_conversion, reason = "these are 16 bits on macOS")]
+        Settled { users_umask: users.bits().into(), group: group.clone().ok().flatten() }
     });
     group.map(drop)
 }
@@ -41,11 +42,16 @@ pub fn settle() -> Result<(), String> {
 fn group_of_user(name: &str) -> Result<Gid, String> {
     let by_name = || Group::from_name(name).ok().flatten().map(|group| group.gid);
     let group = by_name().or_else(|| name.parse().ok().map(Gid::from_raw));
-    let is_members =
-        |gid: &Gid| Uid::effective().is_root() || getegid() == *gid || getgroups().is_ok_and(|groups| groups.contains(gid));
+    let is_members = |gid: &Gid| Uid::effective().is_root() || getegid() == *gid || groups().contains(gid);
     group.filter(is_members).ok_or_else(|| {
         format!("{GROUP_VARIABLE} is `{name}`, which is not a group of yours: use one that `id -Gn` lists, or unset it")
     })
+}
+
+/// Those of this process beside its first.
+fn groups() -> Vec<Gid> {
+    let groups = rustix::process::getgroups().unwrap_or_default();
+    groups.into_iter().map(|group| Gid::from_raw(group.as_raw())).collect()
 }
 
 fn group() -> Option<Gid> {

@@ -104,8 +104,7 @@ impl CpuProbe {
             _ => Reading::Value(tenths(self.core_percent.iter().sum::<f64>() / cores as f64)),
         };
         let total = self.system.total_memory();
-        let memory =
-            |bytes: u64| if total > 0 { Reading::Value(bytes) } else { Reading::missing("/proc/meminfo is not readable") };
+        let memory = |bytes: u64| if total > 0 { Reading::Value(bytes) } else { Reading::missing("this system does not tell") };
         let name = self.system.cpus().first().map(|core| core.brand().trim().to_owned()).filter(|name| !name.is_empty());
         let device = DeviceSample {
             bus_id: Reading::missing("a CPU has none"),

@@ -12,8 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use nix::sys::statvfs::statvfs;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, statvfs};
 
 use super::{access, read};
 
@@ -138,7 +137,7 @@ pub fn is_full(error: &io::Error) -> bool {
 /// Bytes that a program of this user can still write in a folder; nothing where the system does not say.
 pub fn room(folder: &Path) -> Option<u64> {
     let disk = statvfs(folder).ok()?;
-    Some(disk.blocks_available().saturating_mul(disk.fragment_size()))
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// Removes the temporary file unless it was renamed.

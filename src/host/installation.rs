@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The file of the native half of the Python package.
+pub const PYTHON_MODULE: &str = if cfg!(target_os = "macos") { "libhvd_lab_python.dylib" } else { "libhvd_lab_python.so" };
+
 /// The folder `lib/hvd-lab` beside the programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
@@ -34,7 +37,7 @@ impl Installation {
 
     /// What Python loads.
     pub fn python_module(&self) -> PathBuf {
-        self.folder.join("libhvd_lab_python.so")
+        self.folder.join(PYTHON_MODULE)
     }
 
     /// The set-up, by the Python that the lab was installed with, or else the one on PATH.

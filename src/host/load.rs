@@ -6,7 +6,7 @@ use std::fs;
 
 use sysinfo::MINIMUM_CPU_UPDATE_INTERVAL;
 
-use super::process;
+use super::{cores, process};
 
 /// The kernel counts in ticks of 10 ms.
 const TICKS_PER_SECOND: u64 = 100;
@@ -34,9 +34,7 @@ impl Load {
     }
 
     fn with(own: u64) -> Option<Load> {
-        let status = fs::read_to_string("/proc/self/status").ok()?;
-        let allowed = allowed_cores(&status)?;
-        let (all, busy) = cores(&fs::read_to_string("/proc/stat").ok()?, &allowed);
+        let (all, busy) = ticks(&fs::read_to_string("/proc/stat").ok()?, &cores::allowed(0));
         Some(Load { all, busy, own })
     }
 
@@ -52,7 +50,7 @@ impl Load {
 }
 
 /// Ticks of these cores, all and busy.
-fn cores(stat: &str, allowed: &[usize]) -> (u64, u64) {
+fn ticks(stat: &str, allowed: &[usize]) -> (u64, u64) {
     let core = |line: &str| {
         let (core, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
         allowed.contains(&core.parse().ok()?).then_some(())?;
@@ -66,21 +64,6 @@ fn cores(stat: &str, allowed: &[usize]) -> (u64, u64) {
     stat.lines().filter_map(core).fold((0, 0), |(all, busy), core| (all + core.0, busy + core.1))
 }
 
-/// The cores that a process may use, from its /proc/PID/status.
-pub fn allowed_cores(status: &str) -> Option<Vec<usize>> {
-    core_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
-}
-
-/// The kernel's way of writing sets of cores: `0-3,8`.
-pub fn core_list(text: &str) -> Option<Vec<usize>> {
-    let mut cores = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cores.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
-    }
-    Some(cores)
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
@@ -88,20 +71,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_cores_are_read_as_the_kernel_writes_them() {
-        assert_eq!(core_list("\t0-2,5\n"), Some(vec![0, 1, 2, 5]));
-        assert_eq!(core_list("7"), Some(vec![7]));
-        assert_eq!(core_list(""), None);
-        assert_eq!(allowed_cores("Name:\tx\nCpus_allowed_list:\t1,3\n"), Some(vec![1, 3]));
-    }
-
-    #[test]
     fn only_the_cores_that_may_be_used_count() {
         let stat =
             "cpu  90 0 0 90 0 0 0 0 0 0\ncpu0 10 1 2 50 5 3 4 6 9 9\ncpu1 80 0 0 40 0 0 0 0 0 0\ncpu11 1 1 1 1 1\nintr 5\n";
-        assert_eq!(cores(stat, &[0]), (81, 26));
-        assert_eq!(cores(stat, &[0, 1]), (201, 106));
-        assert_eq!(cores("cpu0 1 2\n", &[0]), (0, 0), "an odd kernel");
+        assert_eq!(ticks(stat, &[0]), (81, 26));
+        assert_eq!(ticks(stat, &[0, 1]), (201, 106));
+        assert_eq!(ticks("cpu0 1 2\n", &[0]), (0, 0), "an odd kernel");
     }
 
     #[test]

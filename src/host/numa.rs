@@ -2,43 +2,17 @@
 //!
 //! Never binds to cores: `trainer::device` and the launcher do.
 
-use std::io;
 use std::path::Path;
 
-use nix::libc;
+use super::cores;
 
-use super::load::core_list;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub use linux::{memory, prefer, running_on};
 
 /// Where Linux lists the NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
-/// Nodes that a set is asked or told of: more than any kernel is built for.
-const MAX_NODES: usize = 1024;
-const WORD: usize = libc::c_ulong::BITS as usize;
-
-/// Where memory is taken from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
-    Default,
-    Preferred,
-    Bind,
-    Interleave,
-    Local,
-    Other(i32),
-}
-
-impl From<i32> for Policy {
-    fn from(mode: i32) -> Policy {
-        // The upper bits are flags.
-        match mode & 0xff {
-            libc::MPOL_DEFAULT => Policy::Default,
-            libc::MPOL_PREFERRED => Policy::Preferred,
-            libc::MPOL_BIND => Policy::Bind,
-            libc::MPOL_INTERLEAVE => Policy::Interleave,
-            libc::MPOL_LOCAL => Policy::Local,
-            other => Policy::Other(other),
-        }
-    }
-}
 
 /// The NUMA nodes of this host, in their order; empty where the system does not say.
 pub fn nodes() -> Vec<usize> {
@@ -61,52 +35,28 @@ pub fn nodes_of(cores: &[usize]) -> Vec<usize> {
 fn nodes_of_in(folder: &Path, cores: &[usize]) -> Vec<usize> {
     let has_some = |node: &usize| {
         let list = std::fs::read_to_string(folder.join(format!("node{node}/cpulist"))).unwrap_or_default();
-        core_list(&list).is_some_and(|of_node| of_node.iter().any(|core| cores.contains(core)))
+        cores::listed(&list).is_some_and(|of_node| of_node.iter().any(|core| cores.contains(core)))
     };
     nodes_in(folder).into_iter().filter(has_some).collect()
 }
 
-/// The core that this thread is on just now.
+/// No system call says it here.
+#[cfg(not(target_os = "linux"))]
 pub fn running_on() -> Option<usize> {
-    // SAFETY: takes nothing and only returns a number.
-    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+    None
 }
 
-/// Take memory from this node as long as it has some, as `numactl -p` does: of this thread and of those that it starts.
-///
 /// # Errors
-/// Why the system does not do it.
-pub fn prefer(node: usize) -> io::Result<()> {
-    let mut mask = [0 as libc::c_ulong; MAX_NODES / WORD];
-    // The kernel does not look at the last bit.
-    let word = mask.get_mut(node / WORD).filter(|_| node + 1 < MAX_NODES);
-    let Some(word) = word else { return Err(io::ErrorKind::InvalidInput.into()) };
-    *word = 1 << (node % WORD);
-    // SAFETY: the mask has as many bits as its length says, and the kernel only reads it.
-    let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_PREFERRED, mask.as_ptr(), MAX_NODES) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// Always: this system has no such thing.
+#[cfg(not(target_os = "linux"))]
+pub fn prefer(_node: usize) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Where memory comes from, in words; `None` where the system does not say.
+/// No system call says it here.
+#[cfg(not(target_os = "linux"))]
 pub fn memory() -> Option<String> {
-    let (mut mode, mut mask) = (0, [0 as libc::c_ulong; MAX_NODES / WORD]);
-    let nothing = std::ptr::null::<libc::c_void>();
-    // SAFETY: mode and mask are writable, and the mask has as many bits as its length says.
-    let done = unsafe { libc::syscall(libc::SYS_get_mempolicy, &mut mode as *mut i32, mask.as_mut_ptr(), MAX_NODES, nothing, 0) };
-    let is_set = |node: &usize| mask[node / WORD] >> (node % WORD) & 1 == 1;
-    (done == 0).then(|| in_words(mode.into(), &(0..MAX_NODES).filter(is_set).collect::<Vec<_>>()))
-}
-
-fn in_words(policy: Policy, nodes: &[usize]) -> String {
-    let noun = if nodes.len() == 1 { "node" } else { "nodes" };
-    let nodes = nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    match policy {
-        Policy::Default | Policy::Local => "local".into(),
-        Policy::Preferred => format!("preferred on {noun} {nodes}"),
-        Policy::Bind => format!("bound to {noun} {nodes}"),
-        Policy::Interleave => format!("interleaved over {noun} {nodes}"),
-        Policy::Other(mode) => format!("by policy {mode}"),
-    }
+    None
 }
 
 #[cfg(test)]
@@ -126,28 +76,5 @@ mod tests {
         assert_eq!((nodes_of_in(folder.path(), &[1]), nodes_of_in(folder.path(), &[0, 5])), (vec![0], vec![0, 1]));
         assert_eq!(nodes_of_in(folder.path(), &[9]), [0; 0]);
         assert_eq!(nodes_of_in(Path::new("/nonexistent"), &[0]), [0; 0]);
-    }
-
-    #[test]
-    fn memory_is_said_in_words() {
-        for (mode, nodes, words) in [
-            (libc::MPOL_DEFAULT, vec![], "local"),
-            (libc::MPOL_PREFERRED, vec![1], "preferred on node 1"),
-            (libc::MPOL_BIND | 1 << 15, vec![0, 1], "bound to nodes 0,1"),
-            (libc::MPOL_INTERLEAVE, vec![0, 1], "interleaved over nodes 0,1"),
-            (77, vec![], "by policy 77"),
-        ] {
-            assert_eq!(in_words(mode.into(), &nodes), words);
-        }
-    }
-
-    /// On a thread of its own, whose policy goes with it.
-    #[test]
-    fn a_node_that_is_there_is_preferred_and_another_is_refused() {
-        let said = std::thread::spawn(|| (prefer(0), memory(), prefer(500), prefer(MAX_NODES))).join().unwrap();
-        if let (Ok(()), Some(memory), far, beyond) = said {
-            assert_eq!(memory, "preferred on node 0");
-            assert!(far.is_err() && beyond.is_err());
-        }
     }
 }

@@ -1,108 +1,107 @@
-//! The processes of this host as /proc shows them. No other module reads /proc/PID/stat or lists the pids.
+//! The processes of this host. No other module asks the system who they are, or lists their numbers.
 //!
 //! Never signals a process.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use nix::unistd::{Uid, User};
 
 use crate::domain::device::Reading;
 
+// Its tests hold it against /proc, where that is.
+#[cfg(any(test, not(target_os = "linux")))]
+mod elsewhere;
+mod found;
+#[cfg(target_os = "linux")]
+mod proc;
+
+pub use found::Process;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as system;
+#[cfg(target_os = "linux")]
+use proc as system;
+
 /// Longer command lines are cut: they are recorded twice a second.
 const LONGEST: usize = 120;
 
-/// What `/proc/PID/stat` says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    pub pid: u32,
-    pub parent: u32,
-    pub session: u32,
-    /// Clock ticks since boot.
-    pub start_ticks: u64,
-    /// Ended, but its parent has not asked for its exit code yet.
-    pub zombie: bool,
-    /// Suspended by a signal, as Ctrl-Z does: it gets no other one until it is woken.
-    pub suspended: bool,
-    /// Processor time of itself and of the children that it has waited for.
-    pub cpu_ticks: u64,
-    /// Bytes of it that are in memory.
-    pub resident: u64,
-}
-
-impl Process {
-    /// Fields count from behind the last `)`: a command name may contain anything.
-    fn parse(stat: &str) -> Option<Process> {
-        let pid = stat.split_once(' ')?.0.parse().ok()?;
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        Some(Process {
-            pid,
-            parent: u32::try_from(number(1)?).ok()?,
-            session: u32::try_from(number(3)?).ok()?,
-            start_ticks: number(19)?,
-            zombie: matches!(*fields.first()?, "Z" | "X"),
-            suspended: *fields.first()? == "T",
-            cpu_ticks: (11..15).map(number).sum::<Option<u64>>()?,
-            resident: number(21)?.saturating_mul(rustix::param::page_size() as u64),
-        })
-    }
-}
-
-/// The process with this number, if there is one (ended ones that nobody waited for included).
+/// The process with this number, if there is one (on Linux ended ones that nobody waited for included).
 pub fn look_up(pid: u32) -> Option<Process> {
-    // A command name need not be UTF-8 text.
-    Process::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+    system::look_up(pid)
 }
 
-/// Every process of this host, as far as it may be seen (ended ones that nobody waited for included).
+/// Every process of this host, as far as it may be seen (on Linux ended ones that nobody waited for included).
 pub fn all() -> impl Iterator<Item = Process> {
-    ids().filter_map(look_up)
+    system::all()
 }
 
-/// Their numbers alone.
-pub fn ids() -> impl Iterator<Item = u32> {
-    numbers("/proc")
-}
-
-/// The threads of a process.
+/// The threads of a process; on a system that does not number them, of one that is there the process alone.
 pub fn threads(pid: u32) -> impl Iterator<Item = u32> {
-    numbers(&format!("/proc/{pid}/task"))
+    system::threads(pid)
 }
 
-/// The entries of a folder that are numbers.
-fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+/// The words that it was started with. None where they may not be read, or it is gone.
+pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
+    system::arguments(pid)
+}
+
+/// The variables that it was started with, each as `NAME=value`. macOS hides those of its own programs, such as a shell: there are
+/// none then.
+///
+/// # Errors
+/// The process is gone, or its environment may not be read ([`io::ErrorKind::PermissionDenied`]).
+pub fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
+    system::environment(pid)
+}
+
+/// The processes that run and were started with this variable, `NAME=value`, as far as it may be read.
+pub fn with_variable(entry: &[u8]) -> Vec<u32> {
+    system::with_variable(entry)
+}
+
+/// Whether the path of a folder leads a process to the same folder as this one: in a container it may be another.
+pub fn sees(pid: u32, folder: &Path) -> bool {
+    system::sees(pid, folder)
+}
+
+/// Whether some process of this user has a file in the folder open; true where the system does not tell.
+pub fn is_open(folder: &Path) -> bool {
+    system::is_open(folder)
+}
+
+/// From now on no file of the process may grow beyond so many bytes.
+///
+/// # Errors
+/// The system's, or that it sets no limits of another process.
+pub fn limit_files(pid: u32, bytes: u64) -> io::Result<()> {
+    system::limit_files(pid, bytes)
 }
 
 /// Name of the program with its arguments, or why it cannot be told: a GPU's processes may belong to another container.
 pub fn command(pid: u32) -> String {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let line = String::from_utf8_lossy(&line);
-    let mut words = line.split('\0').filter(|word| !word.is_empty());
+    let line = arguments(pid);
+    let mut words = line.iter().map(|word| String::from_utf8_lossy(word).into_owned()).filter(|word| !word.is_empty());
     // Its folders say little and take the room of its arguments.
-    let program = words.next().map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+    let program = words.next().map(|path| path.rsplit('/').next().unwrap_or(&path).to_owned());
     match program {
         Some(program) => {
-            let whole = std::iter::once(program.as_str()).chain(words).collect::<Vec<_>>().join(" ");
+            let whole = std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ");
             whole.chars().map(|c| if c.is_control() { '?' } else { c }).take(LONGEST).collect()
         }
         // A process of the kernel, or one that has just ended, has a name only.
-        None => match fs::read_to_string(format!("/proc/{pid}/comm")) {
-            Ok(name) => name.trim_end().to_owned(),
-            Err(_) => "(not visible here)".into(),
-        },
+        None => system::name(pid).unwrap_or_else(|| "(not visible here)".into()),
     }
 }
 
 /// The name of the user that it runs as, or the number of one without a name.
 pub fn owner(pid: u32) -> Reading<String> {
-    let Ok(process) = fs::metadata(format!("/proc/{pid}")) else {
-        return Reading::missing("no process of this id is visible here: it may run in another container");
-    };
-    Reading::Value(user_name(process.uid()))
+    match system::user(pid) {
+        Some(uid) => Reading::Value(user_name(uid)),
+        None => Reading::missing("no process of this id is visible here: it may run in another container"),
+    }
 }
 
 /// The name of a user, or the number of one without a name.
@@ -120,39 +119,6 @@ pub fn user_name(uid: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_with_spaces_and_brackets_do_not_shift_the_fields() {
-        let stat = "42 (a) b) (c) R 1 42 7 0 -1 4194304 1 0 0 0 1 2 3 4 20 0 1 0 987654 1 3";
-        let resident = 3 * rustix::param::page_size() as u64;
-        let (zombie, suspended) = (false, false);
-        let process =
-            Process { pid: 42, parent: 1, session: 7, start_ticks: 987_654, zombie, suspended, cpu_ticks: 10, resident };
-        assert_eq!(Process::parse(stat), Some(process.clone()));
-        assert_eq!(Process::parse(&stat.replace(" R ", " Z ")), Some(Process { zombie: true, ..process.clone() }));
-        assert_eq!(Process::parse(&stat.replace(" R ", " T ")), Some(Process { suspended: true, ..process }));
-        assert_eq!(Process::parse("42 (a"), None);
-    }
-
-    #[test]
-    fn a_process_whose_name_is_not_utf_8_is_found() {
-        use std::os::unix::ffi::OsStrExt;
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
-        std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
-        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
-        // It takes its name a moment after it was started.
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        let mut name = Vec::new();
-        while name != b"caf\xe9\n" && std::time::Instant::now() < end {
-            name = fs::read(format!("/proc/{}/comm", child.id())).unwrap();
-            std::thread::yield_now();
-        }
-        let found = look_up(child.id());
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(name == b"caf\xe9\n" && found.is_some(), "{name:?}: {found:?}");
-    }
 
     #[test]
     fn this_process_is_among_all() {

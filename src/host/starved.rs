@@ -50,6 +50,9 @@ fn counted(passed: Duration, waited: Duration) -> Duration {
 
 /// For how long the processes of this session on this host were starved since this was first asked.
 pub fn of_this_session() -> Duration {
+    if !cfg!(target_os = "linux") {
+        return Duration::ZERO;
+    }
     static SINCE: Mutex<Option<Starved>> = Mutex::new(None);
     let pids = nix::unistd::getsid(None).map_or(Vec::new(), |session| of_session(session.as_raw()));
     SINCE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Starved::since_now(&pids)).look(&pids)
@@ -80,19 +83,16 @@ mod tests {
         assert_eq!(of(5000), Duration::from_millis(950), "many threads of one process may wait at once");
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn processes_that_share_one_core_are_starved() {
-        use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-        use nix::unistd::Pid;
+        use crate::host::cores;
         // Children run where their parent may.
-        let this_thread = Pid::from_raw(0);
-        let all = sched_getaffinity(this_thread).unwrap();
-        let mut one = CpuSet::new();
-        one.set((0..CpuSet::count()).find(|core| all.is_set(*core).unwrap()).unwrap()).unwrap();
-        sched_setaffinity(this_thread, &one).unwrap();
+        let all = cores::allowed(0);
+        cores::bind(0, &all[..1]).unwrap();
         let looping = || std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let mut children = [looping(), looping(), looping()];
-        sched_setaffinity(this_thread, &all).unwrap();
+        cores::bind(0, &all).unwrap();
         let pids: Vec<u32> = children.iter().map(std::process::Child::id).collect();
         let mut starved = Starved::since_now(&pids);
         std::thread::sleep(Duration::from_millis(900));

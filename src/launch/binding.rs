@@ -43,6 +43,9 @@ pub(super) fn words(benchmark: Option<&BenchmarkSpec>, flavour: Flavour, oversub
 pub(super) fn problem(benchmark: Option<&BenchmarkSpec>, np: usize, cores: usize, oversubscribe: bool) -> Option<String> {
     let spec = benchmark?;
     let threads = spec.threads.unwrap_or(1);
+    if !cfg!(target_os = "linux") && !matches!(spec.bind, Binding::Share | Binding::Unbound) {
+        return Some(format!("--bind {}: this system binds no rank to cores: use --bind none", spec.bind));
+    }
     let of_its_own = matches!(spec.bind, Binding::Core | Binding::Hwthread);
     let is_too_much = spec.bind == Binding::Core && np.saturating_mul(threads) > cores;
     (of_its_own && (oversubscribe || is_too_much)).then(|| {

@@ -2,6 +2,7 @@
 //!
 //! Never waits for a run. The supervisor does the work; this only starts it and sends it signals.
 
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -292,10 +293,14 @@ fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
     });
 }
 
+/// Not by its path where Linux knows it without: a new build may have taken its place while the screen was open.
+fn this_program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
+}
+
 /// Start this program again as the supervisor of a folder, which gets its lock.
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
-    // Not by its path: a new build may have taken its place while the screen was open.
-    let path = PathBuf::from("/proc/self/exe");
+    let path = this_program().map_err(|cause| LaunchError::Supervisor { path: "hvd-lab".into(), cause })?;
     let failed = |cause| LaunchError::Supervisor { path: path.clone(), cause };
     let log = folder.launcher_log();
     let log = files::open_to_append(&log).map_err(StoreError::io("cannot open", &log))?;

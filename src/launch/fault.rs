@@ -8,17 +8,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::Signal;
-use nix::unistd::Pid;
-use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 
 use super::cables::Hub;
 use crate::domain::bounds::Bounded;
 use crate::domain::checkpoint::Place;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
 use crate::domain::step::Step;
-use crate::host::{self, files, read};
+use crate::host::{self, cores, files, read};
 use crate::runs::{RunFolder, RunRecord, process};
 
 /// Of a rank that is made slow: stopped for so long, then left alone. Together no multiple of the time between two looks at it.
@@ -49,7 +46,7 @@ struct Going {
     turn: Instant,
     is_stopped: bool,
     /// The cores that each thread might use before.
-    cores: Vec<(Pid, CpuSet)>,
+    cores: Vec<(u32, Vec<usize>)>,
 }
 
 /// A fault whose rank nobody has named yet.
@@ -118,6 +115,7 @@ impl Faults {
             return Err(format!("another fault lasts {left} s more: wait for its end"));
         }
         let FaultRequest { kind, process, seconds } = request;
+        only_on_linux(kind).map_or(Ok(()), Err)?;
         let rank = self.find(process, ranks)?;
         let other = match kind {
             FaultKind::SharedCore => Some(self.partner(process, ranks)?),
@@ -247,7 +245,7 @@ impl Faults {
         }
         for (thread, cores) in &going.cores {
             // One that has ended needs none.
-            let _ = sched_setaffinity(*thread, cores);
+            let _ = cores::bind(*thread, cores);
         }
     }
 
@@ -319,22 +317,22 @@ fn cut(path: &Path) -> Result<(), String> {
 
 /// From now on no file of the process may grow beyond a size that a checkpoint has.
 fn limit_files(rank: Rank) -> Result<(), String> {
-    let pid = rustix::process::Pid::from_raw(rank.pid.cast_signed());
-    let limit = Rlimit { current: Some(FILE_LIMIT), ..getrlimit(Resource::Fsize) };
-    prlimit(pid, Resource::Fsize, limit).map(|_| ()).map_err(|errno| format!("the limit of its files cannot be set: {errno}"))
+    host::process::limit_files(rank.pid, FILE_LIMIT).map_err(|error| format!("the limit of its files cannot be set: {error}"))
+}
+
+/// Of the faults that take something of Linux: why they are not made elsewhere.
+fn only_on_linux(kind: FaultKind) -> Option<String> {
+    let takes_linux = matches!(kind, FaultKind::SharedCore | FaultKind::FileLimit) && !cfg!(target_os = "linux");
+    takes_linux.then(|| {
+        format!("{kind} can be made on Linux only: this system sets no limits of another process, and binds none to a core")
+    })
 }
 
 /// Both ranks, with all their threads, may only use one core of the second. Returns what they might use before.
-fn crowd(rank: Rank, other: Rank) -> Vec<(Pid, CpuSet)> {
-    let cores = sched_getaffinity(Pid::from_raw(other.pid.cast_signed())).unwrap_or_default();
-    let core = (0..CpuSet::count()).find(|core| cores.is_set(*core).unwrap_or(false)).unwrap_or(0);
-    let mut one = CpuSet::new();
-    if one.set(core).is_err() {
-        return Vec::new();
-    }
+fn crowd(rank: Rank, other: Rank) -> Vec<(u32, Vec<usize>)> {
+    let core = cores::allowed(other.pid).first().copied().unwrap_or(0);
     let threads = [rank.pid, other.pid].into_iter().flat_map(host::process::threads);
-    let threads = threads.map(|thread| Pid::from_raw(thread.cast_signed()));
     // A thread that ends meanwhile needs no core.
-    let before = threads.filter_map(|thread| Some((thread, sched_getaffinity(thread).ok()?)));
-    before.filter(|(thread, _)| sched_setaffinity(*thread, &one).is_ok()).collect()
+    let before = threads.map(|thread| (thread, cores::allowed(thread))).filter(|(_, cores)| !cores.is_empty());
+    before.filter(|(thread, _)| cores::bind(*thread, &[core]).is_ok()).collect()
 }

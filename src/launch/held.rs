@@ -5,9 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
-
+use crate::host::cores;
 use crate::runs::process;
 
 /// Looks that are kept of each rank: three seconds at ten looks a second.
@@ -86,13 +84,10 @@ impl Held {
     /// These are the ranks from now on, with their pids. Returns those that may use one core only, and that the same one, while
     /// another is left for none of them. To be called about once a second.
     pub(super) fn watch(&mut self, ranks: Vec<(usize, u32)>) -> Vec<(usize, String)> {
-        let cores = |pid: u32| -> BTreeSet<usize> {
-            let set = i32::try_from(pid).ok().and_then(|pid| sched_getaffinity(Pid::from_raw(pid)).ok()).unwrap_or_default();
-            (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect()
-        };
-        let by_rank: Vec<(usize, BTreeSet<usize>)> = ranks.iter().map(|(rank, pid)| (*rank, cores(*pid))).collect();
+        let of = |pid: u32| cores::allowed(pid).into_iter().collect();
+        let by_rank: Vec<(usize, BTreeSet<usize>)> = ranks.iter().map(|(rank, pid)| (*rank, of(*pid))).collect();
         self.ranks = ranks;
-        self.crowds(&by_rank, &cores(std::process::id()))
+        self.crowds(&by_rank, &of(std::process::id()))
     }
 
     fn crowds(&mut self, ranks: &[(usize, BTreeSet<usize>)], all: &BTreeSet<usize>) -> Vec<(usize, String)> {

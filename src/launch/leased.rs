@@ -5,9 +5,6 @@
 
 use std::time::Duration;
 
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
-
 use super::mpirun::SENSIBLE_RANKS_PER_CORE;
 use super::preflight::listed;
 use super::setup::Machine;
@@ -16,8 +13,7 @@ use crate::domain::device::{DeviceKind, DeviceSample};
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
-use crate::host;
-use crate::host::load::allowed_cores;
+use crate::host::{self, cores};
 use crate::lease::{Devices, Lease, LeaseError, Outlook, Request, Rules, Share, Ticket, Turn};
 use crate::runs::RunId;
 use crate::telemetry;
@@ -57,10 +53,7 @@ pub fn lent(rules: &Rules, gpus: &[DeviceSample]) -> (Devices, Vec<String>) {
     let devices = rules.devices.unwrap_or(if gpus.is_empty() { Devices::Cores } else { Devices::Gpus });
     let names = match devices {
         Devices::Gpus => gpus.iter().map(|gpu| gpu.uuid.clone()).collect(),
-        Devices::Cores => {
-            let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-            allowed_cores(&status).unwrap_or_default().into_iter().map(Devices::core).collect()
-        }
+        Devices::Cores => cores::allowed(0).into_iter().map(Devices::core).collect(),
     };
     (devices, names)
 }
@@ -243,22 +236,17 @@ pub(super) fn in_about(seconds: f64) -> String {
 /// to find in their environment, with a line for the log.
 pub(super) fn settle(lease: &Lease) -> (Vec<(String, String)>, String) {
     let names: Vec<&str> = lease.devices().collect();
-    let cores: Vec<usize> = names.iter().filter_map(|name| Devices::number_of_core(name)).collect();
-    if cores.is_empty() {
+    let numbers: Vec<usize> = names.iter().filter_map(|name| Devices::number_of_core(name)).collect();
+    if numbers.is_empty() {
         let note = format!("leased: {}", names.join(", "));
         return (vec![("CUDA_VISIBLE_DEVICES".into(), names.join(","))], note);
     }
-    let mut set = CpuSet::new();
-    for core in &cores {
-        // A number beyond what the system can say is none that it has.
-        let _ = set.set(*core);
-    }
-    let bound = sched_setaffinity(Pid::from_raw(0), &set);
-    let list = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let bound = cores::bind(0, &numbers);
+    let list = numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let failed = bound.err().map(|error| format!(" (they cannot be bound to: {error})")).unwrap_or_default();
     // Open MPI would bind ranks to the first cores of the machine, whatever its own are.
     let env = mpirun::CORES_OF_LAUNCHER.map(|name| (name.to_owned(), list.clone()));
-    (env.to_vec(), format!("leased: {} {list}{failed}", if cores.len() == 1 { "core" } else { "cores" }))
+    (env.to_vec(), format!("leased: {} {list}{failed}", if numbers.len() == 1 { "core" } else { "cores" }))
 }
 
 #[cfg(test)]

@@ -80,6 +80,9 @@ pub fn around_rank() -> Vec<String> {
 /// [`LaunchError::NoLinks`] with what is missing, and what to do.
 pub fn probe() -> Result<(), LaunchError> {
     let refuse = |cause: String, remedy: &str| Err(LaunchError::NoLinks { cause, remedy: remedy.to_owned() });
+    if !cfg!(target_os = "linux") {
+        return refuse("this system has no network namespaces".into(), "run it on Linux, or leave the link out");
+    }
     for (program, package) in PROGRAMS {
         if !super::setup::is_on_path(program) {
             return refuse(format!("{program} was not found"), &format!("install {package}, or leave the link out"));

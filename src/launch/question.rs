@@ -144,9 +144,12 @@ fn read_what_is_there(out: &mut Pipe, err: &mut Pipe, wait: Duration) -> std::io
 
 /// What is left of the program, and the program itself.
 fn end(child: &mut Child, mark: &str) {
+    // By who started them, for macOS hides the mark of its own programs.
+    let started = process::descendants(child.id());
     // It may have ended by itself; then there is nothing to end.
     let _ = child.kill();
     let _ = child.wait();
+    process::signal_each(&started, Signal::SIGKILL);
     for _ in 0..ROUNDS {
         let left = process::with_variable(MARK, mark.as_ref());
         if left.is_empty() {

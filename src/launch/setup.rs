@@ -2,7 +2,6 @@
 //!
 //! Never starts a run; it asks `mpirun` for its version and `hvd-train` whether it knows its flags, and reads /proc and /sys.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,8 +17,7 @@ use crate::domain::command::{CommandSpec, OwnLauncher};
 use crate::domain::job::{RunSpec, Workload};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
-use crate::host::load::allowed_cores;
-use crate::host::{cpu, driver, numa};
+use crate::host::{cores, cpu, driver, numa};
 use crate::telemetry::NvmlProbe;
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
@@ -158,7 +156,7 @@ impl Machine {
         Machine {
             cores,
             // A quota on processor time leaves fewer cores than there are.
-            physical_cores: physical_cores().unwrap_or(cores).min(cores),
+            physical_cores: cores::physical().unwrap_or(cores).min(cores),
             gpus: gpus(),
             numa_nodes: numa::nodes(),
             free_memory: cpu::host_memory().0,
@@ -305,14 +303,6 @@ fn version_text(mpirun: &Path) -> Result<String, LaunchError> {
         true => Ok(answer.stdout),
         false => Err(bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)))),
     }
-}
-
-/// Distinct cores behind the logical ones that this process may use: a launcher counts no others.
-fn physical_cores() -> Option<usize> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let siblings = |cpu| fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).ok();
-    let cores: BTreeSet<String> = allowed_cores(&status)?.into_iter().filter_map(siblings).collect();
-    (!cores.is_empty()).then_some(cores.len())
 }
 
 /// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them, and where it has neither

@@ -63,6 +63,7 @@ fn lead_session() -> anyhow::Result<()> {
     }
     // Whatever ranks leave behind becomes a child of this process, and is ended with the run. Where the system does not know
     // how, what they leave is still found by its session and its environment.
+    #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(rustix::process::Pid::from_raw(1));
     Ok(())
 }

@@ -4,16 +4,12 @@
 //! mark in its environment, since other hosts and containers use the same numbers at the same times.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use rustix::io::Errno;
-use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
 pub use crate::domain::run::RUN_DIR_VARIABLE;
 use crate::host::process;
@@ -42,6 +38,10 @@ pub enum Proof {
 
 /// Whether this process of this host and container is the run's: the one question before anything is sent to it.
 pub fn prove(pid: u32, start_ticks: u64, folder: &Path) -> Proof {
+    // What macOS says of another user's is no more than that it is there.
+    if !cfg!(target_os = "linux") && look_up(pid).is_some_and(|process| process.start_ticks == 0) {
+        return Proof::Hidden;
+    }
     match is_alive(pid, start_ticks).then(|| is_of_run(pid, folder)) {
         Some(Some(true)) => Proof::Ours,
         Some(None) if is_alive(pid, start_ticks) => Proof::Hidden,
@@ -52,38 +52,24 @@ pub fn prove(pid: u32, start_ticks: u64, folder: &Path) -> Proof {
 /// Whether a process was started for the run in this folder; `None` where its environment may not be read.
 fn is_of_run(pid: u32, folder: &Path) -> Option<bool> {
     match has_variable(pid, RUN_DIR_VARIABLE, folder) {
-        Ok(has_mark) => Some((has_mark || is_supervisor(pid, folder)) && sees_folder(pid, folder)),
+        Ok(has_mark) => Some((has_mark || is_supervisor(pid, folder)) && process::sees(pid, folder)),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
         Err(_) => Some(false),
     }
 }
 
 fn has_variable(pid: u32, name: &str, value: &Path) -> io::Result<bool> {
-    let wanted = [name.as_bytes(), b"=", value.as_os_str().as_bytes()].concat();
-    let environment = fs::read(format!("/proc/{pid}/environ"))?;
-    Ok(environment.split(|byte| *byte == 0).any(|entry| entry == wanted))
+    Ok(process::environment(pid)?.contains(&entry(name, value)))
+}
+
+fn entry(name: &str, value: &Path) -> Vec<u8> {
+    [name.as_bytes(), b"=", value.as_os_str().as_bytes()].concat()
 }
 
 /// By its command line, which is all that a supervisor of an older version has.
 fn is_supervisor(pid: u32, folder: &Path) -> bool {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let mut words = words.split(|byte| *byte == 0).skip(1);
-    words.next() == Some(b"supervise".as_slice()) && words.next() == Some(folder.as_os_str().as_bytes())
-}
-
-/// In a container the same path may be another folder.
-fn sees_folder(pid: u32, folder: &Path) -> bool {
-    let Ok(ours) = fs::metadata(folder) else { return is_in_our_container(pid) };
-    let theirs = Path::new("/proc").join(pid.to_string()).join("root").join(folder.strip_prefix("/").unwrap_or(folder));
-    match fs::metadata(theirs) {
-        Ok(theirs) => (theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino()),
-        Err(error) => error.kind() != io::ErrorKind::NotFound && is_in_our_container(pid),
-    }
-}
-
-fn is_in_our_container(pid: u32) -> bool {
-    let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
-    namespace(&pid.to_string()) == namespace("self")
+    let words = process::arguments(pid);
+    words.get(1..3).is_some_and(|words| words[0] == b"supervise" && words[1] == folder.as_os_str().as_bytes())
 }
 
 /// Processes of a session, other than its leader.
@@ -93,14 +79,13 @@ pub fn of_session(session: u32) -> Vec<u32> {
 
 /// Processes that are proven to have been started for a run by a supervisor, other than the caller.
 pub fn of_run(folder: &Path) -> Vec<u32> {
-    let is_started =
-        |pid: &u32| *pid != std::process::id() && is_of_run(*pid, folder) == Some(true) && !is_supervisor(*pid, folder);
-    all().map(|process| process.pid).filter(is_started).collect()
+    let is_started = |pid: &u32| *pid != std::process::id() && process::sees(*pid, folder) && !is_supervisor(*pid, folder);
+    with_variable(RUN_DIR_VARIABLE, folder).into_iter().filter(is_started).collect()
 }
 
 /// Processes whose environment has this variable with this path, as far as it may be read.
 pub fn with_variable(name: &str, path: &Path) -> Vec<u32> {
-    all().map(|process| process.pid).filter(|pid| has_variable(*pid, name, path).is_ok_and(|has_it| has_it)).collect()
+    process::with_variable(&entry(name, path))
 }
 
 /// Send a signal to every process that is proven to be the run's, other than a supervisor; whether there was any.
@@ -123,25 +108,37 @@ pub fn signal_own_session(signal: Signal) -> bool {
 }
 
 /// Send a signal to every descendant of this process; whether there was any. A parent that ended hands its children on to a
-/// process that adopts them, as a supervisor does.
+/// process that adopts them, as a supervisor does on Linux.
 pub fn signal_descendants(signal: Signal) -> bool {
-    let found = descendants();
-    found.iter().for_each(|process| {
-        send(process.pid, signal, || is_alive(process.pid, process.start_ticks));
-    });
+    let found = descendants(std::process::id());
+    signal_each(&found, signal);
     !found.is_empty()
 }
 
-fn descendants() -> Vec<Process> {
+/// Send a signal to those of these processes that still run.
+pub fn signal_each(found: &[Process], signal: Signal) {
+    found.iter().for_each(|process| {
+        send(process.pid, signal, || is_alive(process.pid, process.start_ticks));
+    });
+}
+
+/// Whether the parent of a process has ended, and it was handed on to this supervisor. Only Linux lets a process adopt others:
+/// elsewhere they go to the first of all.
+pub fn is_adopted(parent: u32, supervisor: u32) -> bool {
+    parent == supervisor || !cfg!(target_os = "linux") && parent == 1
+}
+
+/// All that a process has started, and what those have, as far as none between has ended.
+pub fn descendants(of: u32) -> Vec<Process> {
     let all: Vec<Process> = all().collect();
-    let mut found = BTreeSet::from([std::process::id()]);
+    let mut found = BTreeSet::from([of]);
     // Generation by generation.
     loop {
-        let born: Vec<u32> = all.iter().filter(|of| found.contains(&of.parent)).map(|of| of.pid).collect();
+        let born: Vec<u32> = all.iter().filter(|it| found.contains(&it.parent)).map(|it| it.pid).collect();
         let known = found.len();
         found.extend(born);
         if found.len() == known {
-            return all.into_iter().filter(|of| of.pid != std::process::id() && found.contains(&of.pid)).collect();
+            return all.into_iter().filter(|process| process.pid != of && found.contains(&process.pid)).collect();
         }
     }
 }
@@ -156,18 +153,44 @@ pub fn signal(pid: u32, signal: Signal) {
     send(pid, signal, || true);
 }
 
-/// The process is held while it is asked for, so that what was proven is true of the process that gets the signal.
 fn send(pid: u32, signal: Signal, is_it: impl FnOnce() -> bool) -> bool {
-    let Some(number) = i32::try_from(pid).ok().filter(|number| *number > 1) else { return false };
-    let held = rustix::process::Pid::from_raw(number).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-    if !is_it() {
-        return false;
+    let held = i32::try_from(pid).ok().filter(|number| *number > 1).and_then(hold);
+    held.is_some_and(|held| is_it() && held.signal(signal))
+}
+
+/// A process that is about to get a signal.
+enum Held {
+    /// It is held while it is asked for, so that what was proven is true of the process that gets the signal.
+    #[cfg(target_os = "linux")]
+    Process(std::os::fd::OwnedFd),
+    /// Before Linux 5.3, and elsewhere, nothing holds a process.
+    Number(i32),
+}
+
+/// Nothing if it is gone.
+#[cfg(target_os = "linux")]
+fn hold(number: i32) -> Option<Held> {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    match pidfd_open(rustix::process::Pid::from_raw(number)?, PidfdFlags::empty()) {
+        Ok(process) => Some(Held::Process(process)),
+        Err(rustix::io::Errno::SRCH) => None,
+        Err(_) => Some(Held::Number(number)),
     }
-    match (held, rustix::process::Signal::from_named_raw(signal as i32)) {
-        (Some(Ok(process)), Some(signal)) => pidfd_send_signal(process, signal).is_ok(),
-        (Some(Err(Errno::SRCH)), _) => false,
-        // Before Linux 5.3 nothing holds a process.
-        _ => kill(Pid::from_raw(number), signal).is_ok(),
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold(number: i32) -> Option<Held> {
+    Some(Held::Number(number))
+}
+
+impl Held {
+    fn signal(&self, signal: Signal) -> bool {
+        match self {
+            #[cfg(target_os = "linux")]
+            Held::Process(process) => rustix::process::Signal::from_named_raw(signal as i32)
+                .is_some_and(|signal| rustix::process::pidfd_send_signal(process, signal).is_ok()),
+            Held::Number(number) => kill(Pid::from_raw(*number), signal).is_ok(),
+        }
     }
 }
 
@@ -193,7 +216,7 @@ mod tests {
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut pid).unwrap();
         let pid: u32 = pid.trim().parse().unwrap();
         // Other tests have children too: only these two are looked at.
-        let ours = descendants();
+        let ours = descendants(std::process::id());
         for pid in [child.id(), pid] {
             assert!(ours.iter().any(|process| process.pid == pid), "{pid} in {ours:?}");
             signal(pid, Signal::SIGKILL);

@@ -178,7 +178,9 @@ impl Writer {
         let (commits, to_write) = sync_channel::<Checkpoint>(1);
         let (tell, written) = sync_channel(1);
         let work = move || {
-            // Of this thread alone: it waits while the rank computes on the same core. That it may not, no system refuses.
+            // It waits while the rank computes on the same core. That it may not, no system refuses. Elsewhere than on Linux it would
+            // be said of all threads.
+            #[cfg(target_os = "linux")]
             let _ = rustix::process::nice(10);
             for commit in to_write {
                 let result = checkpoint::save(&folder, &commit);

@@ -4,14 +4,12 @@
 use std::ffi::c_void;
 
 use clap::ValueEnum;
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
 use tch::{Cuda, Device, Kind, Tensor};
 
 use crate::comm::Gpu;
 use crate::domain::benchmark::NumberFormat;
 use crate::domain::topology::Topology;
-use crate::host::driver;
+use crate::host::{cores, driver};
 
 /// The device of one process, and what it may use of the CPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,14 +69,14 @@ pub fn place(topology: &Topology, wish: Wish) -> Placement {
     placement
 }
 
-/// Binds this process to the local rank's equal share of the cores: which it runs on now, and how many there are.
+/// Binds this process to the local rank's equal share of the cores: which it runs on now, and how many there are. macOS binds no
+/// process: there the share only says how much each rank may take.
 pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
-    let cores = cores_in_order();
-    let found = cores.len();
-    let mine = cores[topology.core_slice(found)].to_vec();
-    let mut set = CpuSet::new();
-    let bound = mine.iter().all(|&core| set.set(core).is_ok()) && sched_setaffinity(Pid::this(), &set).is_ok();
-    (if bound { mine } else { cores }, found)
+    let all = cores_in_order();
+    let found = all.len();
+    let mine = all[topology.core_slice(found)].to_vec();
+    let bound = cores::bind(std::process::id(), &mine).is_ok();
+    (if bound || !cfg!(target_os = "linux") { mine } else { all }, found)
 }
 
 /// Step 1 off: the first GPU, or any core, as if no other rank were there.
@@ -107,7 +105,6 @@ fn gpu(index: usize, found: usize, cores: Vec<usize>) -> Placement {
 
 /// The cores this process may use, siblings of one physical core side by side, so that slices share no core.
 fn cores_in_order() -> Vec<usize> {
-    let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else { return vec![0] };
     let place = |core: usize| {
         let read = |name: &str| -> usize {
             let path = format!("/sys/devices/system/cpu/cpu{core}/topology/{name}");
@@ -115,9 +112,9 @@ fn cores_in_order() -> Vec<usize> {
         };
         (read("physical_package_id"), read("core_id"), core)
     };
-    let mut cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect();
-    cores.sort_by_key(|&core| place(core));
-    if cores.is_empty() { vec![0] } else { cores }
+    let mut found = cores::allowed(0);
+    found.sort_by_key(|&core| place(core));
+    if found.is_empty() { vec![0] } else { found }
 }
 
 /// Number of GPUs that libtorch can use; opens the CUDA half of libtorch where there is a driver.
@@ -232,6 +229,7 @@ pub fn prepare(device: Device, precision: Precision) -> Kind {
 
 /// Let the allocator keep what is freed: a training step allocates the same large blocks again and again, and handing
 /// them back to the kernel each time costs up to a quarter of the step (page faults on a CPU).
+#[cfg(target_os = "linux")]
 pub fn keep_freed_memory() {
     use nix::libc::{M_MMAP_MAX, M_TRIM_THRESHOLD, mallopt};
     // SAFETY: mallopt only sets two numbers of the C allocator; called once, before other threads start.
@@ -240,6 +238,10 @@ pub fn keep_freed_memory() {
         mallopt(M_TRIM_THRESHOLD, i32::MAX);
     }
 }
+
+/// Nothing: macOS's allocator has no such setting.
+#[cfg(not(target_os = "linux"))]
+pub fn keep_freed_memory() {}
 
 /// `cpu` or `cuda:0`, as in events.
 pub fn name(device: Device) -> String {

@@ -267,11 +267,20 @@ pub fn finished(epochs: usize, training_seconds: f64, launched: Instant) -> Even
     Event::Finished { epochs, training_seconds, total_seconds, peak_rss_bytes: peak_rss_bytes() }
 }
 
-/// The kernel's own high-water mark of this process's memory; it counts in KiB.
+/// The kernel's own high-water mark of this process's memory; it counts in KiB. On Linux, getrusage would also count the program
+/// that ran here before exec.
+#[cfg(target_os = "linux")]
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+/// Elsewhere it counts in bytes.
+#[cfg(not(target_os = "linux"))]
+fn peak_rss_bytes() -> Option<u64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss().try_into().ok()
 }
 
 #[cfg(test)]

@@ -215,8 +215,9 @@ fn ctrl_c_behind_the_lab_ends_the_build() {
     let behind = Behind::new();
     let mut child = behind.start("echo $$ > pid; read word < go", "true");
     // Whoever reads that the build goes on may end it.
-    let said = BufReader::new(child.stdout.take().unwrap());
-    let offer = said.lines().map_while(Result::ok).find(|line| line.contains("Ctrl-C does"));
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    // It stays open: a Python that buffers nothing has not written all of it yet.
+    let offer = said.find(|line| line.contains("Ctrl-C does"));
     assert!(offer.is_some());
     let pid: u32 = wait_for("the build's number", || fs::read_to_string(behind.path("pid")).ok()?.trim().parse().ok());
     hvd_lab::runs::process::signal(child.id(), Signal::SIGINT);

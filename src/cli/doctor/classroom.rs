@@ -62,7 +62,7 @@ fn memory(learners: usize, free_bytes: u64) -> Check {
     let wanted = MEMORY_BYTES * learners as u64;
     let found = format!("{}: up to {} wanted, {} free", each(learners), units::bytes(wanted), units::bytes(free_bytes));
     match free_bytes {
-        0 => Check::warn("class memory", "unknown: /proc/meminfo is not readable", "a learner takes up to 1 GiB"),
+        0 => Check::warn("class memory", "unknown: this system does not tell", "a learner takes up to 1 GiB"),
         _ if wanted <= free_bytes => Check::ok("class memory", found),
         _ => Check::warn("class memory", found, "end other programs, let learners take turns, or use a second machine"),
     }
@@ -93,7 +93,7 @@ fn limits(learners: usize, limits: &Limits) -> Check {
     let tasks_of_all = TASKS * learners as u64;
     if let Some(limit) = below(limits.tasks, TASKS) {
         let found = format!("a user may have {limit} processes and threads; a learner needs about {TASKS}");
-        return Check::warn("class limits", found, "raise nproc in /etc/security/limits.conf (`ulimit -u` shows it)");
+        return Check::warn("class limits", found, raise("nproc", "-u"));
     }
     if let Some(limit) = below(limits.tasks_of_all, tasks_of_all) {
         let found =
@@ -102,9 +102,16 @@ fn limits(learners: usize, limits: &Limits) -> Check {
     }
     if let Some(limit) = below(limits.open_files, OPEN_FILES) {
         let found = format!("a program may have {limit} files open; the lab needs up to {OPEN_FILES}");
-        return Check::warn("class limits", found, "raise nofile in /etc/security/limits.conf (`ulimit -n` shows it)");
+        return Check::warn("class limits", found, raise("nofile", "-n"));
     }
     Check::ok("class limits", "processes, threads and open files are enough")
+}
+
+fn raise(name: &str, flag: &str) -> String {
+    match cfg!(target_os = "linux") {
+        true => format!("raise {name} in /etc/security/limits.conf (`ulimit {flag}` shows it)"),
+        false => format!("raise it in the shell that starts the lab: `ulimit {flag}`"),
+    }
 }
 
 /// Of the disk that runs go to. Nothing where that is not known: the doctor has said so.

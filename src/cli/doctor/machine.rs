@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nix::sys::statvfs::statvfs;
+use rustix::fs::statvfs;
 
 use super::check::Check;
 use crate::dataset::{self, DatasetError, Located};
@@ -93,7 +93,7 @@ impl LoadNow {
         std::thread::sleep(LOOK_FOR.saturating_sub(self.began.elapsed()));
         let others = self.before.zip(Load::of_this_process()).and_then(|(before, now)| now.others_since(&before));
         match others {
-            None => Check::ok("load", "unknown: /proc/stat is not readable"),
+            None => Check::ok("load", "unknown: this system does not tell"),
             Some(part) if part < NOTICEABLE => Check::ok("load", others_in_words(part)),
             Some(part) => Check::warn(
                 "load",
@@ -108,7 +108,7 @@ pub(super) fn memory() -> Check {
     let (available, total) = host::cpu::host_memory();
     let found = format!("{} free of {}", units::bytes(available), units::bytes(total));
     match available {
-        0 => Check::warn("memory", "unknown: /proc/meminfo is not readable", "a rank takes about 1 GiB"),
+        0 => Check::warn("memory", "unknown: this system does not tell", "a rank takes about 1 GiB"),
         _ if available < MEMORY_WANTED_BYTES => {
             Check::warn("memory", found, "a rank takes about 1 GiB: end other programs, or use --np 1")
         }
@@ -193,7 +193,7 @@ pub(super) fn home() -> Vec<Check> {
 
 fn disk(home: &Path, remedy: &str) -> Check {
     let free_bytes = match statvfs(home) {
-        Ok(disk) => disk.blocks_available() * disk.fragment_size(),
+        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
         Err(error) => return Check::warn("disk", format!("free space unknown: {error}"), "a run needs about 100 MB"),
     };
     let found = format!("{} free", units::bytes(free_bytes));

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::check::Check;
 use crate::exercise::{self, Module};
-use crate::host::installation::{Installation, set_up_command};
+use crate::host::installation::{Installation, PYTHON_MODULE, set_up_command};
 use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask};
 
 /// What `hvd-train --build-info` prints.
@@ -87,7 +87,7 @@ fn python() -> Check {
         Module::Missing(path) => Check::warn(
             "Python",
             format!("{} is not there, so the exercise can be written in Rust only", path.display()),
-            "run `make build`, or point HVD_LAB_PYTHON_MODULE at libhvd_lab_python.so",
+            format!("run `make build`, or point HVD_LAB_PYTHON_MODULE at {PYTHON_MODULE}"),
         ),
     }
 }

@@ -43,7 +43,9 @@ impl Job {
             own.gone_since = None;
         } else if since.elapsed() >= FAILURE_GRACE {
             let (me, launcher) = (std::process::id(), self.child.id());
-            let is_orphan = |pid: &u32| Some(*pid) != launcher && process::look_up(*pid).is_some_and(|found| found.parent == me);
+            let is_orphan = |pid: &u32| {
+                Some(*pid) != launcher && process::look_up(*pid).is_some_and(|found| process::is_adopted(found.parent, me))
+            };
             let orphans = process::of_run(self.folder.path()).into_iter().filter(is_orphan);
             orphans.for_each(|pid| process::signal(pid, Signal::SIGKILL));
         }

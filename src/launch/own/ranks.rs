@@ -1,13 +1,12 @@
 //! Which processes of a run are its ranks, by what their launcher put into their environment.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use crate::domain::event::TopologyReport;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
-use crate::host;
-use crate::host::load::allowed_cores;
-use crate::host::process::{look_up, threads};
+use crate::host::process::{self, look_up, threads};
+use crate::host::{self, cores};
+use crate::runs::process::is_adopted;
 
 /// A launcher's variables: rank, ranks in all, rank on this host, ranks on this host.
 struct Variables {
@@ -71,7 +70,7 @@ impl Ranks {
             // What a rank starts has its environment too.
             let is_started_by_rank = of_launcher().any(|other| other.pid == of.parent && other.numbers[0] == of.numbers[0]);
             let [Some(rank), size, local_rank, local_size] = of.numbers else { continue };
-            let is_orphan = of.parent == self.supervisor;
+            let is_orphan = is_adopted(of.parent, self.supervisor);
             if is_orphan || is_started_by_rank || self.found.get(&rank) == Some(&of.pid) {
                 continue;
             }
@@ -88,7 +87,6 @@ impl Ranks {
 
     fn report(&mut self, rank: usize, pid: u32, launcher: &str, topology: Topology) -> TopologyReport {
         self.found.insert(rank, pid);
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         TopologyReport {
             topology,
             host: host::name(),
@@ -97,7 +95,7 @@ impl Ranks {
             // Which GPU it takes is its own affair; the device pane finds it there.
             device: String::new(),
             device_uuid: None,
-            cores: allowed_cores(&status).unwrap_or_default(),
+            cores: cores::allowed(pid),
             devices_found: None,
             threads: threads(pid).count(),
             versions: Vec::new(),
@@ -107,11 +105,11 @@ impl Ranks {
 }
 
 fn candidate(pid: u32) -> Option<Candidate> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = process::environment(pid).ok()?;
     let parent = look_up(pid).filter(|process| !process.zombie)?.parent;
     let value = |name: &str| {
-        let entries = environment.split(|byte| *byte == 0);
-        let mut values = entries.filter_map(|entry| std::str::from_utf8(entry).ok()?.strip_prefix(name)?.strip_prefix('='));
+        let entry = |entry| std::str::from_utf8(entry).ok()?.strip_prefix(name)?.strip_prefix('=');
+        let mut values = environment.iter().filter_map(|of| entry(of));
         values.next()?.parse().ok()
     };
     let known = KNOWN.iter().position(|variables| value(variables.names[0]).is_some())?;

@@ -32,7 +32,7 @@ const SCRIPT: &str = concat!(
     r#"why=$( (echo hvd-lab > "$2/$3") 2>&1 ) && rm -f "$2/$3"; say write "$why"; "#,
     r#"say cores "$(getconf _NPROCESSORS_ONLN)"; say gpus "$(ls -d /dev/nvidia[0-9]* 2> /dev/null | wc -l)"; "#,
     r#"if command -v ip > /dev/null; then ip -o -4 addr show up | while read -r n i f a r; do say net "$i $a"; done; "#,
-    r#"else for i in /sys/class/net/*; do say net "${i##*/}"; done; fi; say end ok"#,
+    r#"else for i in $(ifconfig -l 2> /dev/null || ls /sys/class/net); do say net "$i"; done; fi; say end ok"#,
 );
 
 /// What is asked of every host.

@@ -115,15 +115,7 @@ fn sweep(place: &Path) {
 fn is_left(folder: &Path) -> bool {
     let modified = fs::metadata(folder).and_then(|found| found.modified());
     let age = modified.ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
-    age.is_some_and(|age| age > SURELY_MADE) && !is_open(folder)
-}
-
-/// Whether a process of this user has a file in the folder open.
-fn is_open(folder: &Path) -> bool {
-    let Ok(folder) = folder.canonicalize() else { return true };
-    let files = process::ids().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten());
-    let mut targets = files.filter_map(|file| fs::read_link(file.path()).ok());
-    targets.any(|target: PathBuf| target.starts_with(&folder))
+    age.is_some_and(|age| age > SURELY_MADE) && !process::is_open(folder)
 }
 
 #[cfg(test)]
@@ -158,7 +150,9 @@ mod tests {
 
         let next = Unpacked::new_in(place.path()).unwrap();
         let is_there = ["killed", "older", "older-in-use", "being-made", "link", "file"].map(|name| at(name).exists());
-        assert_eq!(is_there, [false, false, true, true, true, true]);
+        // Other systems do not say that nobody has it open.
+        let older = !cfg!(target_os = "linux");
+        assert_eq!(is_there, [false, older, true, true, true, true]);
         assert!(living.path().is_dir() && next.path().is_dir() && elsewhere.path().join(LOCK).exists());
         let (first, second) = (living.path().to_owned(), next.path().to_owned());
         drop((living, next));

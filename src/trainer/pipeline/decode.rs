@@ -17,7 +17,7 @@ pub use crate::domain::nvcnn::Dct;
 
 /// A library to use instead, by name or path.
 pub const VARIABLE: &str = "HVD_LAB_LIBJPEG";
-const LIBRARY: &str = "libjpeg.so.62";
+const LIBRARY: &str = if cfg!(target_os = "macos") { "libjpeg.62.dylib" } else { "libjpeg.so.62" };
 const MESSAGE_BYTES: usize = 256;
 /// A part begins and ends at whole blocks, of up to this many pixels.
 const BLOCK: u32 = 32;
@@ -134,7 +134,7 @@ fn load() -> Result<(), String> {
         let mut message = [0; MESSAGE_BYTES];
         // SAFETY: both are valid for the call, and OnceLock lets one thread in.
         let loaded = unsafe { hvd_jpeg_load(path.as_ptr(), message.as_mut_ptr(), message.len()) };
-        let remedy = format!("Run `make setup`, install libjpeg-turbo (libjpeg62-turbo), or set {VARIABLE} to its libjpeg.so.62");
+        let remedy = format!("Run `make setup`, install libjpeg-turbo (libjpeg62-turbo), or set {VARIABLE} to its {LIBRARY}");
         (loaded == 0)
             .then_some(())
             .ok_or_else(|| format!("images cannot be decoded: {name} cannot be opened ({}). {remedy}", text(&message)))

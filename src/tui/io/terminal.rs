@@ -52,6 +52,8 @@ const UNMARK_PASTES: &str = "\x1b[?2004l";
 const LONGEST_PASTE: usize = 1_000;
 /// Keys that come sooner behind a paste belong to it: text with an end mark in it, which no finger can follow so fast.
 const AFTER_PASTE: Duration = Duration::from_millis(20);
+/// Between looks at a terminal that cannot be waited for.
+const UNPOLLED: Duration = Duration::from_millis(200);
 
 /// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
 const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
@@ -280,7 +282,14 @@ pub fn read_keys(messages: Sender<Message>) {
             Err(Errno::EINTR) => continue,
             Err(_) => break,
         }
-        let happened = waiting[0].revents().unwrap_or(PollFlags::empty());
+        let mut happened = waiting[0].revents().unwrap_or(PollFlags::empty());
+        if cfg!(target_os = "macos") && happened.contains(PollFlags::POLLNVAL) {
+            // macOS polls no /dev/tty: crossterm, which selects, waits for the next key.
+            happened.remove(PollFlags::POLLNVAL);
+            if event::poll(UNPOLLED).is_err() {
+                break;
+            }
+        }
         if happened.intersects(PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL) {
             break;
         }
