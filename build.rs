@@ -1,5 +1,5 @@
-//! Compiles the trainer's pieces of C++ and C, and tells the linker where libtorch, MPI and libjpeg are at run time, so that `hvd-train`
-//! starts without LD_LIBRARY_PATH. Lists the lessons, which `hvd-lab` carries inside.
+//! Compiles the trainer's pieces of C++ and C, and tells the linker where libtorch, MPI and libjpeg are at run time, so that
+//! `hvd-train` starts without LD_LIBRARY_PATH. Lists the lessons, which `hvd-lab` carries inside.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -77,8 +77,8 @@ fn compile_cpp() {
         .warnings(false)
         .define("_GLIBCXX_USE_CXX11_ABI", abi.as_str())
         .includes([root.join("include"), root.join("include/torch/csrc/api/include")])
-        // Convolutions, batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the processor could do
-        // at once.
+        // Convolutions, batch norm and max-pooling are computed there. Numbers are rounded after each operation, whatever the
+        // processor could do at once.
         .opt_level(3)
         .flag_if_supported("-ffp-contract=off")
         .file(SOURCE)
