@@ -11,7 +11,8 @@ system, machine, folder, *pairs = sys.argv[1:]
 platform.system, platform.machine = lambda: system, lambda: machine
 import setup
 setup.DEPS = pathlib.Path(folder)
-shutil.disk_usage = lambda _: shutil._ntuple_diskusage(2**50, 0, 2**50)
+shutil.disk_usage = lambda _: type("usage", (), {"free": 2**50})
+setup.os.access = lambda *_: True
 shutil.which = lambda tool: None if tool == "xcode-select" else "/" + tool
 for wheel, member in zip(pairs[::2], pairs[1::2]):
     path = setup.DEPS / f"{wheel}-1-any.whl"

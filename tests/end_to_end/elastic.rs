@@ -63,8 +63,10 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
             lengths.insert(report.epoch, report.batches);
         }
     }
-    // 400 images in batches of 32 are 12.5 steps of one rank.
-    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [(1, 4), (2, 4), (3, 6), (4, 6)]);
+    // 400 images in batches of 32 are 12.5 steps of one rank. Until the signal arrives the third epoch may have come to its end.
+    let with_three = if lengths.get(&3) == Some(&4) { 3 } else { 2 };
+    let expected: Vec<_> = (1..=4).map(|epoch| (epoch, if epoch <= with_three { 4 } else { 6 })).collect();
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), expected);
     // A rank that is lost later has been paid for until then.
     let ends: BTreeMap<usize, f64> = events(&lab, 1)
         .iter()
@@ -75,7 +77,7 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
         .collect();
     let paid = lab.store().summary(RunId(1)).unwrap().device_seconds().unwrap();
     // Each launch counts its own seconds.
-    assert!((paid - (3.0 * ends[&2] + 2.0 * ends[&4])).abs() < 1e-6, "{paid}: {ends:?}");
+    assert!((paid - (3.0 * ends[&with_three] + 2.0 * ends[&4])).abs() < 1e-6, "{paid}: {ends:?}");
     let scaled = lab.run(&["check", "1", "--json"]);
     assert!(String::from_utf8_lossy(&scaled.stdout).contains("0.01 x 2 ranks"), "{}", String::from_utf8_lossy(&scaled.stdout));
     lab.assert_nothing_left(1);
