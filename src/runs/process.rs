@@ -51,15 +51,14 @@ pub fn prove(pid: u32, start_ticks: u64, folder: &Path) -> Proof {
 
 /// Whether a process was started for the run in this folder; `None` where its environment may not be read.
 fn is_of_run(pid: u32, folder: &Path) -> Option<bool> {
-    match has_variable(pid, RUN_DIR_VARIABLE, folder) {
-        Ok(has_mark) => Some((has_mark || is_supervisor(pid, folder)) && process::sees(pid, folder)),
+    match process::environment(pid) {
+        Ok(variables) => {
+            let has_mark = variables.contains(&entry(RUN_DIR_VARIABLE, folder));
+            Some((has_mark || is_supervisor(pid, folder)) && process::sees(pid, folder))
+        }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
         Err(_) => Some(false),
     }
-}
-
-fn has_variable(pid: u32, name: &str, value: &Path) -> io::Result<bool> {
-    Ok(process::environment(pid)?.contains(&entry(name, value)))
 }
 
 fn entry(name: &str, value: &Path) -> Vec<u8> {
