@@ -99,7 +99,7 @@ const UNSAFE: [(&str, &str); 27] = [
         "src/trainer/model/bias_relu.rs",
         "calls the C++ that adds a bias and applies ReLU, and computes their gradients in one pass",
     ),
-    ("src/trainer/secret.rs", "takes a variable out of the environment that the process began with"),
+    ("src/trainer/event_secret.rs", "takes a variable out of the environment that the process began with"),
     ("src/trainer/pipeline/batch.rs", "lends each thread the memory of its own image of a batch"),
     ("src/trainer/pipeline/decode.rs", "calls the C beside it, which calls libjpeg"),
     ("src/trainer/pipeline/wide.rs", "calls what is compiled for AVX2 where the processor has it"),

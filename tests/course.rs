@@ -28,6 +28,8 @@ mod good;
 mod lab;
 #[path = "course/lessons.rs"]
 mod lessons;
+#[path = "course/output.rs"]
+mod output;
 #[path = "course/photos.rs"]
 mod photos;
 #[path = "course/photos_in_python.rs"]

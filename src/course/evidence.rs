@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::ops::{Deref, DerefMut};
 
 use crate::domain::bounds::MAX_EPOCHS;
-use crate::domain::event::EventLine;
+use crate::domain::event::{Event, EventLine, Seen};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::TrainingJob;
 use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
@@ -21,7 +21,8 @@ pub struct Evidence {
     history: History,
     /// Ranks of each attempt, where the record says so.
     np_of_attempts: Vec<usize>,
-    /// Epoch, counted from 1, to the processes that printed its heading. `None` where no log could be read.
+    /// Epoch, counted from 1, to the processes that printed its heading, as the library tells or a log shows. `None` where no log could
+    /// be read.
     pub printed: Option<BTreeMap<usize, BTreeSet<usize>>>,
 }
 
@@ -56,7 +57,7 @@ impl Evidence {
         folder.events().for_each(|line| evidence.take(&line));
         if !evidence.attempts.is_empty() {
             // A process that has printed nothing has no log.
-            evidence.printed = Some(BTreeMap::new());
+            evidence.printed.get_or_insert_default();
         }
         for process in folder.rank_logs() {
             if let Ok(log) = read::open(&folder.rank_log(process)) {
@@ -78,6 +79,9 @@ impl Evidence {
     /// The next event, in order of arrival.
     pub fn take(&mut self, line: &EventLine) {
         self.history.take(line);
+        if let Event::Seen(Seen::Heading { epoch, is_printed: true }) = line.event {
+            self.printed.get_or_insert_default().entry(epoch).or_default().insert(line.process);
+        }
     }
 
     /// The next line that a process printed for people: only there does it show who speaks.

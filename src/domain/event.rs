@@ -1,13 +1,11 @@
 //! What ranks report while they train: one JSON object a line, the only thing the trainer tells the lab.
 //!
-//! A rank prints events on its standard output behind [`MARKER`] and the secret of its launch, between its human lines; the
-//! launcher's own tags tell the ranks apart, so events cross hosts without a shared file system. Unknown events and fields are skipped, so that
-//! an older lab can follow a newer trainer.
+//! `wire` says how they travel. Unknown events and fields are skipped, so that an older lab can follow a newer trainer.
 
 mod limits;
-mod marker;
 mod number;
 mod seen;
+pub mod wire;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +18,9 @@ use super::phase::PhaseSeconds;
 use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
-pub use marker::{MARKER, SECRET_VARIABLE, marked, unmarked};
 use number::number;
 pub use seen::{Seen, UpdateReport, is_told};
+pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};
 
 /// One event with its sender and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +107,8 @@ pub enum Event {
     Broadcast(BroadcastReport),
     /// Something that the reader should know and that stops nothing.
     Warning { message: String },
+    /// So many events of this process did not arrive, or do not count. Written by the supervisor.
+    Lost { events: u64 },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
     Finished {
         epochs: usize,

@@ -45,6 +45,9 @@ const PACKAGE: [(&str, &str); 17] = [
     ("keras/optimizer.py", include_str!("../../python/hvd_lab/keras/optimizer.py")),
 ];
 
+/// Python runs it before the program: it takes the secret of the run from where the program could read it.
+const FIRST: (&str, &str) = ("sitecustomize.py", include_str!("../../python/sitecustomize.py"));
+
 /// Reads a program without running it. Tells which Python this is, and the error if there is one, each as a line of JSON.
 const READER: &str = r#"
 import json, sys, warnings
@@ -120,6 +123,7 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
         return Ok(Built::Errors { errors, said: String::new() });
     }
     let beside = folder.path().join("python");
+    write(&beside.join(FIRST.0), FIRST.1.as_bytes())?;
     for (name, text) in PACKAGE {
         write(&beside.join("hvd_lab").join(name), text.as_bytes())?;
     }

@@ -11,6 +11,9 @@ use crate::domain::units;
 const OWN_LOG: u64 = 4 << 20;
 const ANY_LOG: u64 = 256 << 20;
 
+/// Bytes that the ranks of such a program may print between two events: more than it prints between two batches on purpose.
+const FLOOD: u64 = 64 << 20;
+
 /// Most memory of a launcher. It keeps what it cannot pass on: a few GiB in a minute, of ranks that print on and on.
 const LAUNCHER: u64 = 256 << 20;
 
@@ -60,11 +63,13 @@ impl Bounds {
         }
     }
 
-    /// Why a run ends in which a process printed more than its log may hold; `None` where it goes on without these lines.
-    pub fn flood(&self, process: usize) -> Option<String> {
-        let bytes = units::bytes(OWN_LOG);
-        self.is_own
-            .then(|| format!("process {process} printed more than {bytes}, so the run was ended: is there a print in a loop?"))
+    /// Why a run ends whose ranks printed so many bytes since one of them got on, with a process that printed more than its log may
+    /// hold; `None` where it goes on without these lines.
+    pub fn flood(&self, process: usize, printed: u64) -> Option<String> {
+        let bytes = units::bytes(printed);
+        (self.is_own && printed > FLOOD).then(|| {
+            format!("process {process} printed {bytes} and did not get on, so the run was ended: is there a print in a loop?")
+        })
     }
 
     /// Why a run ends whose launcher has come to hold so many bytes of memory.
@@ -99,9 +104,10 @@ mod tests {
         assert!(own.excess(0, &ended, None, None).unwrap().contains("ended epoch 3"));
         // Whatever the lab's own trainer does is asked for.
         let trainer = Bounds { is_own: false, ..own };
-        assert_eq!((step(trainer, 9, 9, None), trainer.flood(0)), (None, None));
+        assert_eq!((step(trainer, 9, 9, None), trainer.flood(0, u64::MAX)), (None, None));
         assert_eq!((own.backlog(LAUNCHER), trainer.backlog(LAUNCHER + 1)), (None, None));
         assert!(own.backlog(300 << 20).unwrap().contains("it holds 300"));
-        assert!(own.flood(3).unwrap().starts_with("process 3 printed more than 4"));
+        assert_eq!(own.flood(3, FLOOD), None, "it may print a lot");
+        assert!(own.flood(3, 65 << 20).unwrap().starts_with("process 3 printed 65"), "{:?}", own.flood(3, 65 << 20));
     }
 }

@@ -10,6 +10,7 @@ mod terms;
 mod watch;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use tokio::time::Instant;
 use super::CommandLine;
 use super::cables::Cables;
 use super::discovery::Wish;
+use super::event_socket::EventSocket;
 use super::excess::Bounds;
 use super::fault::Faults;
 use super::held::Held;
@@ -37,7 +39,7 @@ use super::slurm;
 use super::verdict::{Verdict, judge};
 use super::work::Work;
 use crate::domain::device::{RankPlace, TelemetrySample};
-use crate::domain::event::{Event, SECRET_VARIABLE, TopologyReport};
+use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host;
@@ -75,6 +77,8 @@ pub(super) struct Job {
     child: Child,
     lines: mpsc::Receiver<Line>,
     readers: Vec<JoinHandle<()>>,
+    /// Where ranks of this host tell their events; `None` where the system gives no socket, and all ranks print them.
+    events: Option<EventSocket>,
     samples: mpsc::UnboundedReceiver<TelemetrySample>,
     sampler: Sampler,
     /// The launcher's session files; goes with the job.
@@ -158,11 +162,18 @@ impl Job {
         // same pid: so each launch gets a folder of its own.
         runs::sweep();
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
+        let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
+        let events = EventSocket::listen(&scratch, &secret, sender.clone());
+        if let Err(error) = &events {
+            journal.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
+        }
+        let events = events.ok();
         let mut child = Command::new(&line.argv[0])
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
             .env(SECRET_VARIABLE, secret)
+            .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), EventSocket::path))
             .env("TMPDIR", scratch.path())
             .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
@@ -170,7 +181,6 @@ impl Job {
             .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start {}", line.argv[0]))?;
-        let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
         let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags, sender.clone())));
         let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
@@ -191,6 +201,7 @@ impl Job {
             child,
             lines,
             readers: out.into_iter().chain(err).collect(),
+            events,
             samples,
             sampler,
             scratch,
@@ -305,14 +316,14 @@ impl Job {
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
-        let process = if let Line::Rank { process, .. } = line { process } else { 0 };
+        let process = line.process().unwrap_or(0);
         let last = self.journal.evidence.step(process);
         self.read_own_program(&line);
         match self.journal.take(line) {
             Ok(event) => {
                 let evidence = &self.journal.evidence;
                 let excess = |event| self.bounds.excess(process, event, last, evidence.config(process));
-                let flood = || self.bounds.flood(evidence.flooding?);
+                let flood = || self.bounds.flood(evidence.flooding?, evidence.printed);
                 if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
                     self.stuck = Some(why);
                     self.begin_end();

@@ -1,149 +1,21 @@
-//! The files of a run while it goes: events, logs and telemetry, and what the verdict needs to know of them.
+//! The files of a run while it goes: events, logs and telemetry.
 //!
 //! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`Journal::flush`]).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
+use super::evidence::Evidence;
+use super::hearing::Hearing;
 use super::line_file::{JournalError, LineFile};
 use super::output::Line;
 use super::work::Work;
-use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::device::TelemetrySample;
-use crate::domain::event::{ConfigReport, Event, EventLine, MARKER, TopologyReport, unmarked};
-use crate::domain::history::{Fatal, History, Keep, Process, TrainingStep};
+use crate::domain::event::wire::find_printed;
+use crate::domain::event::{Event, EventLine, MARKER};
 use crate::domain::units;
 use crate::host;
 use crate::host::read::LONGEST_LINE;
 use crate::runs::{Arrival, Arrivals, LogSource, RunFolder};
-
-/// Last lines of each process that are kept for a verdict.
-const TAIL_LINES: usize = 10;
-const LAUNCHER_LINES: usize = 60;
-
-/// What is known of the processes of one attempt.
-#[derive(Clone, Debug)]
-pub struct Evidence {
-    pub work: Work,
-    /// Epochs that a training has its checkpoint of from launches before this one.
-    pub epochs_before: usize,
-    /// What they reported, in this attempt only.
-    pub(super) history: History,
-    /// A process of this host that is gone without a final event, where the launcher has not noticed.
-    pub vanished: Option<usize>,
-    /// Processes that the supervisor ended since they were stopped for too long.
-    pub given_up: BTreeSet<usize>,
-    /// Last lines of each process.
-    pub tails: BTreeMap<usize, VecDeque<String>>,
-    /// Processes whose last lines are complete.
-    pub aborted: BTreeSet<usize>,
-    pub launcher: VecDeque<String>,
-    /// Processes that printed lines which look like events and do not come from the library.
-    pub imitating: BTreeSet<usize>,
-    /// The first process that printed more than its log may hold.
-    pub flooding: Option<usize>,
-    /// Bytes that processes printed since one of them got on.
-    pub printed: u64,
-}
-
-impl Default for Evidence {
-    fn default() -> Evidence {
-        Evidence {
-            work: Work::default(),
-            epochs_before: 0,
-            history: History::new(Keep::Epochs(1)),
-            vanished: None,
-            given_up: BTreeSet::new(),
-            tails: BTreeMap::new(),
-            aborted: BTreeSet::new(),
-            launcher: VecDeque::new(),
-            imitating: BTreeSet::new(),
-            flooding: None,
-            printed: 0,
-        }
-    }
-}
-
-impl Evidence {
-    /// The next event of a process.
-    pub fn take(&mut self, line: &EventLine) {
-        self.history.take(line);
-    }
-
-    /// The processes that have introduced themselves, with what they said.
-    pub fn introduced(&self) -> impl Iterator<Item = (usize, &TopologyReport)> {
-        let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
-        processes.filter_map(|(index, process)| Some((*index, process.topology.as_ref()?)))
-    }
-
-    /// Those of them on this host: the pids of others mean nothing here.
-    pub fn on<'a>(&'a self, host: &'a str) -> impl Iterator<Item = (usize, &'a TopologyReport)> {
-        self.introduced().filter(move |(_, report)| report.host == host)
-    }
-
-    pub fn has_finished(&self, process: usize) -> bool {
-        self.history.process(process).is_some_and(|process| process.has_finished)
-    }
-
-    /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or its steps, or the rows of
-    /// its table, or its iterations.
-    pub fn done(&self) -> usize {
-        match self.work {
-            Work::Training => self.history.epochs_done(0).max(self.epochs_before),
-            Work::Photos => self.history.process(0).map_or(0, Process::steps_done),
-            Work::Test => self.history.process(0).and_then(|root| root.test).map_or(0, |test| test.images),
-            Work::Benchmark => self.history.process(0).map_or(0, |root| root.iterations.len()),
-            Work::Collectives => self.history.process(0).map_or(0, |root| root.allreduces.len()),
-            Work::Program => 0,
-        }
-    }
-
-    /// What a process is going to do.
-    pub fn config(&self, process: usize) -> Option<&ConfigReport> {
-        self.history.process(process)?.config.as_ref()
-    }
-
-    /// The last step that a process reported, in this launch.
-    pub fn step(&self, process: usize) -> Option<TrainingStep> {
-        self.history.process(process)?.step
-    }
-
-    /// How far the first processes have come: `process 0 after epoch 1, batch 3, process 1 before its first batch`.
-    pub fn last_seen(&self, np: usize) -> String {
-        let place = |process: usize| match self.step(process) {
-            Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
-            None => format!("process {process} before its first batch"),
-        };
-        (0..np.min(4)).map(place).collect::<Vec<_>>().join(", ")
-    }
-
-    /// The first fatal event.
-    pub fn fatal(&self) -> Option<&Fatal> {
-        self.history.attempt()?.fatal.first()
-    }
-
-    /// Library versions that ranks reported, each once: a bounded number, whatever a program of the learner's says.
-    pub fn versions(&self) -> BTreeSet<String> {
-        let all: BTreeSet<&String> = self.introduced().flat_map(|(_, report)| &report.versions).collect();
-        all.into_iter().take(MAX_VERSIONS).cloned().collect()
-    }
-
-    /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
-    fn remember(&mut self, process: usize, text: String) {
-        if self.aborted.contains(&process) {
-            return;
-        }
-        let tail = self.tails.entry(process).or_default();
-        if text.starts_with("MPI_ABORT was invoked") {
-            self.aborted.insert(process);
-            // The rule above it.
-            if tail.back().is_some_and(|line| line.starts_with("-----")) {
-                tail.pop_back();
-            }
-            return;
-        }
-        keep(tail, text, TAIL_LINES);
-    }
-}
 
 /// The log of one process.
 #[derive(Debug)]
@@ -168,6 +40,7 @@ pub struct Journal {
     log_bytes: u64,
     /// Not written down yet.
     arrived: Arrivals,
+    hearing: Hearing,
     pub evidence: Evidence,
 }
 
@@ -184,6 +57,7 @@ impl Journal {
             arrived: Arrivals::default(),
             secret,
             log_bytes,
+            hearing: Hearing::new(np),
             evidence: Evidence::default(),
             folder,
         };
@@ -248,41 +122,105 @@ impl Journal {
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
             Line::Drawn { .. } => Ok(None),
-            Line::Rank { process, text } => match unmarked(&self.secret, &text) {
-                // Events of a newer trainer are kept, though this lab may not know them.
-                // One that is longer than any is text that a program printed: nobody would read it as an event.
-                Some(json) if json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok() => {
-                    let event = EventLine::parse_line(json);
-                    if matches!(event, Some(EventLine { event: Event::Launched { .. }, .. })) {
-                        // Not a rank's to say.
-                        return Ok(None);
-                    }
-                    self.events.line(json)?;
-                    if let Some(event) = &event {
-                        self.evidence.take(event);
-                    }
-                    Ok(event.map(|line| line.event))
+            Line::Lost { process, events } => self.lose(process, events).map(|()| None),
+            Line::Event { process, connection, lost, json } => {
+                if !self.hearing.is_connection_of(process, connection) && !self.is_own_program() {
+                    return self.distrust(process, "a second program speaks in its place").map(|()| None);
                 }
-                is_broken => {
-                    if is_broken.is_none() && text.starts_with(MARKER) && self.evidence.imitating.insert(process) {
+                self.lose(process, lost)?;
+                self.event(process, &json)
+            }
+            Line::Rank { process, text } => match find_printed(&self.secret, &text) {
+                Some((before, message)) => {
+                    match before {
+                        "" => drop(self.hearing.blanks.remove(&process)),
+                        before => self.print(process, before)?,
+                    }
+                    if self.hearing.is_connected(process) && !self.is_own_program() {
+                        return self.distrust(process, "a program prints events in its place").map(|()| None);
+                    }
+                    let lost = self.hearing.lost_before(process, message.number);
+                    self.lose(process, lost)?;
+                    self.event(process, message.json)
+                }
+                None => {
+                    if text.starts_with(MARKER) && self.evidence.imitating.insert(process) {
                         self.say(&format!(
                             "hvd-lab: process {process} prints lines that look like events of the lab and do not come from its \
                              library. They stay in its log and count for nothing"
                         ))?;
                     }
-                    self.write_log(process, &text)?;
-                    self.evidence.remember(process, text);
-                    Ok(None)
+                    // It may be the line end that stands in front of an event.
+                    match text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
+                        true => Ok(None),
+                        false => self.print(process, &text).map(|()| None),
+                    }
                 }
             },
         }
+    }
+
+    /// Its processes are not judged, and may be others than the launcher knows of.
+    fn is_own_program(&self) -> bool {
+        self.evidence.work == Work::Program
+    }
+
+    /// Something that a process printed for people.
+    fn print(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
+        if self.hearing.blanks.remove(&process) {
+            self.write_log(process, "")?;
+        }
+        self.write_log(process, text)?;
+        self.evidence.remember(process, text.to_owned());
+        Ok(())
+    }
+
+    /// The JSON of an event that came from a process.
+    fn event(&mut self, process: usize, json: &str) -> Result<Option<Event>, JournalError> {
+        // Events of a newer trainer are kept, though this lab may not know them.
+        let is_whole = json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok();
+        if !is_whole {
+            return self.lose(process, 1).map(|()| None);
+        }
+        let line = EventLine::parse_line(json);
+        if line.as_ref().is_some_and(|line| line.process != process) && !self.is_own_program() {
+            return self.distrust(process, "it speaks in the place of another one").map(|()| None);
+        }
+        if matches!(line, Some(EventLine { event: Event::Launched { .. } | Event::Lost { .. }, .. })) {
+            // Not a rank's to say.
+            return Ok(None);
+        }
+        self.events.line(json)?;
+        if let Some(line) = &line {
+            self.evidence.take(line);
+        }
+        Ok(line.map(|line| line.event))
+    }
+
+    /// Events of a process are missing: it is written down, for what is left may look like something else.
+    fn lose(&mut self, process: usize, events: u64) -> Result<(), JournalError> {
+        if events == 0 {
+            return Ok(());
+        }
+        self.note(process, Event::Lost { events })?;
+        let what = if events == 1 { "an event is".to_owned() } else { format!("{events} events are") };
+        self.warn(process, &format!("{what} missing of what process {process} told"))
+    }
+
+    /// Somebody tells events that are not of this process. Then none of its events shows anything.
+    fn distrust(&mut self, process: usize, why: &str) -> Result<(), JournalError> {
+        if !self.evidence.imitating.insert(process) {
+            return Ok(());
+        }
+        self.note(process, Event::Lost { events: 1 })?;
+        self.warn(process, &format!("the events of process {process} cannot be trusted: {why}"))
     }
 
     /// A line of the launcher or of the supervisor itself.
     pub fn say(&mut self, text: &str) -> Result<(), JournalError> {
         self.launcher.line(text)?;
         self.arrived(LogSource::Launcher, self.launcher.length())?;
-        keep(&mut self.evidence.launcher, text.to_owned(), LAUNCHER_LINES);
+        self.evidence.remember_launcher(text.to_owned());
         Ok(())
     }
 
@@ -313,6 +251,9 @@ impl Journal {
     /// The first file that cannot be written; the others are.
     pub fn flush(&mut self) -> Result<(), JournalError> {
         let mut done = Ok(());
+        for process in std::mem::take(&mut self.hearing.blanks) {
+            done = done.and(self.write_log(process, ""));
+        }
         for log in self.logs.values_mut().map(|log| &mut log.file).chain([&mut self.launcher]) {
             done = done.and(log.flush());
         }
@@ -324,13 +265,6 @@ impl Journal {
         }
         done
     }
-}
-
-fn keep(tail: &mut VecDeque<String>, line: String, most: usize) {
-    if tail.len() == most {
-        tail.pop_front();
-    }
-    tail.push_back(line);
 }
 
 #[cfg(test)]

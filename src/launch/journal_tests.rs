@@ -1,7 +1,9 @@
 //! Lines are put where they belong.
 
+use std::collections::BTreeSet;
+
 use super::*;
-use crate::domain::event::marked;
+use crate::domain::event::wire;
 
 const LOG_BYTES: u64 = 200;
 
@@ -12,7 +14,18 @@ fn journal() -> (tempfile::TempDir, Journal) {
 }
 
 fn event(process: usize, json: &str) -> Line {
-    rank(process, &marked("5ec2e7", json))
+    rank(process, &format!("@hvd 5ec2e7 {json}"))
+}
+
+/// As one comes on the socket.
+fn told(process: usize, connection: u64, lost: u64, json: &str) -> Line {
+    Line::Event { process, connection, lost, json: json.into() }
+}
+
+/// What stands in the events of a journal behind its launch.
+fn events(folder: &tempfile::TempDir) -> Vec<EventLine> {
+    let text = std::fs::read_to_string(folder.path().join("events.jsonl")).unwrap();
+    text.lines().skip(1).map(|line| EventLine::parse_line(line).unwrap()).collect()
 }
 
 fn rank(process: usize, text: &str) -> Line {
@@ -29,7 +42,6 @@ fn every_line_goes_where_it_belongs() {
     let launched = r#"{"time_s":1.0,"process":1,"event":"launched","np":9}"#;
     assert_eq!(journal.take(event(1, launched)).unwrap(), None, "not a rank's to say");
     journal.take(rank(0, "Epoch 1/3")).unwrap();
-    journal.take(event(1, "{broken")).unwrap();
     journal.take(rank(7, "unexpected")).unwrap();
     journal.take(Line::Launcher("words".into())).unwrap();
     journal.flush().unwrap();
@@ -39,7 +51,74 @@ fn every_line_goes_where_it_belongs() {
     assert!(matches!(EventLine::parse_line(launched).unwrap().event, Event::Launched { np: 2 }));
     assert_eq!(events, format!("{stop}\n{newer}\n"));
     assert_eq!((read("rank-0.log").as_str(), read("rank-7.log").as_str()), ("Epoch 1/3\n", "unexpected\n"));
-    assert_eq!((read("rank-1.log").as_str(), read("launcher.log").as_str()), ("@hvd 5ec2e7 {broken\n", "words\n"));
+    assert_eq!((read("rank-1.log").as_str(), read("launcher.log").as_str()), ("", "words\n"));
+}
+
+const STOP: &str = r#"{"time_s":1.0,"process":1,"event":"early_stop","epoch":3}"#;
+
+#[test]
+fn what_a_program_prints_around_an_event_stays_its_own() {
+    let (folder, mut journal) = journal();
+    // A progress bar without a line end, then the line end in front of an event; a line of its own, and an empty one.
+    let [first, second] = [1, 2].map(|number| wire::printed("5ec2e7", number, STOP).trim().to_owned());
+    for line in ["...", &first, "", &second, "", "words", "", ""] {
+        journal.take(rank(1, line)).unwrap();
+    }
+    journal.take(rank(1, &format!("....{}", wire::printed("5ec2e7", 3, STOP).trim()))).unwrap();
+    journal.flush().unwrap();
+    let log = std::fs::read_to_string(folder.path().join("rank-1.log")).unwrap();
+    assert_eq!(log, "...\n\nwords\n\n\n....\n");
+    assert_eq!(events(&folder).len(), 3, "each event, and nothing is missing");
+}
+
+#[test]
+fn events_that_are_missing_are_counted_and_told() {
+    let (folder, mut journal) = journal();
+    journal.take(told(1, 1, 0, STOP)).unwrap();
+    journal.take(told(1, 1, 6, STOP)).unwrap();
+    journal.take(Line::Lost { process: 1, events: 1 }).unwrap();
+    // On another host: a number is left out, and another process wrote into the middle of a line.
+    journal.take(rank(0, wire::printed("5ec2e7", 3, &STOP.replace("\"process\":1", "\"process\":0")).trim())).unwrap();
+    journal.take(rank(0, "@hvd 5ec2e7 4 {\"time_s\":1.0,\"pro50%")).unwrap();
+    journal.flush().unwrap();
+    let lost = |process: usize| {
+        let of = events(&folder).into_iter().filter(move |line| line.process == process);
+        of.filter_map(|line| if let Event::Lost { events } = line.event { Some(events) } else { None }).collect::<Vec<_>>()
+    };
+    assert_eq!((lost(1), lost(0)), (vec![6, 1], vec![2, 1]));
+    let log = std::fs::read_to_string(folder.path().join("launcher.log")).unwrap();
+    assert!(log.contains("6 events are missing of what process 1 told"), "{log}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("rank-0.log")).unwrap(), "", "no event reaches a log");
+}
+
+#[test]
+fn nobody_speaks_in_the_place_of_another() {
+    let of = |process: usize| STOP.replace("\"process\":1", &format!("\"process\":{process}"));
+    let lines: [&[Line]; 5] = [
+        // A second connection, one that prints beside its connection, and one that says it is another, by both ways.
+        &[told(1, 1, 0, STOP), told(1, 2, 0, STOP)],
+        &[told(1, 1, 0, STOP), event(1, STOP)],
+        &[told(1, 1, 0, STOP), told(1, 1, 0, &of(0))],
+        &[event(1, STOP), event(1, &of(0))],
+        // The first of a process that was not launched.
+        &[told(1, 1, 0, STOP), told(7, 2, 0, &of(7))],
+    ];
+    for lines in lines {
+        let (folder, mut journal) = journal();
+        let taken: Vec<_> = lines.iter().map(|line| journal.take(line.clone()).unwrap().is_some()).collect();
+        journal.flush().unwrap();
+        assert_eq!(taken, [true, false], "{lines:?}");
+        let said = std::fs::read_to_string(folder.path().join("launcher.log")).unwrap();
+        assert_eq!(said.matches("cannot be trusted").count(), 1, "{said}");
+        assert!(events(&folder).iter().any(|line| line.event == Event::Lost { events: 1 }), "{lines:?}");
+    }
+    // A program of the user's own may have helpers that log.
+    let (_folder, mut journal) = journal();
+    journal.evidence.work = Work::Program;
+    assert!(
+        [told(1, 1, 0, STOP), told(1, 2, 0, STOP), told(9, 3, 0, &of(9))].map(|line| journal.take(line).unwrap().is_some())
+            == [true; 3]
+    );
 }
 
 #[test]

@@ -18,8 +18,25 @@ pub enum Line {
     Rank { process: usize, text: String },
     /// A bar that this process has drawn over since: to be read, not to be kept.
     Drawn { process: usize, text: String },
+    /// Told by this process on the socket for events. `lost` events are missing before it. The connection is numbered from 1.
+    Event { process: usize, connection: u64, lost: u64, json: String },
+    /// So many events of this process came in pieces, or were longer than any.
+    Lost { process: usize, events: u64 },
     /// Said by the launcher itself.
     Launcher(String),
+}
+
+impl Line {
+    /// Whose it is; `None` of the launcher's.
+    pub fn process(&self) -> Option<usize> {
+        match self {
+            Line::Rank { process, .. }
+            | Line::Drawn { process, .. }
+            | Line::Event { process, .. }
+            | Line::Lost { process, .. } => Some(*process),
+            Line::Launcher(_) => None,
+        }
+    }
 }
 
 /// How lines say which process printed them.

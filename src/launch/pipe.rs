@@ -80,7 +80,7 @@ fn before_last_return(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
 }
 
 /// Read on behind the next line end, and keep nothing of it.
-async fn skip_line(reader: &mut (impl AsyncBufRead + Unpin)) {
+pub(super) async fn skip_line(reader: &mut (impl AsyncBufRead + Unpin)) {
     while let Ok(bytes) = reader.fill_buf().await {
         let (end, all) = (bytes.iter().position(|byte| *byte == b'\n'), bytes.len());
         reader.consume(end.map_or(all, |end| end + 1));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::journal::Evidence;
+use super::evidence::Evidence;
 use super::slurm::{self, Ended};
 use super::work::Work;
 use crate::domain::history::Fatal;

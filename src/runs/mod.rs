@@ -37,7 +37,7 @@ mod record;
 pub mod recording;
 mod references;
 pub mod scaling;
-mod scratch;
+pub mod scratch;
 mod select;
 mod store;
 mod summary;

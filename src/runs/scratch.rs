@@ -3,6 +3,7 @@
 //! Never removes one whose owner lives, or that a living process was given as its own. The owner holds a lock inside; a
 //! folder gets the name by which it is found only after that lock was taken.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +14,9 @@ use nix::unistd::Uid;
 use rustix::fs::{FlockOperation, flock};
 
 use super::process;
+
+/// Where sockets are made if the folder of temporary files has a path that is too long for them.
+pub const SHORT: &str = "/tmp";
 
 const PREFIX: &str = "hvd-lab-launch-";
 /// Not locked yet.
@@ -37,7 +41,15 @@ impl Scratch {
     /// # Errors
     /// The folder of temporary files takes none.
     pub fn new() -> io::Result<Scratch> {
-        let made = tempfile::Builder::new().prefix(UNFINISHED).tempdir()?;
+        Scratch::under(&std::env::temp_dir())
+    }
+
+    /// The same in another folder.
+    ///
+    /// # Errors
+    /// That folder takes none.
+    pub fn under(folder: &Path) -> io::Result<Scratch> {
+        let made = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(folder)?;
         let owner = File::create(made.path().join(OWNER))?;
         flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
         let name = made.path().file_name().unwrap_or_default().to_string_lossy().replacen(UNFINISHED, PREFIX, 1);
@@ -87,7 +99,8 @@ impl Drop for Scratch {
 
 /// Remove the folders of owners that were killed.
 pub fn sweep() {
-    sweep_in(&std::env::temp_dir());
+    let folders = BTreeSet::from([std::env::temp_dir(), PathBuf::from(SHORT)]);
+    folders.iter().for_each(|folder| sweep_in(folder));
 }
 
 fn sweep_in(folder: &Path) {

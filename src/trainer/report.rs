@@ -5,27 +5,29 @@
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::secret::secret;
-use super::witness;
-use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, marked};
+use super::{event_channel, witness};
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, Seen};
 use crate::domain::phase::Phase;
 use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::units;
 use crate::host;
 
-/// Prints the lines of one process.
+/// What takes an event to the lab.
+type Tell = Arc<dyn Fn(&EventLine) + Send + Sync>;
+
+/// Prints the lines of one process, and tells its events.
 ///
-/// Every line, human or event, is one write with its line end, flushed: ranks that share a terminal or a pipe do not
-/// mix within a line, and the lab sees a line when it happens.
+/// Every line is one write with its line end, flushed: ranks that share a terminal or a pipe do not mix within a line, and the lab
+/// sees a line when it happens.
 pub struct Reporter {
     process: usize,
-    events: bool,
-    /// Of this launch; empty where no lab supervises it.
-    secret: &'static str,
+    /// `None` where no lab listens.
+    tell: Option<Tell>,
     verbose: bool,
     /// What the number of a checkpoint counts.
     checkpoints_by: &'static str,
@@ -45,14 +47,14 @@ impl Reporter {
         if events {
             witness::listen(process);
         }
-        Reporter::to(process, events, Box::new(std::io::stdout()))
+        let tell: Tell = Arc::new(event_channel::send);
+        Reporter::to(process, events.then_some(tell), Box::new(std::io::stdout()))
     }
 
-    fn to(process: usize, events: bool, out: Box<dyn Write>) -> Reporter {
+    fn to(process: usize, tell: Option<Tell>, out: Box<dyn Write>) -> Reporter {
         Reporter {
             process,
-            events,
-            secret: secret(),
+            tell,
             verbose: true,
             program: own_name().unwrap_or_else(|| "hvd-train".to_owned()),
             checkpoints_by: "epoch",
@@ -79,38 +81,29 @@ impl Reporter {
         self.checkpoints_by = what;
     }
 
-    /// Prints an event, if the lab listens.
+    /// Tells an event, if the lab listens.
     pub fn event(&self, event: Event) {
-        if self.events {
-            let line = EventLine { time_s: host::now_s(), process: self.process, event };
-            self.write(&(marked(self.secret, &line.to_line()) + "\n"));
+        if let Some(tell) = &self.tell {
+            tell(&EventLine { time_s: host::now_s(), process: self.process, event });
         }
     }
 
     /// As [`Reporter::event`], for an event that costs something to make: made only if the lab listens.
     pub fn evidence(&self, make: impl FnOnce() -> Event) {
-        if self.events {
+        if self.tell.is_some() {
             self.event(make());
         }
     }
 
-    /// Prints an event now and then every `period` from a thread of its own, if the lab listens, until this reporter is
+    /// Tells an event now and then every `period` from a thread of its own, if the lab listens, until this reporter is
     /// dropped.
-    pub fn every(&self, period: Duration, make: impl FnMut() -> Event + Send + 'static) {
-        // Its own handle of standard output, which keeps the lines of all handles whole.
-        self.every_to(period, make, std::io::stdout());
-    }
-
-    fn every_to(&self, period: Duration, mut make: impl FnMut() -> Event + Send + 'static, out: impl Write + Send + 'static) {
-        if !self.events {
-            return;
-        }
+    pub fn every(&self, period: Duration, mut make: impl FnMut() -> Event + Send + 'static) {
+        let Some(tell) = self.tell.clone() else { return };
         let (beside, end) = channel();
         let process = self.process;
         let work = move || {
-            let report = Reporter::to(process, true, Box::new(out));
             loop {
-                report.event(make());
+                tell(&EventLine { time_s: host::now_s(), process, event: make() });
                 if end.recv_timeout(period) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
@@ -131,6 +124,9 @@ impl Reporter {
 
     /// `Epoch 1/3`. Epochs count from 1 in all that is printed.
     pub fn epoch_begin(&self, epoch: usize, epochs: usize) {
+        if self.tell.is_some() {
+            witness::tell(|| Seen::Heading { epoch, is_printed: self.verbose });
+        }
         self.line(&format!("Epoch {epoch}/{epochs}"));
     }
 
@@ -250,9 +246,9 @@ fn six_digits(value: f64) -> String {
 mod tests {
     use std::io::{Error, ErrorKind, Result};
     use std::rc::Rc;
+    use std::sync::Mutex;
 
     use super::*;
-    use crate::domain::event::MARKER;
 
     /// Keeps each write apart, and breaks after so many.
     #[derive(Clone, Default)]
@@ -277,14 +273,20 @@ mod tests {
         }
     }
 
-    fn reporter(events: bool) -> (Reporter, Pipe) {
-        let pipe = Pipe::default();
-        (Reporter::to(1, events, Box::new(pipe.clone())), pipe)
+    type Told = Arc<Mutex<Vec<EventLine>>>;
+
+    fn reporter(events: bool) -> (Reporter, Pipe, Told) {
+        let (pipe, told) = (Pipe::default(), Told::default());
+        let tell: Tell = Arc::new({
+            let told = Arc::clone(&told);
+            move |line| told.lock().unwrap().push(line.clone())
+        });
+        (Reporter::to(1, events.then_some(tell), Box::new(pipe.clone())), pipe, told)
     }
 
     #[test]
     fn lines_read_as_in_the_original() {
-        let (reporter, pipe) = reporter(false);
+        let (reporter, pipe, _) = reporter(false);
         reporter.epoch_begin(1, 3);
         reporter.epoch_end(EpochReport::sample());
         reporter.warmup_finished(5, 0.1 * 0.4);
@@ -307,17 +309,17 @@ mod tests {
 
     #[test]
     fn a_quiet_rank_still_gives_evidence() {
-        let (mut reporter, pipe) = reporter(true);
+        let (mut reporter, pipe, told) = reporter(true);
         reporter.set_verbose(false);
         reporter.epoch_begin(1, 3);
         reporter.epoch_end(EpochReport::sample());
         reporter.warning("three\nlines\n");
-        let writes = pipe.writes.borrow();
-        assert_eq!(writes.len(), 2);
-        for write in writes.iter() {
-            let line = write.strip_prefix(MARKER).and_then(|rest| rest.strip_suffix('\n')).unwrap();
-            assert!(!line.contains('\n'));
-            assert_eq!(EventLine::parse_line(line).unwrap().process, 1);
+        assert!(pipe.writes.borrow().is_empty(), "its output stays the program's own");
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), 2);
+        for line in told.iter() {
+            assert_eq!(line.process, 1);
+            assert!(!line.to_line().contains('\n'));
         }
     }
 
@@ -336,27 +338,17 @@ mod tests {
 
     #[test]
     fn events_beside_training_come_again_until_the_reporter_is_dropped() {
-        struct Lines(Sender<String>);
-        impl Write for Lines {
-            fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-                let _ = self.0.send(String::from_utf8(bytes.to_vec()).unwrap());
-                Ok(bytes.len())
-            }
-            fn flush(&mut self) -> Result<()> {
-                Ok(())
-            }
-        }
         let patience = Duration::from_secs(20);
-        let start = |events, period| {
+        let start = |events: bool, period| {
             let (sender, lines) = channel();
-            let reporter = reporter(events).0;
-            reporter.every_to(period, || Event::EarlyStop { epoch: 1 }, Lines(sender));
+            let tell: Tell = Arc::new(move |line| drop(sender.send(line.clone())));
+            let reporter = Reporter::to(1, events.then_some(tell), Box::new(Pipe::default()));
+            reporter.every(period, || Event::EarlyStop { epoch: 1 });
             (reporter, lines)
         };
         let (_reporter, lines) = start(true, Duration::from_millis(1));
         for _ in 0..3 {
-            let line = lines.recv_timeout(patience).unwrap();
-            assert_eq!(EventLine::parse_line(line.strip_prefix(MARKER).unwrap()).unwrap().process, 1);
+            assert_eq!(lines.recv_timeout(patience).unwrap().process, 1);
         }
         // With an hour to the next event, only the drop can end it.
         let (reporter, lines) = start(true, Duration::from_secs(3600));
@@ -371,7 +363,7 @@ mod tests {
     #[test]
     fn a_reader_that_leaves_does_not_end_the_training() {
         let pipe = Pipe { breaks_after: Some(1), ..Pipe::default() };
-        let reporter = Reporter::to(0, true, Box::new(pipe.clone()));
+        let reporter = Reporter::to(0, None, Box::new(pipe.clone()));
         (1..5).for_each(|epoch| reporter.epoch_begin(epoch, 5));
         assert_eq!(*pipe.writes.borrow(), ["Epoch 1/5\n", "broken"], "tried once, then left alone");
     }

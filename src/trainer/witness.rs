@@ -3,16 +3,15 @@
 //! Never changes a number: it reads some of them before and after. Tells nothing where no lab listens.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tch::Tensor;
 
 use super::digest::Digester;
+use super::event_channel;
 use super::params::{FlatTensors, to_vec};
-use super::secret::secret;
-use crate::domain::event::{DigestMoment, Event, EventLine, Seen, UpdateReport, is_told, marked};
+use crate::domain::event::{DigestMoment, Event, EventLine, Seen, UpdateReport, is_told};
 use crate::host;
 
 /// Numbers of a tensor, and images of a batch, that are told as they are.
@@ -35,9 +34,7 @@ pub(super) fn tell(seen: impl FnOnce() -> Seen) {
 /// Tells an event.
 pub(super) fn event(make: impl FnOnce() -> Event) {
     if let Some(process) = LISTENING.get() {
-        let line = EventLine { time_s: host::now_s(), process: *process, event: make() };
-        // One write, as of every event. Training goes on where nobody reads.
-        let _ = std::io::stdout().write_all((marked(secret(), &line.to_line()) + "\n").as_bytes());
+        event_channel::send(&EventLine { time_s: host::now_s(), process: *process, event: make() });
     }
 }
 

@@ -81,6 +81,9 @@ fn decided(evidence: &Evidence, part: fn(Step) -> String, find: impl Fn(&Group) 
 }
 
 fn judge(group: &Group, find: &impl Fn(&Group) -> Finding) -> (Outcome, String) {
+    if let Some((process, of)) = group.attempt.processes.iter().find(|(_, of)| of.lost_events > 0) {
+        return (Outcome::CannotTell, words::group::lost(&group.name(*process), of.lost_events));
+    }
     match find(group) {
         Ok(sentence) => match group.not_finished() {
             None => (Outcome::Passed, sentence),

@@ -64,7 +64,7 @@ impl Bounded for EventLine {
                 first([seconds("seconds of a broadcast", report.seconds), figure("part of the weights", report.changed)])
             }
             Event::Seen(seen) => seen.out_of_bounds(),
-            Event::Warning { .. } | Event::Fatal { .. } => None,
+            Event::Warning { .. } | Event::Lost { .. } | Event::Fatal { .. } => None,
         })
     }
 }

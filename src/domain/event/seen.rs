@@ -44,6 +44,12 @@ pub enum Seen {
     Saved {
         epoch: usize,
     },
+    /// The heading of an epoch, counted from 1, was due, and whether this process printed it: in its output another line may stand
+    /// before it.
+    Heading {
+        epoch: usize,
+        is_printed: bool,
+    },
 }
 
 /// One update of the weights, seen from inside of the optimizer: some of the numbers, from places that are the same on every
@@ -91,7 +97,7 @@ impl Bounded for Seen {
             Seen::Counted { updates } => count("updates", *updates, MAX_COUNT),
             Seen::Board | Seen::NoSchedule => None,
             Seen::Decision { accuracy, .. } => figure("accuracy", *accuracy),
-            Seen::Saved { epoch } => count("epoch", *epoch, MAX_EPOCHS),
+            Seen::Saved { epoch } | Seen::Heading { epoch, .. } => count("epoch", *epoch, MAX_EPOCHS),
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Process {
     pub watched: Watched,
     /// Of a program of the user's own.
     pub logged: LoggedSoFar,
+    /// Events of this process that did not arrive, or do not count.
+    pub lost_events: u64,
     /// The process ended well.
     pub has_finished: bool,
     pub continuation: Continuation,
@@ -187,6 +189,7 @@ impl Process {
             Event::Broadcast(report) if everything => self.broadcasts.push((self.steps.len(), *report)),
             Event::Iteration(report) if self.iterations.len() < MANY => self.iterations.push(report.clone()),
             Event::Seen(seen) if everything => self.watched.take(seen, self.steps.len()),
+            Event::Lost { events } => self.lost_events = self.lost_events.saturating_add(*events),
             Event::Finished { .. } => self.has_finished = true,
             // Of the attempt, of the attempts before, or of the devices.
             Event::Launched { .. }

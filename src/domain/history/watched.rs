@@ -45,6 +45,8 @@ impl Watched {
             Seen::NoSchedule => self.has_no_schedule = true,
             Seen::Decision { accuracy, stops } => push(&mut self.decisions, (*accuracy, *stops)),
             Seen::Saved { epoch } => push(&mut self.saved, *epoch),
+            // Counted with what was printed.
+            Seen::Heading { .. } => {}
         }
     }
 

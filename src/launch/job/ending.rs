@@ -7,6 +7,7 @@ use nix::sys::signal::Signal;
 
 use super::{DRAIN, GRACE, Job, ROUND, ROUNDS};
 use crate::domain::event::TopologyReport;
+use crate::launch::event_socket::EventSocket;
 use crate::launch::work::Work;
 use crate::runs::process;
 
@@ -57,6 +58,7 @@ impl Job {
             }
             sleep(ROUND).await;
         }
+        self.events.iter_mut().for_each(EventSocket::close);
         // The pipes close with the last process that holds them, which is gone; but a stray must not hang the end.
         let drained = timeout(DRAIN, async {
             while let Some(line) = self.lines.recv().await {

@@ -60,7 +60,7 @@ impl OwnProgram {
     /// What a line says, with the process that printed it.
     pub fn read(&mut self, line: &Line) -> Vec<(usize, Logged)> {
         let (process, text) = match line {
-            Line::Launcher(_) => return Vec::new(),
+            Line::Launcher(_) | Line::Event { .. } | Line::Lost { .. } => return Vec::new(),
             Line::Rank { process, text } => (*process, text),
             Line::Drawn { process, text } => {
                 let last = self.drawn.entry(*process).or_insert_with(|| Instant::now() - BAR_EVERY);

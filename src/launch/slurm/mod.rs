@@ -74,7 +74,7 @@ pub(super) fn submission(
 pub(super) fn news(line: &Line) -> Option<&str> {
     match line {
         Line::Launcher(text) => text.strip_prefix(NEWS),
-        Line::Rank { .. } | Line::Drawn { .. } => None,
+        Line::Rank { .. } | Line::Drawn { .. } | Line::Event { .. } | Line::Lost { .. } => None,
     }
 }
 

@@ -22,6 +22,12 @@ pub const NOTHING_YET: &str = "no rank has reported yet";
 pub const NO_EPOCH: &str = "no epoch was ended by every rank";
 pub const ONE_RANK: &str = "one rank has nobody to differ from: run with np 2 or more";
 
+/// Events of a rank are missing, or do not count.
+pub fn lost(who: &str, events: u64) -> String {
+    let what = if events == 1 { "an event".to_owned() } else { format!("{events} events") };
+    format!("{what} of {who} did not arrive, so nothing can be said of this run: see its launcher log, and run it again")
+}
+
 /// Names in one list before it is cut short.
 const NAMES: usize = 4;
 
