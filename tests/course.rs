@@ -48,6 +48,8 @@ mod ring;
 mod seen;
 #[path = "course/series.rs"]
 mod series;
+#[path = "course/shared.rs"]
+mod shared;
 #[path = "support/trainer.rs"]
 mod trainer;
 #[path = "course/verbs.rs"]

@@ -49,7 +49,7 @@ impl Machine {
             lab.env_remove(name);
         }
         lab.env("HVD_TRAIN", self.path("hvd-train")).env("HVD_LAB_MPIRUN", self.path("mpirun"));
-        lab.env("HVD_LAB_HOME", self.path("home")).env("HVD_LAB_NVML", "/nowhere/libnvidia-ml.so");
+        lab.env("HVD_LAB_HOME", self.path("home")).env("HVD_LAB_NVML", self.path("gone/libnvidia-ml.so"));
         lab
     }
 }
@@ -185,8 +185,9 @@ fn a_launcher_or_a_trainer_that_never_ends_is_told() {
 #[test]
 fn damaged_data_and_an_unwritable_home_are_told() {
     let machine = Machine::new();
-    let report = examine(machine.lab(&[]).env("HVD_LAB_DATA", "/nowhere/at/all"));
-    fails(&report, "data", "cannot read /nowhere/at/all", "check the path");
+    let gone = machine.path("not/at/all");
+    let report = examine(machine.lab(&[]).env("HVD_LAB_DATA", &gone));
+    fails(&report, "data", &format!("cannot read {}", gone.display()), "check the path");
     std::fs::write(machine.path("file"), "no folder").unwrap();
     let report = examine(machine.lab(&[]).env("HVD_LAB_HOME", machine.path("file/home")));
     fails(&report, "home", "file/home", "HVD_LAB_HOME");
@@ -264,9 +265,9 @@ good) shift; exec sh -c "$*" ;;
 locked) echo 'Welcome!' >&2; echo 'ada@locked: Permission denied (publickey).' >&2; exit 255 ;;
 mumbling) echo 'no such command'; exit 0 ;;
 older) shift; sh -c "$*" | sed 's/host hash ......../host hash 01234567/' ;;
-bare) shift; sh -c "$(echo "$*" | sed 's,[^ ]*/hvd-train,/nowhere/hvd-train,')" ;;
+bare) shift; sh -c "$(echo "$*" | sed 's,[^ ]*/hvd-train,/dev/null/hvd-train,')" ;;
 broken) shift; sh -c "$*" | sed 's/host start .*/host start 127 libtorch_cpu.so: cannot open shared object file/' ;;
-apart) shift; sh -c "$(echo "$*" | sed 's,/home/runs/[^ ]*,/nowhere,')" ;;
+apart) shift; sh -c "$(echo "$*" | sed 's,/home/runs/[^ ]*,/home/gone,')" ;;
 full) shift; sh -c "$*" | sed 's/host write .*/host write sh: 1: cannot create x: No space left on device/' ;;
 late) shift; sh -c "$*" | sed 's/host time [0-9]*/host time 1000/' ;;
 hostile) printf 'hvd-lab-host hash missing\nhvd-lab-host write \033[2Jgone\nhvd-lab-host end ok\n' ;;
@@ -323,10 +324,11 @@ fn each_host_is_looked_at_and_what_it_lacks_is_told_with_a_remedy() {
 #[test]
 fn hosts_that_are_none_are_refused() {
     let machine = Machine::new();
+    let gone = machine.path("gone/hosts");
     for (flags, cause) in [
         (["-H", "a;reboot"], "is not a host"),
         (["-H", "a,,b"], "is not a host"),
-        (["--hostfile", "/nowhere/hosts"], "/nowhere/hosts cannot be read"),
+        (["--hostfile", gone.to_str().unwrap()], "gone/hosts cannot be read"),
     ] {
         let output = machine.lab(&flags).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -363,4 +365,16 @@ fn a_class_is_more_than_one_run() {
     for wrong in ["0", "-1", "many"] {
         assert_eq!(machine.lab(&[&format!("--class={wrong}")]).output().unwrap().status.code(), Some(2), "{wrong}");
     }
+}
+
+#[test]
+fn a_folder_of_temporary_files_that_is_not_there_fails_with_its_name() {
+    let machine = Machine::new();
+    let gone = machine.path("scratch/gone");
+    let report = examine(machine.lab(&[]).env("TMPDIR", &gone));
+    fails(&report, "temporary", gone.to_str().unwrap(), "set TMPDIR to one that you can write");
+    std::fs::create_dir_all(&gone).unwrap();
+    let (_, report) = examine(machine.lab(&[]).env("TMPDIR", &gone));
+    assert_eq!(check(&report, "temporary").0, "ok", "{report}");
+    assert!(std::fs::read_dir(&gone).unwrap().next().is_none(), "nothing of its own is left");
 }

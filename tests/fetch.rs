@@ -242,8 +242,9 @@ fn without_a_network_fetching_fails_with_advice() {
 #[test]
 fn bad_input_is_one_line_and_code_2() {
     let home = tempfile::tempdir().unwrap();
+    let gone = home.path().join("not/at/all").display().to_string();
     let cases: [(&[&str], &str); 4] = [
-        (&["import", "/nowhere/at/all"], "cannot read /nowhere/at/all"),
+        (&["import", &gone], &format!("cannot read {gone}")),
         (&["import"], "<DIR>"),
         (&["fetsh"], "fetsh"),
         (&["fetch", "mnits"], "`mnits` is no data set: use fashion-mnist or mnist"),
@@ -253,7 +254,7 @@ fn bad_input_is_one_line_and_code_2() {
         assert_eq!(code, 2, "{arguments:?}: {errors}");
         assert!(errors.contains(expected) && errors.lines().count() == 1, "{arguments:?}: {errors}");
     }
-    let (code, _, errors) = outcome(lab(home.path(), &[]).env("HVD_LAB_DATA", "/nowhere/at/all"));
+    let (code, _, errors) = outcome(lab(home.path(), &[]).env("HVD_LAB_DATA", &gone));
     assert_eq!((code, errors.lines().count()), (2, 1), "{errors}");
 }
 

@@ -185,7 +185,8 @@ fn without_nvidia_smi_one_line_says_so_and_the_rest_goes_on() {
 #[test]
 fn what_is_wrong_with_a_call_stands_in_one_line() {
     let place = Place::new().with_the_real_lab();
-    let no_gpu = place.proof("", &[("HVD_LAB_NVML", "/nowhere/libnvidia-ml.so")]);
+    let gone = place.path("gone").display().to_string();
+    let no_gpu = place.proof("", &[("HVD_LAB_NVML", &gone)]);
     let no_tree = ended(place.command("--tree bin", &[], "").spawn().unwrap());
     for ((code, said), what) in [
         (no_gpu, "no GPU here: no NVIDIA driver on this machine"),
@@ -193,7 +194,7 @@ fn what_is_wrong_with_a_call_stands_in_one_line() {
         (place.proof("--only nccl,speed", &[]), "there is no part `speed`: they are card, nccl,"),
         (place.proof("--list --only x", &[]), "there is no part `x`"),
         (place.proof("--limit soon", &[]), "invalid minutes value: 'soon'"),
-        (place.proof("--data-dir /nowhere", &[]), "/nowhere is no folder with images"),
+        (place.proof(&format!("--data-dir {gone}"), &[]), "gone is no folder with images"),
     ] {
         assert!(code == 2 && said.contains(what) && said.trim().lines().count() == 1, "{code}: {said}");
     }

@@ -84,7 +84,7 @@ impl Installed {
         command
             .env("HOME", self.folder.path())
             .env("HVD_LAB_HOME", self.path("home"))
-            .env("HVD_LAB_NVML", "/nowhere/libnvidia-ml.so");
+            .env("HVD_LAB_NVML", self.path("no-driver/libnvidia-ml.so"));
         command.env("HVD_LAB_CUDA", "0").current_dir(self.folder.path()).timeout(LIMIT);
         command
     }

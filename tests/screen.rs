@@ -217,12 +217,13 @@ fn a_killed_screen_loses_nothing() {
 #[test]
 fn what_cannot_start_is_a_notice() {
     let home = Home::new();
-    let mut lab = Options { env: &[("HVD_TRAIN", "/nowhere/hvd-train")], ..Options::default() }.start(&home);
+    // Below a file there is nothing.
+    let mut lab = Options { env: &[("HVD_TRAIN", "/dev/null/hvd-train")], ..Options::default() }.start(&home);
     lab.wait_for("press r to run");
     lab.press("r");
-    lab.wait_for("/nowhere/hvd-train");
+    lab.wait_for("/dev/null/hvd-train");
     lab.press("\x1b");
-    lab.wait("the notice gone", |seen| !seen.terminal.screen().contents().contains("/nowhere/hvd-train"));
+    lab.wait("the notice gone", |seen| !seen.terminal.screen().contents().contains("/dev/null/hvd-train"));
     lab.press("q");
     assert!(lab.exit().success());
 }

@@ -239,6 +239,8 @@ fn bad_input_is_one_line_that_says_what_to_do() {
     let good = home.path().join("good.csv");
     std::fs::write(&good, "parameters\n10\n").unwrap();
     let good = good.to_str().unwrap();
+    let gone = home.path().join("gone.csv");
+    let gone = gone.to_str().unwrap();
     let cases: [(&[&str], &str); 20] = [
         (&["--np", "0"], "whole numbers from 1 to 100000"),
         (&["--np", "1,x"], "whole numbers from 1 to 100000"),
@@ -254,7 +256,7 @@ fn bad_input_is_one_line_that_says_what_to_do() {
         (&["--per-node", "0"], "whole number from 1"),
         (&["--layers", good], "--images-per-sec"),
         (&["--layers", bad, "--images-per-sec", "5"], "line 2"),
-        (&["--layers", "/nowhere.csv", "--images-per-sec", "5"], "/nowhere.csv"),
+        (&["--layers", gone, "--images-per-sec", "5"], gone),
         (&["--from", "7"], "there is no run 7"),
         (&["--list", "--csv"], "use --json"),
         (&["--gpu", "abacus", "--images-per-sec", "5"], "`abacus` is not a GPU"),

@@ -143,10 +143,12 @@ fn the_text_shows_figures_reasons_and_the_missing_library() {
         assert!(text.contains(expected), "`{expected}` not in:\n{text}");
     }
     let mut lab = Lab::cargo_bin("hvd-lab").unwrap();
-    let output =
-        lab.arg("devices").env("HVD_LAB_NVML", "/nowhere/libnvidia-ml.so").assert().success().get_output().stdout.clone();
+    let place = tempfile::tempdir().unwrap();
+    let gone = place.path().join("libnvidia-ml.so");
+    let output = lab.arg("devices").env("HVD_LAB_NVML", &gone).assert().success().get_output().stdout.clone();
     let text = String::from_utf8(output).unwrap();
-    assert!(text.contains("no GPU: no NVIDIA driver on this machine (/nowhere/libnvidia-ml.so is not there)"), "{text}");
+    let expected = format!("no GPU: no NVIDIA driver on this machine ({} is not there)", gone.display());
+    assert!(text.contains(&expected), "{text}");
     assert!(text.contains("\nCPU  ") && text.contains("cores in %: "), "{text}");
 }
 
@@ -198,7 +200,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
     std::fs::write(folder.events_file(), topology(0, "another-host", own) + &topology(1, &host, own)).unwrap();
     let look = || -> Vec<(u32, Option<usize>)> {
         let mut lab = Lab::cargo_bin("hvd-lab").unwrap();
-        lab.args(["devices", "--json"]).env("HVD_LAB_HOME", home.path()).env("HVD_LAB_NVML", "/nowhere");
+        lab.args(["devices", "--json"]).env("HVD_LAB_HOME", home.path()).env("HVD_LAB_NVML", home.path().join("gone"));
         let output = lab.assert().success().get_output().stdout.clone();
         let sample: TelemetrySample = serde_json::from_slice(&output).unwrap();
         sample.devices[0].processes.iter().map(|process| (process.pid, process.rank)).collect()
@@ -212,9 +214,10 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
 #[test]
 fn watching_ends_quietly_when_the_reader_leaves() {
     use std::io::{BufRead, BufReader};
+    let place = tempfile::tempdir().unwrap();
     let mut child = Command::new(assert_cmd::cargo::cargo_bin("hvd-lab"))
         .args(["devices", "--watch", "--json"])
-        .env("HVD_LAB_NVML", "/nowhere")
+        .env("HVD_LAB_NVML", place.path().join("gone"))
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
@@ -240,7 +243,8 @@ fn on_a_terminal_watching_draws_over_itself() {
     let pair = native_pty_system().openpty(size).unwrap();
     let mut command = CommandBuilder::new(assert_cmd::cargo::cargo_bin("hvd-lab"));
     command.args(["devices", "--watch"]);
-    command.env("HVD_LAB_NVML", "/nowhere");
+    let place = tempfile::tempdir().unwrap();
+    command.env("HVD_LAB_NVML", place.path().join("gone"));
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();

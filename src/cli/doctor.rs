@@ -1,6 +1,7 @@
 //! `hvd-lab doctor`: everything that a run needs, each with what was found, its cause and a remedy.
 //!
-//! Never changes anything but HVD_LAB_HOME: it makes the folder, writes a file of its own there and removes it again.
+//! Never changes anything but HVD_LAB_HOME: it makes the folder, writes a file of its own there and in the folder of temporary files,
+//! and removes it again.
 
 use std::process::ExitCode;
 
@@ -78,6 +79,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let images = machine::images(args.offline);
     checks.push(machine::data(&images));
     checks.extend(machine::home());
+    checks.push(machine::temporary());
     if let Some(learners) = args.class {
         classroom::examine(usize::from(learners), images.as_ref().ok(), &mut checks);
     }

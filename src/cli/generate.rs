@@ -62,7 +62,8 @@ Where runs, progress, images and the configuration are kept [default: hvd-lab in
 HVD_LAB_GROUP
 One of your groups, by name or number, that may read and write what the lab keeps: new folders belong to it (mode 2770), and new
 files can be written by it (660). Without it only you can read them (700 and 600), whatever the umask. Files that you ask for by
-name (--out, --export) are made with your umask
+name (--out, --export), and those that your own programs make, are made with your umask. Your copy in the folder of a class can be read
+by all who may enter that folder
 .TP
 HVD_LAB_DATA
 A folder with the four files of Fashion-MNIST or MNIST, or of images in the same format

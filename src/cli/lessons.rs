@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use super::output::{Usage, print, say};
 use super::table::render;
 use crate::course::{
-    Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Role, fold, lay_out,
-    proofread,
+    Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Reading, Role, fold,
+    lay_out, proofread,
 };
 use crate::domain::step::Step;
 use crate::exercise;
@@ -79,10 +79,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => list(&Catalog::open(args.lessons.as_deref())?, args.json),
         Some(_) if args.json => Err(Usage("--json lists all lessons: leave out what follows it".into()).into()),
         Some(What::Show { number, hints, unfold }) => {
-            // Whoever has no progress, or a damaged one, has answered nothing.
-            let progress = RunStore::default_home().ok().and_then(|home| Some(ProgressFile::of(&home).read().ok()?.progress));
+            // Without progress that can be read nothing is answered, and the lesson is shown all the same.
+            let reading = RunStore::default_home().ok().map(|home| ProgressFile::of(&home).read());
+            let reading =
+                reading.map(|read| read.unwrap_or_else(|error| Reading { note: Some(error.to_string()), ..Reading::default() }));
+            let Reading { progress, note } = reading.unwrap_or_default();
+            note.iter().for_each(|note| say(note));
             let catalog = Catalog::open(args.lessons.as_deref())?;
-            print(&text(find(&catalog, number)?, hints, (!unfold).then(writes_rust), &progress.unwrap_or_default()))?;
+            print(&text(find(&catalog, number)?, hints, (!unfold).then(writes_rust), &progress))?;
             Ok(ExitCode::SUCCESS)
         }
         Some(What::Answer { number, value }) => answer(find(&Catalog::open(args.lessons.as_deref())?, number)?, value.trim()),

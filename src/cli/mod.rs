@@ -15,7 +15,7 @@ use crate::dataset::DatasetError;
 use crate::dataset::images::ImagesError;
 use crate::domain::settings::in_plain_words;
 use crate::exercise::ExerciseError;
-use crate::host::access;
+use crate::host::{access, file_limit};
 use crate::launch::{LaunchError, slurm, supervisor};
 use crate::runs::StoreError;
 use crate::runs::recording::RecordingError;
@@ -211,11 +211,13 @@ pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Before anything is made: what this process and those that it starts write is for its user alone, or for a group.
+/// Before anything is made: what this process and those that it starts write is for its user alone, or for a group, and a file
+/// that may not grow is an error.
 ///
 /// # Errors
 /// In one sentence, what is wrong with the environment.
 pub fn settle() -> Result<(), String> {
+    file_limit::survive();
     access::settle()
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::domain::safe;
-use crate::host::files;
+use crate::host::{file_limit, files};
 use crate::runs::RunSummary;
 use crate::tui;
 
@@ -46,7 +46,7 @@ pub(super) fn print_columns(text: &str) -> io::Result<bool> {
 /// Write a text as it is: a script, a file's content, or colours around parts that are safe.
 pub(super) fn print_exact(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match file_limit::explained(out.write_all(text.as_bytes()).and_then(|()| out.flush())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(io::Error::new(error.kind(), format!("standard output cannot be written: {error}"))),
         Ok(()) => Ok(true),
@@ -64,6 +64,9 @@ pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()>
         io::ErrorKind::AlreadyExists => format!("{name} is there already: give another name, or --force to replace it"),
         io::ErrorKind::NotFound => format!("cannot write {name}: there is no such folder. Make it first, or give another name"),
         io::ErrorKind::IsADirectory => format!("{name} is a folder: give the name of a file"),
+        // These say what to do themselves.
+        io::ErrorKind::FileTooLarge => anyhow::bail!("cannot write {name}: {error}"),
+        io::ErrorKind::PermissionDenied if error.get_ref().is_some() => format!("cannot write {name}: {error}"),
         _ if files::is_full(&error) => anyhow::bail!("cannot write {name}: {error}. Free some space, or write to another disk"),
         _ => format!("cannot write {name}: {error}. Give another name"),
     };

@@ -9,6 +9,7 @@ use super::lessons;
 use super::output::{Usage, say};
 use super::table::{or_dash, render};
 use crate::course::{self, Level, Progress, ProgressFile, Share};
+use crate::domain::safe;
 use crate::domain::step::Step;
 use crate::runs::RunStore;
 
@@ -110,15 +111,12 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
         .into());
     }
     let learner = match name {
-        Some(name) => course::file_name(name).ok_or_else(|| Usage(format!("`{name}` is not a name: use letters and digits")))?,
+        Some(name) => course::file_name(name)
+            .ok_or_else(|| Usage(format!("`{}` is not a name: use letters and digits", safe::excerpt(name))))?,
         None => course::login_name().ok_or_else(|| Usage("say who you are: add --name NAME".into()))?,
     };
     let share = Share { folder, learner };
-    if name.is_none() && Share::of(home).as_ref() != Some(&share) && share.path().exists() {
-        let taken = format!("there is a {} already: if it is yours, say so with --name", share.path().display());
-        return Err(Usage(taken).into());
-    }
-    share.copy(&file.read()?.progress).map_err(Usage)?;
+    share.copy(home, &file.read()?.progress).map_err(Usage)?;
     Share::keep(home, Some(&share))?;
     super::output::print(&format!("shared as {}: it is copied there at every change\n", share.path().display()))?;
     Ok(ExitCode::SUCCESS)

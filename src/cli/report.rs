@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::output::{print, print_json_text, say, say_damaged};
-use crate::course::{Catalog, MachineRow, Private, ProgressFile, Report, Share, Sources};
+use super::output::{Usage, print, print_json_text, say, say_damaged};
+use crate::course::{Catalog, LONGEST_NAME, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
 use crate::launch::{LaunchError, Launcher, Machine};
@@ -74,10 +74,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
     let reading = ProgressFile::of(&home).read()?;
     reading.note.iter().for_each(|note| say(note));
+    // What is wrong with the folder of the class was said above.
+    let shared = || Share::of(&home).ok().flatten().map(|share| share.learner);
+    let name = args.name.clone().or_else(shared);
+    if let Some(length) = name.as_ref().map(|name| name.chars().count()).filter(|length| *length > LONGEST_NAME) {
+        return Err(Usage(format!("--name has {length} characters: give one of at most {LONGEST_NAME}")).into());
+    }
     let runs = RunStore::open(&home)?.list();
     say_damaged(&runs);
     let report = Report::new(Sources {
-        learner: args.name.clone().or_else(|| Share::of(&home).map(|share| share.learner)),
+        learner: name,
         now_s: host::now_s(),
         progress: &reading.progress,
         lessons: &Catalog::open(None)?,

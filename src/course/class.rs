@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Level, Progress, Report};
+use super::{LONGEST_NAME, Level, Progress, Report};
 use crate::domain::bounds::Bounded;
+use crate::domain::safe;
 use crate::domain::step::Step;
 use crate::host::read;
 
@@ -184,8 +185,10 @@ fn learner(path: &Path) -> Result<(Option<String>, Progress), String> {
         (None, Some(_), Some(_)) => (None, serde_json::from_value(value).map_err(foreign)?),
         _ => return Err("is neither a progress file nor a report".into()),
     };
+    let length = name.as_ref().map_or(0, |name: &String| name.chars().count());
     match progress.out_of_bounds() {
         Some(problem) => Err(format!("is damaged: {problem}")),
+        None if length > LONGEST_NAME => Err(format!("is damaged: its learner's name has {length} characters")),
         None => Ok((name, progress)),
     }
 }
@@ -223,7 +226,7 @@ fn standing(learner: &str, file: PathBuf, progress: &Progress, now_s: f64) -> St
     }
 }
 
-/// A stranger's text on one line of a terminal.
+/// A stranger's text on one line of a terminal, whatever its length.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    safe::excerpt(text).into_owned()
 }

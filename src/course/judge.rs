@@ -35,7 +35,8 @@ pub fn credit(folder: &RunFolder, state: RunState) {
         let home = RunStore::default_home()?;
         let (store, record) = (RunStore::open(&home)?, folder.read_record()?);
         let is_here = store.folder(record.id).path().canonicalize().is_ok_and(|path| path == folder.path());
-        if is_here && record.has_steps() {
+        // A damaged file is set aside by whoever can say so.
+        if is_here && record.has_steps() && !ProgressFile::of(&home).is_damaged() {
             judge_as(&store, &home, record.id, None, state)?;
         }
         Ok(())
@@ -71,8 +72,7 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
         let progress = known.progress.clone();
         ((), Reading { progress, note: Some(format!("progress could not be kept: {error}")) })
     });
-    // A damaged file was set aside by the first to read it.
-    reading.note = known.note.or(reading.note);
+    reading.note = reading.note.or(known.note);
     let levels = if record.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
     let is_judged = |step: &Step| verdicts.iter().any(|verdict| verdict.step == *step);
     let first = |level| reading.progress.first_by(level, run).iter().filter(is_judged).collect::<StepSet>();

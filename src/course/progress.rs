@@ -1,24 +1,20 @@
-//! How far a learner has come: steps done with their evidence, failed tries and predictions, in `progress.json` of the lab's
-//! home.
+//! How far a learner has come: steps done with their evidence, failed tries and predictions.
 //!
-//! Never loses a word of it: the file is replaced as a whole, and one that cannot be read is set aside. Never judges.
+//! Never reads or writes a file, and never judges.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::practice::{self, CheckedRun, Practised};
-use super::{Claim, Outcome, Prediction, QuestionId, Share, Verdict};
+use super::{Claim, Outcome, Prediction, QuestionId, Verdict};
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, first, moment};
 use crate::domain::step::{Step, StepSet};
-use crate::host::{self, access};
-use crate::runs::{self, RunId, StoreError};
+use crate::host;
+use crate::runs::RunId;
 
 /// Raised when an older lab would misread the file.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// The content of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -296,99 +292,5 @@ impl Progress {
     pub fn to_json(&self) -> String {
         // Only failing writers and maps without text keys can fail here, and there are none.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
-    }
-}
-
-/// `progress.json` in a home folder. It is read anew for every change, for two labs may be open.
-#[derive(Clone, Debug)]
-pub struct ProgressFile {
-    path: PathBuf,
-}
-
-/// What the file held, and what there is to say of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
-    pub progress: Progress,
-    /// The file was damaged, and where it is now; or it could not be shared.
-    pub note: Option<String>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ProgressError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("{} is of a newer hvd-lab (format {version}, this one knows {VERSION}): use that one", path.display())]
-    Newer { path: PathBuf, version: u32 },
-}
-
-impl ProgressError {
-    /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
-    pub fn is_bad_input(&self) -> bool {
-        match self {
-            ProgressError::Store(error) => error.is_bad_input(),
-            ProgressError::Newer { .. } => true,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct Header {
-    version: u32,
-}
-
-impl Bounded for Header {
-    fn out_of_bounds(&self) -> Option<String> {
-        None
-    }
-}
-
-impl ProgressFile {
-    pub fn of(home: &Path) -> ProgressFile {
-        ProgressFile { path: home.join("progress.json") }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Nothing done where there is no file. One that cannot be parsed is renamed, and the reading says so.
-    ///
-    /// # Errors
-    /// A file that cannot be read or set aside, or is of a newer lab.
-    pub fn read(&self) -> Result<Reading, ProgressError> {
-        let newer = runs::read_json::<Header>(&self.path).ok().filter(|header| header.version > VERSION);
-        if let Some(Header { version }) = newer {
-            return Err(ProgressError::Newer { path: self.path.clone(), version });
-        }
-        match runs::read_json(&self.path) {
-            Ok(progress) => Ok(Reading { progress, note: None }),
-            Err(StoreError::Damaged { cause, .. }) => Ok(Reading { note: Some(self.set_aside(&cause)?), ..Reading::default() }),
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Reading::default()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Read, change, write.
-    ///
-    /// # Errors
-    /// As [`ProgressFile::read`], and a file that cannot be written.
-    pub fn update<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Result<(T, Reading), ProgressError> {
-        let home = self.path.parent().unwrap_or(Path::new("."));
-        access::make_folder(home).map_err(StoreError::io(StoreError::MAKE_FOLDER, home))?;
-        let _lock = runs::lock(home)?;
-        let mut reading = self.read()?;
-        let changed = change(&mut reading.progress);
-        runs::write_json(&self.path, &reading.progress)?;
-        // Nothing that is wrong with a folder of the class may stand in a learner's way.
-        let not_shared = self.path.parent().and_then(Share::of).and_then(|share| share.copy(&reading.progress).err());
-        reading.note = reading.note.or(not_shared);
-        Ok((changed, reading))
-    }
-
-    fn set_aside(&self, cause: &str) -> Result<String, StoreError> {
-        let name = |number: usize| self.path.with_file_name(format!("progress.damaged-{number}.json"));
-        let free = (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0));
-        fs::rename(&self.path, &free).map_err(StoreError::io("cannot set aside", &self.path))?;
-        Ok(format!("{} was damaged ({cause}) and is kept as {}", self.path.display(), free.display()))
     }
 }

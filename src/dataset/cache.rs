@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::find_file;
 use super::official::{Collection, OfficialFile, sha256_of};
 use super::{DatasetError, SplitKind, idx};
-use crate::host;
+use crate::host::{self, files};
 
 /// What the cache holds of a collection, file by file, in its order.
 #[derive(Clone, Debug)]
@@ -104,15 +104,8 @@ pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetE
         if target.exists() && file.is_at(&target)? {
             continue;
         }
-        // Another name until it is whole: a copy that stops halfway is never taken for the file.
-        let temporary = cache.join(format!("{}.import-{}", file.name, std::process::id()));
-        let copied = std::fs::copy(source, &temporary)
-            .and_then(|_| std::fs::File::open(&temporary)?.sync_all())
-            .and_then(|()| std::fs::rename(&temporary, &target));
-        if let Err(cause) = copied {
-            let _ = std::fs::remove_file(&temporary);
-            return Err(DatasetError::unwritable(&target, &cause));
-        }
+        let copied = files::export(&target, true, |copy| std::io::copy(&mut std::fs::File::open(source)?, copy).map(drop));
+        copied.map_err(|cause| DatasetError::unwritable(&target, &cause))?;
     }
     Ok(collection)
 }

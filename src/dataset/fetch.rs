@@ -13,6 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::cache::part_path;
 use super::official::{Collection, OfficialFile, sha256_of};
 use super::{DatasetError, is_offline};
+use crate::host::{file_limit, files, owners};
 
 /// A dead network or a proxy that swallows packets must not hold up a first run for long.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(6);
@@ -76,7 +77,7 @@ impl Fetcher {
         }
         std::fs::create_dir_all(cache).map_err(unwritable)?;
         let lock_path = cache.join(".lock");
-        let lock_file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
+        let lock_file = files::open_to_append(&lock_path);
         let _lock = lock(lock_file.map_err(|cause| DatasetError::unwritable(&lock_path, &cause))?, progress);
         missing = self.missing(cache)?;
 
@@ -192,7 +193,8 @@ fn download(
         }
         status => return Err(network(&format!("HTTP status {status}"))),
     };
-    let mut output = OpenOptions::new().create(true).write(true).append(append).truncate(!append).open(part).map_err(disk)?;
+    let options = OpenOptions::new().create(true).write(true).append(append).truncate(!append).clone();
+    let mut output = owners::open(part, &options, 0).map_err(disk)?;
     let mut there = if append { have } else { 0 };
     // A login page of a captive network, or a wrong file, shall not fill the disk: one byte too many is proof enough.
     let mut body = response.body_mut().as_reader().take(file.bytes - there + 1);
@@ -203,7 +205,7 @@ fn download(
         if count == 0 {
             break;
         }
-        output.write_all(&buffer[..count]).map_err(disk)?;
+        file_limit::explained(output.write_all(&buffer[..count])).map_err(disk)?;
         there += count as u64;
     }
     if there < file.bytes {

@@ -1,15 +1,16 @@
 //! Who may read and write what the lab makes: its user alone, or a group that HVD_LAB_GROUP names.
 //!
-//! A program calls [`settle`] before it makes anything. Whatever it starts inherits the umask.
+//! A program calls [`settle`] before it makes anything. What it starts inherits the umask, unless it is started [`as_user`].
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Gid, Group, Uid, chown, getegid};
+use nix::unistd::{Gid, Group, Uid, fchown, getegid};
 
 /// Names a group that may read and write everything here. Without it only the user may.
 pub const GROUP_VARIABLE: &str = "HVD_LAB_GROUP";
@@ -63,8 +64,10 @@ pub(super) fn of_lab() -> u32 {
     if group().is_some() { 0o660 } else { 0o600 }
 }
 
-/// The permissions of a file that the user asked for by name, or shares: as another program would make it, but only the
-/// user may write it.
+/// The permissions of a file that is there for others to read, such as the copy for an instructor, whatever the umask.
+pub(super) const FOR_ALL: u32 = 0o644;
+
+/// The permissions of a file that the user asked for by name: as another program would make it, but only the user may write it.
 pub(super) fn of_user() -> u32 {
     0o644 & !SETTLED.get().map_or(0o022, |settled| settled.users_umask)
 }
@@ -72,6 +75,28 @@ pub(super) fn of_user() -> u32 {
 /// The umask to start programs with that are the user's rather than the lab's, such as cargo.
 pub fn users_umask() -> u32 {
     SETTLED.get().map_or(0o022, |settled| settled.users_umask)
+}
+
+/// Puts the umask of the lab back, also after a panic.
+struct Back(Mode);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        umask(self.0);
+    }
+}
+
+/// Start a program with the umask that the user came with: one of the user's, or one of the lab that has to know that umask.
+///
+/// It lasts as short as a start does, for other threads have that umask meanwhile: what they make has explicit permissions, or is in a
+/// private folder.
+pub fn as_user<T>(start: impl FnOnce() -> T) -> T {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let Some(settled) = SETTLED.get() else { return start() };
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    #[allow(clippy::useless_conversion, clippy::cast_possible_truncation, reason = "these are 16 bits on macOS")]
+    let _back = Back(umask(Mode::from_bits_truncate(settled.users_umask as nix::libc::mode_t)));
+    start()
 }
 
 /// Make a folder that is not there yet.
@@ -83,9 +108,11 @@ pub fn new_folder(path: &Path) -> io::Result<()> {
     match group() {
         None => Ok(()),
         Some(group) => {
-            chown(path, None, Some(group))?;
+            // By the folder itself: another one of the group may have put a link in its place by now.
+            let folder = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_DIRECTORY).open(path)?;
+            fchown(&folder, None, Some(group))?;
             // What is made in it belongs to the group too.
-            fs::set_permissions(path, Permissions::from_mode(0o2770))
+            folder.set_permissions(Permissions::from_mode(0o2770))
         }
     }
 }
@@ -109,6 +136,8 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

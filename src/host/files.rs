@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,9 +12,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::unistd::geteuid;
 use rustix::fs::{FlockOperation, flock, statvfs};
 
-use super::{access, read};
+use super::{access, file_limit, owners};
 
 const PREFIX: &str = ".hvd-lab-";
 const SUFFIX: &str = ".tmp";
@@ -61,12 +63,16 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, false, access::of_lab(), |file| file.write_all(bytes))
 }
 
-/// Replace the file, or make it, where others are to read it.
+/// Make the file that others are to read, in a folder that they may write to; with `replace`, one's own is replaced. A link is
+/// replaced itself, whatever it points to.
 ///
 /// # Errors
-/// As [`write`].
-pub fn share(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    put(path, true, access::of_user(), |file| file.write_all(bytes))
+/// As [`write`] and [`write_new`]; what is there belongs to another user, or is no file.
+pub fn share(path: &Path, replace: bool, bytes: &[u8]) -> io::Result<()> {
+    place(path, replace, access::FOR_ALL, |file| {
+        owners::may_replace(path, file)?;
+        file.write_all(bytes)
+    })
 }
 
 /// Write a file that the user asked for by its name. It may be a device or a pipe, such as /dev/stdout.
@@ -76,19 +82,30 @@ pub fn share(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn export(path: &Path, replace: bool, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
-        return fill(&mut OpenOptions::new().write(true).open(path)?);
+        owners::target(path)?;
+        return file_limit::explained(fill(&mut owners::open(path, OpenOptions::new().write(true), 0)?));
     }
-    let mode = there.filter(fs::Metadata::is_file).map_or(access::of_user(), |there| there.permissions().mode() & 0o7777);
-    put(path, replace, mode, fill)
+    // Those of a file of somebody else might let that user write the new one as well.
+    let own = there.filter(|there| there.is_file() && there.uid() == geteuid().as_raw());
+    put(path, replace, own.map_or(access::of_user(), |there| there.permissions().mode() & 0o7777), fill)
+}
+
+/// Whether a file can be written in this folder: permissions say little about full, read-only and remote file systems.
+///
+/// # Errors
+/// The system's; nothing is left of the file.
+pub fn try_writing(folder: &Path) -> io::Result<()> {
+    let probe = Temporary(folder.join(temporary_name()));
+    let written = OpenOptions::new().write(true).create_new(true).open(&probe.0).and_then(|mut file| file.write_all(&[0; 4096]));
+    file_limit::explained(written)
 }
 
 /// Open a file, or make it, to write more behind what is there. A pipe would be waited for.
 ///
 /// # Errors
-/// The system's, and what is there is no file.
+/// The system's, what is there is no file, or a link of another user.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    let file = options.create(true).read(true).append(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
+    let file = owners::open(path, OpenOptions::new().create(true).read(true).append(true), O_NONBLOCK)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
@@ -122,7 +139,7 @@ fn reserved(path: &Path) -> PathBuf {
 
 /// The new version takes the blocks that are kept for it, and nothing else: nobody can be faster in using them.
 fn write_into_reserved(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(reserved(path))?;
+    let mut file = owners::open(&reserved(path), OpenOptions::new().write(true), 0)?;
     file.write_all(bytes)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_all()?;
@@ -156,8 +173,11 @@ fn put(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> io
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "what is there is not a regular file"));
     }
     // A link stays, and what it points to is replaced.
-    let target = if path.is_symlink() { fs::canonicalize(path).ok() } else { None };
-    let path = target.as_deref().unwrap_or(path);
+    place(&owners::target(path)?, replace, mode, fill)
+}
+
+/// Never follows a link.
+fn place(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     if !replace && path.symlink_metadata().is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -167,8 +187,7 @@ fn put(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> io
     // The umask may have taken some away. Some file systems have no permissions, and then there is nothing to change.
     let _ = file.set_permissions(Permissions::from_mode(mode));
     let being_written = file.try_clone().ok().and_then(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).ok());
-    fill(&mut file)?;
-    file.sync_all()?;
+    file_limit::explained(fill(&mut file).and_then(|()| file.sync_all()))?;
     drop(being_written);
     match replace {
         true => fs::rename(&temporary.0, path)?,
@@ -192,11 +211,16 @@ fn name(temporary: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// No other call has these words: of this process, of this host, or of another one that shares the folder.
+/// No other call has these words: of this process, of this host, or of another one that shares the folder. Nobody can guess them, and
+/// so nobody can be there first.
 pub(super) fn unique() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(0);
-    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{}-{nanoseconds}-{}", process::id(), CALLS.fetch_add(1, Ordering::Relaxed))
+    let count = || {
+        let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        format!("{nanoseconds}-{}", CALLS.fetch_add(1, Ordering::Relaxed))
+    };
+    // A system that gives no random numbers can be guessed; what is there already is not opened in any case.
+    format!("{}-{}", process::id(), super::secret().unwrap_or_else(|_| count()))
 }
 
 fn temporary_name() -> String {
@@ -223,7 +247,7 @@ fn sweep(folder: &Path) {
 }
 
 fn is_left_over(path: &Path, age: Duration) -> bool {
-    let Ok(file) = read::open(path) else { return false };
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path) else { return false };
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(_) => true,
         Err((_, Errno::EWOULDBLOCK)) => false,

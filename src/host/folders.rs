@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 
-use super::{access, files, read};
+use super::{access, file_limit, files, read};
 
 const LOCK: &str = ".being-written";
 /// Whoever fills a folder locks it at once: one of this age without a lock was left by a process that was killed.
@@ -67,9 +67,7 @@ impl NewFolder {
     /// The system's.
     pub fn write(&self, name: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut file = io::BufWriter::with_capacity(1 << 20, self.open(name)?);
-        fill(&mut file)?;
-        file.flush()?;
-        file.get_ref().sync_all()
+        file_limit::explained(fill(&mut file).and_then(|()| file.flush()).and_then(|()| file.get_ref().sync_all()))
     }
 
     /// Gives the folder its name. Of two that were filled at once for the same name, one gets it.

@@ -17,7 +17,7 @@ use crate::dataset::Location;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
-use crate::host::{self, files, read};
+use crate::host::{self, access, files, read};
 use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
 
 /// For a supervisor to come up.
@@ -304,16 +304,17 @@ fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError
     let failed = |cause| LaunchError::Supervisor { path: path.clone(), cause };
     let log = folder.launcher_log();
     let log = files::open_to_append(&log).map_err(StoreError::io("cannot open", &log))?;
-    let mut child = Command::new(&path)
+    let mut supervisor = Command::new(&path);
+    supervisor
         .arg0("hvd-lab")
         .arg("supervise")
         .arg(folder.path())
         .env(process::RUN_DIR_VARIABLE, folder.path())
         .stdin(lock.hand_over())
         .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .map_err(failed)?;
+        .stderr(log);
+    // It starts the programs of the user, which get the umask that it began with.
+    let mut child = access::as_user(|| supervisor.spawn()).map_err(failed)?;
     // Someone has to ask for its exit code, or it stays as a zombie for as long as the screen is open.
     std::thread::spawn(move || child.wait());
     Ok(())

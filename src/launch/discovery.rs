@@ -239,9 +239,14 @@ mod tests {
             let said = discovery.hosts().unwrap_err();
             assert!(said.contains("hosts.sh") && said.contains(words), "{said}");
         }
-        let (_folder, none) = discovery("true");
+        let (folder, none) = discovery("true");
         assert_eq!(none.hosts(), Ok(Vec::new()));
-        let missing = Discovery { script: "/nowhere/hosts".into(), lost: BTreeMap::new(), fit: BTreeSet::new(), run: None };
+        let missing = Discovery {
+            script: folder.path().join("gone").display().to_string(),
+            lost: BTreeMap::new(),
+            fit: BTreeSet::new(),
+            run: None,
+        };
         assert!(missing.hosts().unwrap_err().contains("Is it there"));
     }
 

@@ -15,7 +15,7 @@ use crate::domain::bounds::Bounded;
 use crate::domain::checkpoint::Place;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
 use crate::domain::step::Step;
-use crate::host::{self, cores, files, read};
+use crate::host::{self, cores, files, owners, read};
 use crate::runs::{RunFolder, RunRecord, process};
 
 /// Of a rank that is made slow: stopped for so long, then left alone. Together no multiple of the time between two looks at it.
@@ -309,7 +309,7 @@ fn newest_checkpoint(folder: &Path) -> Result<PathBuf, String> {
 /// Half of the file is gone.
 fn cut(path: &Path) -> Result<(), String> {
     let cut = || {
-        let file = OpenOptions::new().write(true).open(path)?;
+        let file = owners::open(path, OpenOptions::new().write(true), 0)?;
         file.set_len(file.metadata()?.len() / 2)
     };
     cut().map_err(|error: io::Error| format!("{} cannot be cut: {error}", path.display()))

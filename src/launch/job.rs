@@ -42,8 +42,8 @@ use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::units;
-use crate::host;
 use crate::host::load::Load;
+use crate::host::{self, access};
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
 use lent::Lent;
@@ -168,7 +168,8 @@ impl Job {
             journal.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
         }
         let events = events.ok();
-        let mut child = Command::new(&line.argv[0])
+        let mut launcher = Command::new(&line.argv[0]);
+        launcher
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
@@ -178,9 +179,8 @@ impl Job {
             .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", line.argv[0]))?;
+            .stderr(Stdio::piped());
+        let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
         let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags, sender.clone())));
         let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
-use crate::host::files;
+use crate::host::{file_limit, files};
 
 /// Lines are written down when so much is waiting, or when the file is flushed.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -54,7 +54,7 @@ impl LineFile {
     /// Hand everything to the operating system.
     pub fn flush(&mut self) -> Result<(), JournalError> {
         while !self.waiting.is_empty() {
-            match self.file.write(&self.waiting) {
+            match file_limit::explained(self.file.write(&self.waiting)) {
                 Ok(0) => return Err(self.failed(ErrorKind::WriteZero.into())),
                 Ok(written) => drop(self.waiting.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
+use crate::host::access;
 use crate::runs::process;
 
 /// A launcher says its version in milliseconds; longer than this, also on a busy machine, is a hang.
@@ -90,7 +91,7 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer
 fn start(command: &mut Command) -> std::io::Result<Child> {
     let begin = Instant::now();
     loop {
-        match command.spawn() {
+        match access::as_user(|| command.spawn()) {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && begin.elapsed() < BUSY => std::thread::sleep(TICK),
             started => return started,
         }
@@ -221,7 +222,8 @@ mod tests {
         assert_eq!((answer.stdout.as_str(), answer.stderr.as_str(), answer.status.code()), ("one\n", "two\n", Some(3)));
         let answer = ask(&mut script("head -c 60000 /dev/zero | tr '\\0' x"), LAUNCHER_PATIENCE).unwrap();
         assert_eq!(answer.stdout.len(), 60_000);
-        let error = ask(&mut Command::new("/nowhere/mpirun"), LAUNCHER_PATIENCE).unwrap_err().to_string();
+        let folder = tempfile::tempdir().unwrap();
+        let error = ask(&mut Command::new(folder.path().join("mpirun")), LAUNCHER_PATIENCE).unwrap_err().to_string();
         assert!(error.starts_with("it cannot be started"), "{error}");
     }
 

@@ -117,9 +117,9 @@ impl Supervisor {
     }
 
     async fn run(mut self) -> anyhow::Result<()> {
-        // Handled rather than ignored: programs that are started inherit what is ignored. A closed terminal, Ctrl-C in
-        // it and a file that may not grow are survived.
-        let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), file_size_signal()].map(signal);
+        // Handled rather than ignored: programs that are started inherit what is ignored. A closed terminal and Ctrl-C in it are
+        // survived.
+        let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()].map(signal);
         let mut terminate = signal(SignalKind::terminate())?;
         self.set(RunState::Preparing, Work::of(&self.record.spec.workload).preparing())?;
         // Whoever started it has seen to that; a lab of another version may not have.
@@ -217,9 +217,4 @@ async fn gone(lock: Identity) {
     while lock.is_in_place() {
         tokio::time::sleep(job::LOOK_EVERY).await;
     }
-}
-
-/// SIGXFSZ: by default it kills whoever writes beyond the allowed size of a file.
-fn file_size_signal() -> SignalKind {
-    SignalKind::from_raw(Signal::SIGXFSZ as i32)
 }

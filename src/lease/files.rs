@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
 use crate::host::files;
@@ -41,7 +41,12 @@ pub(super) fn common_folder(path: &Path) -> io::Result<()> {
         // Made aside, so that nobody meets it while only its maker may enter.
         let aside = path.with_file_name(unique(".new"));
         DirBuilder::new().mode(0o700).create(&aside)?;
-        let made = fs::set_permissions(&aside, Permissions::from_mode(0o1777))
+        // By the folder itself: somebody may have put a link in its place by now.
+        let made = OpenOptions::new()
+            .read(true)
+            .custom_flags(O_NOFOLLOW | O_DIRECTORY)
+            .open(&aside)
+            .and_then(|folder| folder.set_permissions(Permissions::from_mode(0o1777)))
             .and_then(|()| Ok(renameat_with(CWD, &aside, CWD, path, RenameFlags::NOREPLACE)?));
         if made.is_err() {
             let _ = fs::remove_dir(&aside);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 
 use super::StoreError;
-use crate::host::read;
+use crate::host::{owners, read};
 
 const NAME: &str = "lock";
 /// Who only [looks](held) has it for less than this.
@@ -57,7 +57,10 @@ impl RunLock {
     /// [`StoreError::Io`] where there is no such folder, and [`StoreError::NoLocks`] on file systems without locks.
     pub fn take(folder: &Path) -> Result<Option<RunLock>, StoreError> {
         let path = path_in(folder);
-        let open = |writing| OpenOptions::new().read(true).write(writing).create(writing).truncate(false).open(&path);
+        let open = |writing| {
+            let mut options = OpenOptions::new();
+            owners::open(&path, options.read(true).write(writing).create(writing).truncate(false), 0)
+        };
         // What is there can be locked on a full disk and in a folder that is read-only, too.
         let file = open(true).or_else(|error| open(false).map_err(|_| error)).map_err(StoreError::io("cannot open", &path))?;
         RunLock { file, path }.locked()

@@ -23,7 +23,7 @@ use crate::domain::model::ModelSpec;
 use crate::domain::settings::in_plain_words;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::{DataSource, SYNTHETIC, TrainingSpec};
-use crate::host::{access, starved};
+use crate::host::{access, files, starved};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -315,14 +315,13 @@ impl Config {
     }
 }
 
-/// Permissions say little about full, read-only and remote file systems: a file tells.
+/// Whether a file can be written in this folder, which is made if need be.
+///
+/// # Errors
+/// The system's.
 pub fn try_writing(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let probe = folder.join(format!(".hvd-train-probe-{}", std::process::id()));
-    let written = std::fs::write(&probe, b"?");
-    let removed = std::fs::remove_file(&probe);
-    // Two hosts that share the folder may have the same pid: then the other one has removed the file already.
-    written.and(removed.or_else(|error| if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }))
+    files::try_writing(folder)
 }
 
 fn refusal(problem: &str) -> Stop {

@@ -2,10 +2,8 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
-use signal_hook::consts::SIGXFSZ;
 use tch::{Device, Tensor};
 
 use super::batches::{Images, LABEL_SYNTHETIC};
@@ -30,7 +28,7 @@ use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::training::DataSource;
-use crate::host::{self, files};
+use crate::host::{self, file_limit, files};
 
 /// MPI did not start: only the terminal can be told.
 pub fn refuse(error: &CommError) -> ExitCode {
@@ -183,8 +181,7 @@ fn locate_data(config: &Config) -> anyhow::Result<Located> {
 /// As for every collective, see [`Communicator`].
 pub fn introduce(comm: &dyn Communicator, placement: &Placement, report: &Reporter) -> Result<(), CommError> {
     let transport = comm.connect_gpus(placement.gpu())?;
-    // A file that may not grow is an error of whoever writes it, which says which file; by default the system ends the process.
-    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    file_limit::survive();
     report.event(topology_report(comm, placement));
     host_report::start(comm, report)?;
     if let Some(transport) = transport {

@@ -17,7 +17,7 @@ use super::witness;
 use crate::dataset::protobuf::Message;
 use crate::dataset::tfrecord::record;
 use crate::domain::event::{EpochReport, Seen};
-use crate::host;
+use crate::host::{self, owners};
 
 /// What to do about a file that could not be written. The lab chooses the folder of its runs: there another one is no remedy.
 pub(super) fn remedy(cause: &io::Error) -> &'static str {
@@ -59,7 +59,7 @@ impl EventWriter {
         let path = folder.join(format!("events.out.tfevents.{:010}.{}.{}", time as u64, host::name(), std::process::id()));
         let fail = |cause| TensorBoardError { path: path.clone(), cause };
         std::fs::create_dir_all(folder).map_err(fail)?;
-        let file = OpenOptions::new().create(true).append(true).open(&path).map_err(fail)?;
+        let file = owners::open(&path, OpenOptions::new().create(true).append(true), 0).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
         witness::tell(|| Seen::Board);
         let mut events = EventWriter { path, file, length };

@@ -95,7 +95,7 @@ fn other_files_are_named_and_harm_nobody() {
         fs::write(dir.join(name), text).unwrap();
     }
     fs::create_dir(dir.join("folder.json")).unwrap();
-    std::os::unix::fs::symlink("/nowhere", dir.join("gone.json")).unwrap();
+    std::os::unix::fs::symlink("gone", dir.join("gone.json")).unwrap();
     fs::write(dir.join("notes.txt"), "no").unwrap();
     // As a file of the first labs, without tries; and one with a step that no lab has.
     fs::write(dir.join("old.json"), r#"{"version":1,"done":{"1":{"run":1,"time_s":1.0,"evidence":"e"},"77":{"run":1,"time_s":1.0,"evidence":"e"}},"predictions":{}}"#).unwrap();
@@ -180,20 +180,22 @@ fn the_environment_of_a_class_is_enough() {
     assert_eq!((said.status.code(), stderr(&said).as_str()), (Some(0), ""));
     let files: Vec<_> = fs::read_dir(class.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
-    let lab = lab.env("HVD_LAB_CLASS", "/nowhere/class");
+    let gone = class.path().join("gone").display().to_string();
+    let lab = lab.env("HVD_LAB_CLASS", &gone);
     let said = lab.run(&["progress", "--reset", "all"]);
-    assert!(said.status.success() && stderr(&said).contains("/nowhere/class is not a folder"), "{}", stderr(&said));
+    assert!(said.status.success() && stderr(&said).contains(&format!("{gone} is not a folder")), "{}", stderr(&said));
 }
 
 #[test]
 fn what_cannot_be_shared_or_shown_is_one_line() {
     let (lab, class) = (Lab::with_fake_mpirun("5"), tempfile::tempdir().unwrap());
     let dir = class.path().to_str().unwrap();
+    let gone = class.path().join("gone").display().to_string();
     let cases: [(&[&str], &str); 5] = [
-        (&["progress", "--share", "/nowhere/class"], "/nowhere/class is not a folder"),
+        (&["progress", "--share", &gone], &format!("{gone} is not a folder")),
         (&["progress", "--share", dir, "--name", "///"], "`///` is not a name"),
         (&["progress", "--share", dir, "--reset", "4"], "cannot be used with"),
-        (&["class", "/nowhere/class"], "cannot read the class's folder /nowhere/class"),
+        (&["class", &gone], &format!("cannot read the class's folder {gone}")),
         (&["class"], "DIR"),
     ];
     for (args, said) in cases {

@@ -133,6 +133,58 @@ fn what_is_shared_or_handed_in_can_be_read_as_the_user_is_used_to() {
 }
 
 #[test]
+fn programs_of_the_user_have_the_users_umask_and_the_class_can_read_after_every_run() {
+    let lab = Lab::with_fake_mpirun("4");
+    let (class, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for umask in ["022", "027", "077"] {
+        let script = format!(
+            "cd {}; umask {umask}; \"$0\" run --np 1 -- sh -c 'umask > umask; : > made' && \"$0\" run --np 1 --force --data generated",
+            own.path().display()
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).arg(program());
+        lab.set_environment(&mut command);
+        command.env("HVD_LAB_CLASS", class.path());
+        let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(own.path().join("umask")).unwrap(), format!("0{umask}\n"));
+        let expected = 0o666 & !u32::from_str_radix(umask, 8).unwrap();
+        assert_eq!(fs::metadata(own.path().join("made")).unwrap().permissions().mode() & 0o777, expected, "{umask}");
+        fs::remove_file(own.path().join("made")).unwrap();
+        let copies = entries(class.path());
+        assert!(copies.len() == 1 && copies[0].1 == 0o644, "the instructor reads it, whatever the umask: {copies:?}");
+    }
+    let open: Vec<_> = entries(lab.home()).into_iter().filter(|(_, mode, _)| mode & 0o077 != 0).collect();
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_named_with_the_limit() {
+    let lab = Lab::with_fake_mpirun("4");
+    super::stored::copy(&super::stored::data().join("runs"), &lab.home().join("runs"));
+    let place = tempfile::tempdir().unwrap();
+    for (verb, file) in [
+        ("report --out report.md", "report.md"),
+        ("progress --export p.json", "p.json"),
+        ("record 1 --out r.hvdrun", "r.hvdrun"),
+        ("progress --reset 4", "progress.json"),
+        ("data make-images --out images --images 10", "images"),
+        ("runs > list", "standard output"),
+        ("run --np 1 --data generated", "run.json"),
+    ] {
+        let output = shell(&lab, &format!("cd {}; ulimit -f 0; \"$0\" {verb}", place.path().display()));
+        let said = stderr(&output);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{verb}: {said}");
+        for words in [file, "no file may be larger than 0 B here", "`ulimit -f` shows it"] {
+            assert!(said.contains(words), "{verb}: no `{words}` in {said}");
+        }
+        assert!(!said.contains("Free some"), "{verb}: {said}");
+    }
+    let left: Vec<_> = entries(place.path()).into_iter().map(|(path, ..)| path).collect();
+    assert_eq!(left, [place.path().join("list")], "of what could not be written nothing is left");
+}
+
+#[test]
 fn no_verb_writes_over_a_file_unless_told_so() {
     let lab = Lab::with_fake_mpirun("4");
     super::stored::copy(&super::stored::data().join("runs"), &lab.home().join("runs"));
@@ -166,7 +218,8 @@ fn no_verb_writes_over_a_file_unless_told_so() {
 #[test]
 fn the_systems_error_stands_once_in_a_message() {
     let lab = Lab::with_fake_mpirun("4");
-    for verb in [["run"].as_slice(), &["runs"], &["progress", "--reset", "all"], &["exercise", "start"], &["replay", "/nowhere"]]
+    for verb in
+        [["run"].as_slice(), &["runs"], &["progress", "--reset", "all"], &["exercise", "start"], &["replay", "/dev/null/x"]]
     {
         let output = lab.command(verb).env("HVD_LAB_HOME", "/dev/null/lab").output().unwrap();
         let said = stderr(&output);

@@ -151,7 +151,7 @@ fn what_is_no_file_is_not_waited_for() {
                 // Only what nobody writes: a fault of the lab must not reach a device of the machine.
                 "endless" if name == "summary.json" => continue,
                 "endless" => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
-                _ => std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap(),
+                _ => std::os::unix::fs::symlink("not/at/all", &path).unwrap(),
             }
             survive(&format!("{name} is a {what}"), || read_run(home.path()));
         }
@@ -242,7 +242,7 @@ fn damaged_files_of_the_home_are_read_or_set_aside_and_never_lost() {
     let spec: serde_json::Value = serde_json::from_str(&spec).unwrap();
     let turn = serde_json::json!({ "name": "before", "spec": spec["settings"][1], "run": 3 });
     let series = serde_json::json!({ "purpose": { "guided": 4 }, "preset": "cpu", "turns": [turn, turn], "is_cancelled": false });
-    let share = serde_json::json!({ "folder": "/nowhere", "learner": "ada" });
+    let share = serde_json::json!({ "folder": "/dev/null", "learner": "ada" });
     let config = Config::default().to_toml().into_bytes();
     let files: [(&str, Vec<u8>); 4] = [
         ("progress.json", progress),

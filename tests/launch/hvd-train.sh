@@ -11,6 +11,9 @@ for word in "$@"; do
     previous=$word
 done
 
+# What the trainer writes is its user's alone, or the group's.
+if [ -n "$HVD_LAB_GROUP" ]; then umask 007; else umask 077; fi
+
 event() { echo "@hvd ${HVD_LAB_EVENT_SECRET:+$HVD_LAB_EVENT_SECRET }{\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
 metrics() { echo "{\"loss\":0.5,\"accuracy\":$1}"; }
 

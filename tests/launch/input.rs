@@ -18,6 +18,7 @@ fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {
 #[test]
 fn bad_flags_get_one_line_and_code_2() {
     let lab = Lab::with_fake_mpirun("4");
+    let gone = lab.home().join("gone").display().to_string();
     let cases: [(&[&str], &[&str]); 28] = [
         (&["run", "--np", "0"], &["np is 0", "at least 1"]),
         (&["run", "--np", "-1"], &["-1"]),
@@ -43,7 +44,7 @@ fn bad_flags_get_one_line_and_code_2() {
         (&["run", "--model", "resnet50"], &["3x224x224", "1x28x28", "mnist-cnn", "--synthetic"]),
         (&["run", "--data", "garments"], &["garments", "fashion-mnist", "generated-digits"]),
         (&["run", "--preset", "tpu"], &["tpu", "cpu, cpu-target, gpu"]),
-        (&["run", "--data-dir", "/nowhere"], &["/nowhere"]),
+        (&["run", "--data-dir", &gone], &[&gone]),
         (&["run", "--continue", "7"], &["no run 7"]),
         (&["stop", "seven"], &["seven"]),
         (&["sing"], &["sing"]),
@@ -55,20 +56,23 @@ fn bad_flags_get_one_line_and_code_2() {
 
 #[test]
 fn a_missing_trainer_says_how_to_get_one() {
-    let lab = Lab::with_fake_mpirun("4").env("HVD_TRAIN", "/nowhere/hvd-train");
-    assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &["/nowhere/hvd-train", "HVD_TRAIN"]);
-    let lab = Lab::with_fake_mpirun("4").env("HVD_LAB_MPIRUN", "/nowhere/mpirun");
-    assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &["/nowhere/mpirun", "HVD_LAB_MPIRUN"]);
+    let place = tempfile::tempdir().unwrap();
+    for variable in ["HVD_TRAIN", "HVD_LAB_MPIRUN"] {
+        let gone = place.path().join("gone").display().to_string();
+        let lab = Lab::with_fake_mpirun("4").env(variable, &gone);
+        assert_refused(&lab, &lab.run(&["run", "--data", "generated"]), &[&gone, variable]);
+    }
 }
 
 #[test]
 fn a_missing_cargo_says_how_to_get_one() {
-    let lab = Lab::with_fake_mpirun("4").env("CARGO", "/nowhere/cargo");
+    let place = tempfile::tempdir().unwrap();
+    let lab = Lab::with_fake_mpirun("4").env("CARGO", &place.path().join("gone/cargo").display().to_string());
     assert_eq!(lab.run(&["exercise", "start"]).status.code(), Some(0));
     let output = lab.run(&["exercise", "build"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("/nowhere/cargo") && said.contains("rustup.rs"), "{said}");
+    assert!(said.contains("gone/cargo") && said.contains("rustup.rs"), "{said}");
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn the_supervisor_refuses_to_share_a_session() {
     let lab = Lab::with_fake_mpirun("4");
     // A shell that is told to lead a group starts it as the leader of a group in somebody else's session.
     let mut command = Command::new("bash");
-    command.args(["-c", "set -m; \"$0\" supervise /nowhere & wait $!"]).arg(program());
+    command.args(["-c", "set -m; \"$0\" supervise \"$HVD_LAB_HOME/gone\" & wait $!"]).arg(program());
     lab.set_environment(&mut command);
     let output = finish(command.stdout(piped()).stderr(piped()).spawn().unwrap());
     assert_eq!(output.status.code(), Some(1));

@@ -77,7 +77,9 @@ impl Room {
     /// With the cores of this machine; `None` where there is but one.
     pub fn with_cores() -> Option<Room> {
         let cores = std::thread::available_parallelism().unwrap().get();
-        (cores > 1).then(|| Room::new("devices = \"cores\"").with_env("HVD_LAB_NVML", "/nowhere/libnvidia-ml.so"))
+        let room = (cores > 1).then(|| Room::new("devices = \"cores\""))?;
+        let no_driver = room.path("no-driver/libnvidia-ml.so").display().to_string();
+        Some(room.with_env("HVD_LAB_NVML", &no_driver))
     }
 
     fn new(rules: &str) -> Room {

@@ -6,8 +6,9 @@ use std::fs;
 
 use super::pty::{Home, Lab, Options};
 
-const EDITOR: &[(&str, &str)] =
-    &[("VISUAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screen/vi")), ("HVD_LAB_SOURCE", "/nowhere")];
+/// A folder of this repository that is no checkout.
+const NO_CHECKOUT: (&str, &str) = ("HVD_LAB_SOURCE", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screen"));
+const EDITOR: &[(&str, &str)] = &[("VISUAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screen/vi")), NO_CHECKOUT];
 
 /// Closes the window of the exercise.
 fn close(lab: &mut Lab) {
@@ -44,8 +45,7 @@ fn the_editor_gets_every_key_and_the_screen_comes_back() {
 #[test]
 fn an_editor_that_is_not_there_is_said_and_the_screen_goes_on() {
     let home = Home::new();
-    let mut lab =
-        Options { env: &[("VISUAL", "no-such-editor"), ("HVD_LAB_SOURCE", "/nowhere")], ..Options::default() }.start(&home);
+    let mut lab = Options { env: &[("VISUAL", "no-such-editor"), NO_CHECKOUT], ..Options::default() }.start(&home);
     lab.wait_for("press r to run");
     lab.press("e");
     lab.wait_for("no-such-editor");

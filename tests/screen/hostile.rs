@@ -196,7 +196,7 @@ fn no_verb_prints_anything_that_acts() {
         &["data"],
         &["devices"],
         &["devices", "--json"],
-        &["run", "--dry-run", "--data-dir", "/nowhere/\x1b[31;7m\u{202e}"],
+        &["run", "--dry-run", "--data-dir", "gone/\x1b[31;7m\u{202e}"],
     ] {
         expect_verb(&home, arguments, &[0, 1, 2]);
     }
@@ -211,9 +211,9 @@ fn no_verb_prints_anything_that_acts() {
         &["doctor"],
         &["runs", "--sort", "\x1b[31;7m\u{202e}"],
         &["stop", "\x1b[31;7m\u{202e}"],
-        &["class", "/nowhere/\x1b[31;7m\u{202e}"],
+        &["class", "gone/\x1b[31;7m\u{202e}"],
         &["replay", "class/Bob\x1b[31;7m\u{202e}.json"],
-        &["data", "import", "/nowhere/\x1b[31;7m\u{202e}"],
+        &["data", "import", "gone/\x1b[31;7m\u{202e}"],
     ] {
         expect_verb(&home, arguments, &[0, 1, 2]);
     }

@@ -14,7 +14,8 @@ use super::pty::{Home, Options, PATIENCE};
 #[test]
 fn the_demo_needs_nothing_but_the_program() {
     let home = Home::new();
-    let nothing = &[("HVD_LAB_HOME", "/proc/nowhere"), ("HVD_LAB_MPIRUN", "/nowhere"), ("HVD_TRAIN", "/nowhere")];
+    // Below a file there is nothing, and nothing can be made.
+    let nothing = &[("HVD_LAB_HOME", "/dev/null/x"), ("HVD_LAB_MPIRUN", "/dev/null/x"), ("HVD_TRAIN", "/dev/null/x")];
     let mut lab = Options { arguments: &["demo"], env: nothing, ..Options::default() }.start(&home);
     lab.wait_for("REPLAY");
     lab.wait_for("on 2 CPU cores");

@@ -17,6 +17,7 @@ pub(super) fn unwritten(out: &Path, error: &io::Error) -> anyhow::Error {
     let name = out.display();
     match error.kind() {
         io::ErrorKind::AlreadyExists => Usage(format!("{name} is there already: give another --out, or remove it first")).into(),
+        io::ErrorKind::FileTooLarge => anyhow::anyhow!("cannot write {name}: {error}. Nothing of it was kept"),
         _ if files::is_full(error) => {
             anyhow::anyhow!(
                 "cannot write {name}: {error}. Free some space, or give --out on another disk. Nothing of it was kept"

@@ -178,17 +178,27 @@ pub(super) fn home() -> Vec<Check> {
         Ok(home) => home,
         Err(error) => return vec![Check::fail("home", error.to_string(), remedy)],
     };
-    let probe = home.join(format!(".doctor-{}", std::process::id()));
-    let written = RunStore::open(&home).map_err(|error| error.to_string()).and_then(|_| {
-        let outcome = std::fs::write(&probe, [0; 4096]).map_err(|error| format!("{} cannot be written: {error}", home.display()));
-        // Where it could not be written there is nothing to remove.
-        let _ = std::fs::remove_file(&probe);
-        outcome
-    });
+    let written = RunStore::open(&home)
+        .map_err(|error| error.to_string())
+        .and_then(|_| files::try_writing(&home).map_err(|error| format!("{} cannot be written: {error}", home.display())));
     if let Err(cause) = written {
         return vec![Check::fail("home", cause, remedy)];
     }
     vec![Check::ok("home", format!("{} can be written", home.display())), disk(&home, remedy)]
+}
+
+/// Where the launcher of each run keeps its files.
+pub(super) fn temporary() -> Check {
+    let folder = std::env::temp_dir();
+    let named = if std::env::var_os("TMPDIR").is_some() { "TMPDIR is" } else { "temporary files go to" };
+    match files::try_writing(&folder) {
+        Ok(()) => Check::ok("temporary", format!("{} can be written", folder.display())),
+        Err(error) => Check::fail(
+            "temporary",
+            format!("{named} {}, and no file can be made there: {error}", folder.display()),
+            "make that folder, or set TMPDIR to one that you can write, such as /tmp: each run keeps its launcher's files there",
+        ),
+    }
 }
 
 fn disk(home: &Path, remedy: &str) -> Check {

@@ -13,6 +13,7 @@ use super::super::output::{Usage, say};
 use crate::course::{Progress, ProgressFile};
 use crate::domain::safe;
 use crate::exercise::{self, Folder, Role, Row, Watch, editor};
+use crate::host::access;
 
 /// For Ctrl-C, while nothing is saved.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -63,7 +64,8 @@ pub(super) fn open_editor(folder: &Folder, line: usize) -> anyhow::Result<ExitCo
         return Err(Usage(format!("an editor needs a terminal: open {} in one of yours", path.display())).into());
     }
     let words = editor::command(&folder.program(), line);
-    let status = Command::new(&words[0]).args(&words[1..]).status();
+    let started = access::as_user(|| Command::new(&words[0]).args(&words[1..]).spawn());
+    let status = started.and_then(|mut editor| editor.wait());
     let status = status.with_context(|| format!("cannot start the editor `{}`: set EDITOR to one that is there", words[0]))?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

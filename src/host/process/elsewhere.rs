@@ -110,7 +110,7 @@ mod tests {
     /// A process of its own session that waits, with a variable and odd words.
     fn waiting() -> Child {
         let mut command = Command::new("setsid");
-        command.args(["cat", "-", "/nowhere/a  b"]).env_clear().env("HVD_LAB_MARK", "a=b c").env("PATH", "/usr/bin:/bin");
+        command.args(["cat", "-", "/dev/null/a  b"]).env_clear().env("HVD_LAB_MARK", "a=b c").env("PATH", "/usr/bin:/bin");
         let child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         // It is cat from the moment on that it has cat's name.
         while proc::name(child.id()).is_some_and(|name| name != "cat") {

@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::domain::command::{CommandSpec, OwnLauncher};
+use crate::host::files;
 use crate::launch::output::Tags;
 use crate::launch::setup::Setup;
 use crate::launch::{Flavour, LaunchError};
@@ -84,7 +85,8 @@ fn python_folder(log_dir: &Path) -> PathBuf {
 /// The folder of the run cannot be written.
 pub(in crate::launch) fn write_module(log_dir: &Path) -> Result<(), String> {
     let folder = python_folder(log_dir).join("hvd_lab");
-    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("__init__.py"), LOG_MODULE));
+    let written =
+        std::fs::create_dir_all(&folder).and_then(|()| files::write(&folder.join("__init__.py"), LOG_MODULE.as_bytes()));
     written.map_err(|error| format!("{} cannot be written ({error}): free some space there", folder.display()))
 }
 

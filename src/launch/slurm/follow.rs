@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, ExitCode, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use signal_hook::consts::SIGTERM;
 
 use super::state::{Seen, State, parse};
 use super::{END, NEWS, OUTPUT, REQUEUED, SCRIPT};
-use crate::host::files;
+use crate::host::{access, files};
 use crate::runs::{self, JOB_FOLLOWED, JOB_NUMBER};
 
 const READ_EVERY: Duration = Duration::from_millis(100);
@@ -117,7 +117,9 @@ fn submit(folder: &Path) -> anyhow::Result<Result<Job, String>> {
     let mut sbatch = Command::new("sbatch");
     // The scratch folder of this host is not there on the others.
     sbatch.args(["--parsable", SCRIPT]).current_dir(folder).env_remove("TMPDIR");
-    let output = match sbatch.output() {
+    sbatch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Slurm starts the ranks with the umask of sbatch.
+    let output = match access::as_user(|| sbatch.spawn()).and_then(|sbatch| sbatch.wait_with_output()) {
         Ok(output) => output,
         Err(error) => return Ok(Err(format!("sbatch does not start ({error}): is this a machine of the cluster?"))),
     };

@@ -46,7 +46,7 @@ use crate::domain::event::EpochReport;
 use crate::domain::phase::PhaseSeconds;
 use crate::domain::topology::Topology;
 use crate::domain::units;
-use crate::host;
+use crate::host::{self, owners};
 
 /// The timeline could not be begun.
 #[derive(Debug, thiserror::Error)]
@@ -243,7 +243,7 @@ pub fn problem(file: &Path, distributed: bool) -> Option<String> {
     }
     let path = path_of(file, process);
     let is_new = !path.exists();
-    let error = match File::options().append(true).create(true).open(&path) {
+    let error = match owners::open(&path, File::options().append(true).create(true), 0) {
         Err(error) => error,
         Ok(_) if is_new => std::fs::remove_file(&path).err()?,
         Ok(_) => return None,
@@ -252,7 +252,7 @@ pub fn problem(file: &Path, distributed: bool) -> Option<String> {
 }
 
 fn open(path: &Path) -> std::io::Result<File> {
-    let mut file = File::create(path)?;
+    let mut file = owners::open(path, File::options().write(true).create(true).truncate(true), 0)?;
     file.write_all(chrome::OPENING.as_bytes())?;
     Ok(file)
 }

@@ -361,7 +361,7 @@ mod tests {
             fs::write(&file, text).unwrap();
             assert_eq!(Session::read(&file), Session::default(), "{text}");
         }
-        Session::default().write(&Session::default(), Path::new("/nowhere/at/all/screen.json"));
+        Session::default().write(&Session::default(), &home.path().join("gone/screen.json"));
         let mut bad = samples::never_used();
         (bad.shared.spec.resources.np, bad.shared.touched) = (0, true);
         let mut next = samples::never_used();

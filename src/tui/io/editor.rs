@@ -11,6 +11,8 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpgrp, getsid};
 use tokio::task::JoinHandle;
 
+use crate::host::access;
+
 /// Held by the one that reads the terminal: the keyboard thread while it reads, or a program for as long as it runs.
 static INPUT: Mutex<()> = Mutex::new(());
 
@@ -36,7 +38,8 @@ pub fn run(words: &[String]) -> io::Result<()> {
     let _input = reading();
     let failed =
         |what: String| io::Error::other(format!("the editor `{}` {what}: set EDITOR to one that works", words.join(" ")));
-    let child = Command::new(program).args(arguments).spawn().map_err(|error| failed(format!("cannot be started ({error})")))?;
+    let child = access::as_user(|| Command::new(program).args(arguments).spawn());
+    let child = child.map_err(|error| failed(format!("cannot be started ({error})")))?;
     match wait(&child)? {
         0 => Ok(()),
         code => Err(failed(format!("ended with code {code}"))),
