@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "course/attempts.rs"]
+mod attempts;
 #[path = "course/changes.rs"]
 mod changes;
 #[path = "course/changes_in_python.rs"]

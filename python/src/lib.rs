@@ -3,6 +3,7 @@
 //! Never decides what a step does: the learner's program says it, `python/hvd_lab/` puts it into words that Keras and
 //! Horovod use, and the work is that of the library which hvd-train is made of. All evidence is told here, from what was done.
 
+mod bounds;
 mod images;
 mod layers;
 mod photos;
@@ -14,11 +15,12 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use hvd_lab::domain::bounds::MAX_EPOCHS;
 use hvd_lab::domain::event::Metrics;
 use hvd_lab::domain::images::InputShape;
 use hvd_lab::trainer::startup;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -230,7 +232,8 @@ fn build_optimizer(py: Python<'_>, name: String, momentum: f64, wd: f64, is_dist
 }
 
 #[pyfunction]
-fn load_latest(py: Python<'_>, folder: PathBuf, up_to: usize) -> PyResult<usize> {
+fn load_latest(py: Python<'_>, folder: PathBuf, up_to: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let up_to = bounds::count("epochs", up_to, MAX_EPOCHS)?;
     with(py, |session| session.load_latest(&folder, up_to))
 }
 
@@ -258,22 +261,7 @@ fn barrier(py: Python<'_>) -> PyResult<()> {
 /// `plan` is a dictionary: its keys are the fields of [`Plan`].
 #[pyfunction]
 fn begin_training(py: Python<'_>, plan: Bound<'_, PyDict>) -> PyResult<()> {
-    fn field<'py, T: FromPyObject<'py>>(plan: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
-        let value = plan.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the plan has no {name}")))?;
-        value.extract()
-    }
-    let plan = Plan {
-        epochs: field(&plan, "epochs")?,
-        initial_epoch: field(&plan, "initial_epoch")?,
-        steps: field(&plan, "steps")?,
-        validation_steps: field(&plan, "validation_steps")?,
-        batch_size: field(&plan, "batch_size")?,
-        is_verbose: field(&plan, "is_verbose")?,
-        warmup_epochs: field(&plan, "warmup_epochs")?,
-        averages: field(&plan, "averages")?,
-        writes: field(&plan, "writes")?,
-        schedules: field(&plan, "schedules")?,
-    };
+    let plan = Plan::read(&plan)?;
     with(py, |session| session.begin_training(plan))
 }
 
@@ -288,7 +276,8 @@ fn write_tensorboard(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
 }
 
 #[pyfunction]
-fn stop_at(py: Python<'_>, target: f64, patience: usize) -> PyResult<()> {
+fn stop_at(py: Python<'_>, target: f64, patience: &Bound<'_, PyAny>) -> PyResult<()> {
+    let patience = bounds::count("patience", patience, MAX_EPOCHS)?;
     with(py, |session| session.stop_at(target, patience))
 }
 

@@ -21,7 +21,7 @@ use hvd_lab::trainer::optimizer::Optimizer;
 use hvd_lab::trainer::params::{set, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::resume::{self, EpochReports};
-use hvd_lab::trainer::sampler::Sampler;
+use hvd_lab::trainer::sampler::{Draw, Sampler};
 use hvd_lab::trainer::startup::{self, Data};
 use hvd_lab::trainer::stopwatch::Clock;
 use hvd_lab::trainer::tensorboard::EventWriter;
@@ -82,7 +82,7 @@ pub struct Training {
 /// The epoch that is going on.
 struct Epoch {
     index: usize,
-    batches: Vec<Vec<u32>>,
+    batches: Draw,
     augmentation: ChaCha8Rng,
     dropout: Dropout,
     sums: MetricSums,
@@ -231,7 +231,7 @@ impl Session {
         clock.begin_section();
         training.epoch = Some(Epoch {
             index,
-            batches: training.train_order.batches(index, steps, batch_size),
+            batches: training.train_order.draw(index, steps, batch_size),
             augmentation: stream(seed, process, index, Purpose::Augmentation),
             dropout: Dropout::new(model.dropout_rate(), stream(seed, process, index, Purpose::Dropout)),
             sums: MetricSums::new(device),
@@ -246,9 +246,9 @@ impl Session {
         let Parts { data, model, optimizer, clock, training } = parts!(self);
         let Plan { steps, initial_epoch, .. } = training.plan;
         let epoch = training.epoch.as_mut().context("no epoch has begun")?;
-        let picks = epoch.batches.get(index).context("the epoch has no more batches")?;
+        let picks = epoch.batches.next().context("the epoch has no more batches")?;
         clock.begin_step();
-        let batch = training.taken.batch(&data.training, picks, &mut epoch.augmentation);
+        let batch = training.taken.batch(&data.training, &picks, &mut epoch.augmentation);
         clock.lap(Phase::Data);
         let scores = model.forward(&batch.images, Mode::Training(&mut epoch.dropout));
         let loss = scores.cross_entropy_for_logits(&batch.labels);
@@ -280,9 +280,10 @@ impl Session {
         let epoch = training.epoch.as_mut().context("no epoch has begun")?;
         let seconds = clock.lap(Phase::Training);
         let trained = epoch.sums.read();
-        let shuffled = || training.validation_order.batches(epoch.index, validation_steps, batch_size);
-        let batches = training.taken.in_order(tested, batch_size).unwrap_or_else(shuffled);
-        let validated = evaluate(model, &data.test, &batches);
+        let validated = match training.taken.in_order(tested, batch_size) {
+            Some(batches) => evaluate(model, &data.test, &batches),
+            None => evaluate(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
+        };
         (epoch.trained, epoch.validated) = (Some((trained, seconds)), Some(validated));
         let (own, judged) = (trained.metrics(), validated.metrics());
         Ok((own.loss, own.accuracy, judged.loss, judged.accuracy))

@@ -1,5 +1,6 @@
 //! `hvd-lab exercise`: the learner's own programs, to complete, build, run and compare with the solution; and the ring.
 
+mod json;
 mod ring;
 mod shared;
 
@@ -8,7 +9,8 @@ use std::process::ExitCode;
 
 use self::shared::{What, columns, note, open_editor, reset, text, watch};
 use super::follow;
-use super::output::{Usage, print, print_exact, say};
+use super::output::{Usage, print, print_exact, print_json, say};
+use crate::domain::event::EventLine;
 use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
 use crate::runs::{Follower, RunStore};
 
@@ -18,6 +20,7 @@ Examples:
   hvd-lab exercise start --language rust  the same in Rust rather than in Python
   hvd-lab exercise edit                   open it in VISUAL or EDITOR at the next TODO
   hvd-lab exercise run                    build it, run it on two ranks, and check what it did
+  hvd-lab exercise run --json | jq -r '.verdicts[] | select(.outcome == \"failed\") | .evidence'
   hvd-lab exercise watch                  the same at every save
   hvd-lab exercise diff --step 4          exactly what step 4 changes in the trainer
   hvd-lab exercise diff                   yours against the solution
@@ -27,6 +30,9 @@ Examples:
   hvd-lab exercise start --track nvcnn    nvcnn's training on photos, with five changes to make
   hvd-lab exercise start --track collectives   a ring allreduce, in Python
 
+JSON of `run --json`: track, file, run, state (how the run ended), message, passed, verdicts[] (number, title, is_done: it has no
+TODO, outcome, evidence, line), errors[] (of a program that is not built: message, line, column, number, help), words (what is
+printed without --json), next, notes[].
 A step is done when a run of your program shows it (`hvd-lab progress`). A program that hangs is ended and explained.
 Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not pass, 2 bad input.";
 
@@ -78,6 +84,15 @@ fn in_language(args: &Args, home: &Path) -> Result<Track, Usage> {
     }
 }
 
+/// What the ranks print stays in their logs.
+struct Silent;
+
+impl follow::Lines for Silent {
+    fn take(&mut self, _: &EventLine) -> Option<String> {
+        None
+    }
+}
+
 /// The learner's program of a track.
 struct Own<'a> {
     program: &'static Program,
@@ -107,7 +122,8 @@ impl Own<'_> {
                 open_editor(folder, program.next(&folder.read()?).map_or(1, |(_, line)| line))
             }
             What::Build => Ok(if self.build()?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-            What::Run => self.attempt(),
+            What::Run { json: false } => self.attempt(),
+            What::Run { json: true } => self.attempt_as_json(),
             What::Compare => self.compare(),
             What::Watch => watch(folder, || self.attempt()),
             What::Reset { step, yes } => reset(folder, self.number(step)?, &program.part_named(step), yes),
@@ -181,6 +197,26 @@ impl Own<'_> {
         })?;
         print(&format!("\n{}", attempted.words))?;
         attempted.notes.iter().for_each(|note| say(note));
+        Ok(if attempted.has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The same with one JSON object on standard output, and nothing else there.
+    fn attempt_as_json(&self) -> anyhow::Result<ExitCode> {
+        let Own { program, folder, home } = self;
+        let source = folder.read()?;
+        let built = match exercise::build(folder, program)? {
+            Built::Program(built) => built,
+            Built::Errors { errors, said } => {
+                print_json(&json::broken(program, folder, &errors, &program.errors_in_words(&errors, &said)))?;
+                return Ok(ExitCode::FAILURE);
+            }
+        };
+        let store = RunStore::open(home)?;
+        let attempted = program.attempt((&store, home), built, &source, |Begun { run, .. }| {
+            follow::follow_lines(&store, run, Follower::from_here(store.folder(run)), false, &mut Silent).map(drop)
+        })?;
+        let status = store.status(attempted.run)?;
+        print_json(&json::attempted(program, folder, &source, &attempted, &status))?;
         Ok(if attempted.has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 

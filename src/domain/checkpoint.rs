@@ -1,5 +1,7 @@
 //! How checkpoints are named: the trainer writes them, and the lab looks whether one is left.
 
+use super::bounds::MAX_COUNT;
+
 /// How far a training has come that a checkpoint holds, in order of progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
@@ -19,7 +21,7 @@ impl Place {
         }
     }
 
-    /// The inverse of [`Place::file_name`].
+    /// The inverse of [`Place::file_name`]. No training comes as far as some names say: they are not ours.
     pub fn of(name: &str) -> Option<Place> {
         let stem = name.strip_suffix(".safetensors")?;
         let place = match stem.strip_prefix("commit-") {
@@ -30,7 +32,8 @@ impl Place {
             None => Place { epoch: stem.strip_prefix("checkpoint-")?.parse().ok()?, images: 0 },
         };
         // `checkpoint-03`, `checkpoint-+3` and `commit-3-0` are no names of ours.
-        (name == place.file_name()).then_some(place)
+        let is_ours = name == place.file_name() && place.epoch.max(place.images) <= MAX_COUNT;
+        is_ours.then_some(place)
     }
 }
 
@@ -56,6 +59,22 @@ mod tests {
         }
         for foreign in ["checkpoint-03.safetensors", "commit-3-0.safetensors", "commit-3.safetensors", "commit-3-64.tmp"] {
             assert_eq!(Place::of(foreign), None, "{foreign}");
+        }
+        let numbers = [
+            "18446744073709551615",
+            "18446744073709551616",
+            "99999999999999999999",
+            "281474976710657",
+            "-1",
+            "+1",
+            "01",
+            "1.0",
+            "",
+        ];
+        for number in numbers {
+            for name in [format!("checkpoint-{number}"), format!("commit-{number}-1"), format!("commit-1-{number}")] {
+                assert_eq!(Place::of(&format!("{name}.safetensors")), None, "{name}");
+            }
         }
         assert!(Place { epoch: 2, images: 900 } < Place { epoch: 3, images: 0 });
         assert_eq!(epoch_of("commit-3-64.safetensors"), None, "it is no end of an epoch");

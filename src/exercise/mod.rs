@@ -12,6 +12,7 @@ pub mod editor;
 mod folder;
 mod interpreter;
 mod language;
+mod next;
 mod page;
 mod places;
 mod program;

@@ -50,15 +50,19 @@ impl Track {
 
     /// What is completed, and in which language: for a list.
     pub fn title(self) -> String {
-        let what = match self {
-            Track::Collectives => "a ring allreduce, two places",
-            Track::Program(program) => program.title_of_all,
-        };
         let language = match self.language() {
             Language::Python => "Python",
             Language::Rust => "Rust",
         };
-        format!("{what}, in {language}")
+        format!("{}, in {language}", self.what())
+    }
+
+    /// What is completed.
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Track::Collectives => "a ring allreduce, two places",
+            Track::Program(program) => program.title_of_all,
+        }
     }
 
     /// The language that it is written in.

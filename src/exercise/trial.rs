@@ -33,6 +33,19 @@ pub struct Attempted {
     /// What is to be said beside it.
     pub notes: Vec<String>,
     pub has_passed: bool,
+    /// What they show of each place; empty where they were not judged.
+    pub shown: Vec<Shown>,
+}
+
+impl Attempted {
+    fn not_judged(run: RunId, words: String) -> Attempted {
+        Attempted { run, words, notes: Vec::new(), has_passed: false, shown: Vec::new() }
+    }
+
+    /// What to do next, which the words end with.
+    pub fn next(&self) -> Option<&str> {
+        self.words.lines().next_back()?.strip_prefix("next: ")
+    }
 }
 
 impl Program {
@@ -48,16 +61,17 @@ impl Program {
         text: &str,
         mut follow: impl FnMut(Begun) -> anyhow::Result<()>,
     ) -> anyhow::Result<Attempted> {
+        let _thinning = store.thinning();
         let run = launch::start(store, self.request(built.clone(), text))?;
         follow(Begun { run, once_more: None })?;
         if let Some(words) = self.changed_meanwhile(home, text) {
-            return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
+            return Ok(Attempted::not_judged(run, words));
         }
         let status = store.status(run)?;
         // One that ran out of time shows something of the program; one that somebody stopped does not.
         if status.state == RunState::Stopped && !status.message.contains("time limit") {
             let words = format!("run {run} was {}, so it is not judged: check your program again\n", status.end_in_words());
-            return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
+            return Ok(Attempted::not_judged(run, words));
         }
         let mut judged = self.judge(store, home, run)?;
         if self.is_tried_further(text) {
@@ -70,7 +84,7 @@ impl Program {
                 let once_more = condition.start(self, store, &built, text, run)?;
                 follow(Begun { run: once_more, once_more: Some(condition) })?;
                 if let Some(words) = self.changed_meanwhile(home, text) {
-                    return Ok(Attempted { run, words, notes: judged.notes, has_passed: false });
+                    return Ok(Attempted { notes: judged.notes, ..Attempted::not_judged(run, words) });
                 }
                 let status = store.status(once_more)?;
                 if status.state == RunState::Stopped {
@@ -78,7 +92,7 @@ impl Program {
                         "run {once_more} was stopped. Your program passed on two ranks and was not tried further, so nothing counts as \
                          written: check it again\n"
                     );
-                    return Ok(Attempted { run, words, notes: Vec::new(), has_passed: false });
+                    return Ok(Attempted::not_judged(run, words));
                 }
                 condition.enter(self, text, &status, &self.shown(store, once_more)?, &mut judged.shown);
             }
@@ -87,7 +101,9 @@ impl Program {
         }
         let words = self.verdict_in_words(&status, &judged.shown, text);
         let has_passed = self.passes(&status, &judged.shown, text);
-        Ok(Attempted { run, words, notes: judged.notes, has_passed })
+        let is_all = has_passed && self.next(text).is_none();
+        let words = if is_all { words + &Track::Program(self).after(home) } else { words };
+        Ok(Attempted { run, words, notes: judged.notes, has_passed, shown: judged.shown })
     }
 
     /// What to say where the learner's file is no longer of this text. Each rank of each run reads a program in Python anew, so the runs

@@ -301,7 +301,8 @@ fn forbid_writing(folder: &Path) -> Result<Permissions, String> {
 /// The checkpoint that a run would go on from.
 fn newest_checkpoint(folder: &Path) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let places = entries.filter_map(|entry| Place::of(entry.file_name().to_str()?));
+    let files = entries.filter(|entry| entry.path().is_file());
+    let places = files.filter_map(|entry| Place::of(entry.file_name().to_str()?));
     let newest = places.max().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
     Ok(folder.join(newest.file_name()))
 }

@@ -24,7 +24,8 @@ pub fn notes<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) -> Option<Strin
     in_one_line(&disturbed)
 }
 
-fn in_one_line(disturbed: &[(RunId, f64)]) -> Option<String> {
+/// The same of runs with the part of the cores that other programs used.
+pub fn in_one_line(disturbed: &[(RunId, f64)]) -> Option<String> {
     match disturbed {
         [] => None,
         [(run, part)] => Some(format!("* run {run}: {}", note(*part))),

@@ -77,7 +77,8 @@ impl RunFolder {
     /// How far the newest of its checkpoints has come, by its name.
     pub fn last_checkpoint(&self) -> Option<Place> {
         let entries = std::fs::read_dir(self.log_dir()).into_iter().flatten().flatten();
-        entries.filter_map(|entry| Place::of(entry.file_name().to_str()?)).max()
+        let files = entries.filter(|entry| entry.path().is_file());
+        files.filter_map(|entry| Place::of(entry.file_name().to_str()?)).max()
     }
 
     /// A fault that somebody asks the supervisor for.

@@ -42,6 +42,7 @@ mod select;
 mod store;
 mod summary;
 mod supervision;
+mod thinned;
 mod trash;
 
 pub use comparable::{Work, gained, gained_so_far, no_efficiency, work};
@@ -65,6 +66,7 @@ pub use select::{FIELDS, Filter, SortKey, select};
 pub use store::RunStore;
 pub use summary::{Accountant, Devices, LoggedTally, RunSummary, Tally, epochs_to_go_on_to};
 pub use supervision::Supervision;
+pub use thinned::Thinning;
 pub use trash::Deleted;
 
 #[cfg(test)]

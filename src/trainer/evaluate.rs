@@ -168,7 +168,7 @@ impl From<TopMetrics> for Metrics {
 ///
 /// # Sync point
 /// Waits for the device once, at the end.
-pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
+pub fn evaluate(model: &dyn Model, images: &Images, batches: impl IntoIterator<Item: AsRef<[u32]>>) -> Totals {
     witness::counted();
     evaluate_and_tell(model, images, batches, |_| {})
 }
@@ -186,11 +186,16 @@ pub fn final_test(report: &Reporter, model: &dyn Model, images: &Images, batches
     })
 }
 
-fn evaluate_and_tell(model: &dyn Model, images: &Images, batches: &[Vec<u32>], mut tell: impl FnMut(usize)) -> Totals {
+fn evaluate_and_tell(
+    model: &dyn Model,
+    images: &Images,
+    batches: impl IntoIterator<Item: AsRef<[u32]>>,
+    mut tell: impl FnMut(usize),
+) -> Totals {
     tch::no_grad(|| {
         let mut sums = MetricSums::new(images.device());
         for picks in batches {
-            let batch = images.batch(picks);
+            let batch = images.batch(picks.as_ref());
             let scores = model.forward(&batch.images, Mode::Evaluation);
             sums.add(&scores, &batch, &scores.cross_entropy_for_logits(&batch.labels));
             tell(sums.images);

@@ -6,7 +6,10 @@
 //! WRN-10-1 with 12,000 images, 3 epochs and two ranks in the PyTorch peer: mean test accuracy 0.72 with one order, 0.69
 //! with one each (15 and 12 seeds). `--shuffle own` is the original's way.
 
+use std::vec::IntoIter;
+
 use clap::ValueEnum;
+use rand_chacha::ChaCha8Rng;
 
 use super::random::{Purpose, permutation, stream};
 use crate::domain::topology::Rank;
@@ -55,15 +58,38 @@ impl Sampler {
     ///
     /// A pass over the images ends with a short batch if the batch size does not divide them.
     pub fn batches(&self, epoch: usize, steps: usize, batch_size: usize) -> Vec<Vec<u32>> {
-        let mut rng = stream(self.seed, self.order, epoch, self.purpose);
-        let mut batches = Vec::with_capacity(steps);
-        while batches.len() < steps {
-            let order = permutation(&mut rng, self.images);
-            let mine: Vec<u32> = order.into_iter().skip(self.shard % self.images).step_by(self.shards).collect();
-            let wanted = steps - batches.len();
-            batches.extend(mine.chunks(batch_size).take(wanted).map(<[u32]>::to_vec));
+        self.draw(epoch, steps, batch_size).collect()
+    }
+
+    /// The same one after the other: however many they are, no more than a pass is kept.
+    pub fn draw(&self, epoch: usize, steps: usize, batch_size: usize) -> Draw {
+        let rng = stream(self.seed, self.order, epoch, self.purpose);
+        Draw { sampler: *self, rng, pass: Vec::new().into_iter(), left: steps, batch_size }
+    }
+}
+
+/// The batches of an epoch, in their order.
+pub struct Draw {
+    sampler: Sampler,
+    rng: ChaCha8Rng,
+    /// What is left of the images of this pass.
+    pass: IntoIter<u32>,
+    left: usize,
+    batch_size: usize,
+}
+
+impl Iterator for Draw {
+    type Item = Vec<u32>;
+
+    fn next(&mut self) -> Option<Vec<u32>> {
+        self.left = self.left.checked_sub(1)?;
+        if self.pass.len() == 0 {
+            let Sampler { shard, shards, images, .. } = self.sampler;
+            let order = permutation(&mut self.rng, images);
+            let mine: Vec<u32> = order.into_iter().skip(shard % images).step_by(shards).collect();
+            self.pass = mine.into_iter();
         }
-        batches
+        Some(self.pass.by_ref().take(self.batch_size).collect())
     }
 }
 
@@ -111,6 +137,14 @@ mod tests {
     fn more_ranks_than_images_still_train() {
         let batches = own(7, 4).shard(Rank(7), 8, Shuffle::Shared).batches(0, 2, 3);
         assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn steps_without_end_are_drawn_pass_by_pass() {
+        let mut without_end = own(0, 100).draw(0, usize::MAX, 30);
+        let first: Vec<_> = without_end.by_ref().take(9).collect();
+        assert_eq!(first, own(0, 100).batches(0, 9, 30));
+        assert_eq!(own(0, 100).draw(0, 1, usize::MAX).map(|batch| batch.len()).collect::<Vec<_>>(), [100]);
     }
 
     #[test]

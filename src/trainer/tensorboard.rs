@@ -17,7 +17,7 @@ use super::witness;
 use crate::dataset::protobuf::Message;
 use crate::dataset::tfrecord::record;
 use crate::domain::event::{EpochReport, Seen};
-use crate::host::{self, owners};
+use crate::host::{self, files, owners};
 
 /// What to do about a file that could not be written. The lab chooses the folder of its runs: there another one is no remedy.
 pub(super) fn remedy(cause: &io::Error) -> &'static str {
@@ -26,7 +26,13 @@ pub(super) fn remedy(cause: &io::Error) -> &'static str {
             "Let your account write there, or, if you start the program yourself, give another --log-dir"
         }
         io::ErrorKind::FileTooLarge => "Let files grow larger: `ulimit -f` shows the limit, in KiB",
-        _ => "Free some space there, or, if you start the program yourself, give another --log-dir",
+        io::ErrorKind::IsADirectory => "There is a folder of that name: move it away or remove it",
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            "Where its folder should be, there is a file: move that away, or, if you start the program yourself, give another --log-dir"
+        }
+        io::ErrorKind::NotFound => "Its folder was moved or removed: put it back, or start again",
+        _ if files::is_full(cause) => "Free some space there, or, if you start the program yourself, give another --log-dir",
+        _ => "Check that disk, or, if you start the program yourself, give another --log-dir",
     }
 }
 

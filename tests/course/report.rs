@@ -11,7 +11,7 @@ use hvd_lab::domain::job::TrainingJob;
 use hvd_lab::domain::run::{RunState, RunStatus};
 use hvd_lab::domain::speedup::Figures;
 use hvd_lab::domain::step::{Step, StepSet};
-use hvd_lab::runs::{RunId, RunRecord, RunSummary, Tally};
+use hvd_lab::runs::{Attempt, RunId, RunRecord, RunSummary, Tally, Trial};
 use serde_json::Value;
 
 use super::good::{evidence, spec};
@@ -109,6 +109,65 @@ fn the_figures_are_those_of_the_runs() {
     let chart = report.speedup.unwrap();
     let bars: Vec<_> = chart.bars.iter().map(|bar| (bar.np, bar.run.0, bar.speedup, bar.ideal)).collect();
     assert_eq!(bars, [(1, 2, 1.0, 1.0), (2, 3, 1.9, 2.0)]);
+}
+
+#[test]
+fn the_chart_has_bars_that_differ_in_the_number_of_ranks_alone() {
+    let of = |runs: &[RunSummary]| {
+        let sources = Sources {
+            learner: None,
+            now_s: NOW_S,
+            progress: &Progress::default(),
+            lessons: &Catalog::embedded().unwrap(),
+            runs,
+            machine: MachineRow::default(),
+            private: Private::default(),
+        };
+        let report = Report::new(sources);
+        let bars = report.speedup.map(|chart| chart.bars.iter().map(|bar| bar.run.0).collect::<Vec<_>>()).unwrap_or_default();
+        (bars, report.runs)
+    };
+    let with = |id, job: TrainingJob, change: &dyn Fn(&mut RunSummary)| {
+        let mut run = run(id, job, 1000.0 * f64::from(id));
+        change(&mut run);
+        run
+    };
+    let record = |run: &mut RunSummary, change: &dyn Fn(&mut RunRecord)| change(run.record.as_mut().unwrap());
+    let quiet = [run(1, spec(1), 900.0), run(2, spec(2), 1700.0)];
+    let own = |run: &mut RunSummary| record(run, &|record| record.program = Some("mine".into()));
+    let trial = |trial: Trial| move |run: &mut RunSummary| run.record.as_mut().unwrap().trial = Some(trial);
+    let disturbed = |run: &mut RunSummary| {
+        record(run, &|record| record.attempts = vec![Attempt { others_cpu: Some(0.8), ..Attempt::default() }]);
+    };
+    let flags = |words: &str| spec(2).with(|job| job.workload.trainer_flags = words.split(' ').map(String::from).collect());
+    // Newer than the others, and none of them is taken.
+    let others = [
+        with(3, spec(2), &own),
+        with(3, spec(2), &trial(Trial::First)),
+        with(3, spec(2), &|run| run.status.state = RunState::Stopped),
+        with(3, spec(2), &|run| run.status.state = RunState::Running),
+        with(3, spec(2), &disturbed),
+        with(3, spec(1), &disturbed),
+    ];
+    for other in others {
+        let (bars, rows) = of(&[quiet.as_slice(), &[other]].concat());
+        assert_eq!((bars, rows.len()), (vec![1, 2], 3));
+    }
+    // Each of these would be a chart with one rank, but not with the others.
+    for apart in [
+        flags("--compression fp16"),
+        flags("--precision=bf16"),
+        spec(2).with(|job| job.workload.steps = job.workload.steps.without(Step::NovoGrad)),
+        spec(2).with(|job| job.resources.link = Some(100_000_000)),
+    ] {
+        let three = run(3, spec(3), 2500.0);
+        let (bars, _) = of(&[quiet.as_slice(), &[three, run(4, apart, 100.0)]].concat());
+        assert_eq!(bars, [1, 2, 3]);
+    }
+    let (bars, rows) = of(&[quiet.as_slice(), &[with(3, spec(3), &trial(Trial::Further))]].concat());
+    assert_eq!((bars, rows.len()), (vec![1, 2], 2), "nobody asked for it");
+    let (bars, _) = of(&[with(1, spec(1), &disturbed), with(2, spec(2), &disturbed)]);
+    assert_eq!(bars, [1, 2], "there is nothing better");
 }
 
 #[test]

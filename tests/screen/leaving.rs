@@ -2,6 +2,7 @@
 //!
 //! Never trains. A panic has a test of its own inside the library, where a thread can be made to fall.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -30,6 +31,41 @@ fn signals_restore_the_terminal_and_end() {
         lab.expect_restored();
         assert_eq!((lab.count(ENTER), lab.count(LEAVE)), (1, 1), "{signal}");
     }
+}
+
+#[test]
+fn a_terminal_that_takes_no_output_holds_up_no_signal() {
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        let mut lab = Lab::start(200, 60);
+        lab.wait_for("press r to run");
+        let reading = Arc::clone(&lab.reading);
+        let stalled = reading.lock().unwrap();
+        lab.fill();
+        let before = Instant::now();
+        kill(lab.pid(), signal).unwrap();
+        assert!(lab.exit().success(), "{signal}");
+        assert!(before.elapsed() < Duration::from_secs(3), "{signal}: took {:?}", before.elapsed());
+        // Whoever reads on finds the terminal as it was.
+        drop(stalled);
+        lab.expect_restored();
+    }
+}
+
+#[test]
+fn a_terminal_that_takes_no_output_for_a_while_is_waited_for() {
+    let mut lab = Lab::start(200, 60);
+    lab.wait_for("press r to run");
+    let reading = Arc::clone(&lab.reading);
+    let stalled = reading.lock().unwrap();
+    lab.fill();
+    drop(stalled);
+    lab.press("?");
+    lab.wait_for("Everywhere");
+    lab.press("\x1b");
+    lab.wait("the help closed", |seen| !seen.terminal.screen().contents().contains("Everywhere"));
+    lab.press("q");
+    assert!(lab.exit().success());
+    lab.expect_restored();
 }
 
 #[test]

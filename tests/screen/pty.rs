@@ -31,6 +31,8 @@ pub struct Lab {
     pub master: Option<Box<dyn MasterPty + Send>>,
     pub keys: Option<Box<dyn Write + Send>>,
     pub seen: Arc<(Mutex<Seen>, Condvar)>,
+    /// Nobody reads the terminal while this is held.
+    pub reading: Arc<Mutex<()>>,
     /// The home of a test that needs to know nothing of it.
     home: Option<Home>,
 }
@@ -60,10 +62,31 @@ impl Lab {
         self.keys.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Only tells the program of another size.
+    pub fn tell_size(&self, columns: u16, rows: u16) {
+        self.master.as_ref().unwrap().resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+    }
+
+    /// Has the program draw until the terminal, which nobody reads, takes no more.
+    pub fn fill(&self) {
+        let written = || std::fs::read_to_string(format!("/proc/{}/io", self.pid())).unwrap();
+        let (end, mut last, mut looks) = (Instant::now() + PATIENCE, written(), 0);
+        // Each size is drawn anew. A whole second without a byte: there is no room.
+        while looks < 50 {
+            assert!(Instant::now() < end, "the terminal is never full");
+            self.tell_size(199 + looks % 2, 60);
+            std::thread::sleep(Duration::from_millis(20));
+            let now = written();
+            let count = |io: &str| io.lines().find(|line| line.starts_with("wchar:")).map(str::to_owned);
+            looks = if count(&now) == count(&last) { looks + 1 } else { 0 };
+            last = now;
+        }
+    }
+
     /// Changes the terminal's size, as dragging its window does.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.seen.0.lock().unwrap().terminal.screen_mut().set_size(rows, columns);
-        self.master.as_ref().unwrap().resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+        self.tell_size(columns, rows);
     }
 
     pub fn pid(&self) -> Pid {
@@ -222,9 +245,12 @@ impl Options {
         ));
         let mut output = pty.master.try_clone_reader().unwrap();
         let writer = Arc::clone(&seen);
+        let reading = Arc::new(Mutex::new(()));
+        let gate = Arc::clone(&reading);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             loop {
+                drop(gate.lock());
                 let read = output.read(&mut bytes).unwrap_or(0);
                 let mut seen = writer.0.lock().unwrap();
                 seen.terminal.process(&bytes[..read]);
@@ -238,7 +264,7 @@ impl Options {
             }
         });
         let keys = pty.master.take_writer().unwrap();
-        Lab { child, master: Some(pty.master), keys: Some(keys), seen, home: None }
+        Lab { child, master: Some(pty.master), keys: Some(keys), seen, reading, home: None }
     }
 }
 

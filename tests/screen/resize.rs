@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::pty::{Lab, Seen};
+use super::pty::{Lab, PATIENCE, Seen};
 
 /// Clock ticks that the program has computed for.
 fn ticks(lab: &Lab) -> u64 {
@@ -50,6 +50,28 @@ fn the_key_after_a_change_of_size_counts_and_nothing_is_busy() {
     std::thread::sleep(Duration::from_millis(500));
     let (spent, most) = (ticks(&lab) - before, since.elapsed().as_millis() as u64 / 10 / 4);
     assert!(spent < most, "{spent} ticks of 10 ms in {:?}", since.elapsed());
+    lab.press("q");
+    assert!(lab.exit().success());
+    lab.expect_restored();
+}
+
+#[test]
+fn sizes_that_no_screen_has_do_no_harm() {
+    let mut lab = Lab::start(80, 24);
+    lab.wait_for("press r to run");
+    // What a frame begins with.
+    let frames = |lab: &Lab| lab.count("\x1b[?2026h");
+    for (columns, rows) in [(65_535, 65_535), (0, 0), (65_535, 1), (1, 65_535), (0, 65_535)] {
+        let before = frames(&lab);
+        lab.tell_size(columns, rows);
+        let end = Instant::now() + PATIENCE;
+        while frames(&lab) == before {
+            assert!(Instant::now() < end, "no frame at {columns}x{rows}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    lab.resize(100, 30);
+    lab.wait("the new size", fills(100, 30));
     lab.press("q");
     assert!(lab.exit().success());
     lab.expect_restored();

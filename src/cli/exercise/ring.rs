@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, print_exact, say};
+use super::super::output::{Usage, print, print_exact, print_json, say};
+use super::json;
 use super::shared::{self, What, columns, note, reset, text};
 use crate::exercise::ring::{Ring, attempt, execute};
 use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
@@ -27,8 +28,8 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
             let line = folder.read()?.lines().position(|line| line.contains("TODO ")).map_or(1, |line| line + 1);
             shared::open_editor(&folder, line)
         }
-        What::Run => judge(home, &folder),
-        What::Watch => shared::watch(&folder, || judge(home, &folder)),
+        What::Run { json } => judge(home, &folder, json),
+        What::Watch => shared::watch(&folder, || judge(home, &folder, false)),
         What::Reset { step: None, yes } => reset(&folder, None, "the whole program", yes),
         What::Diff { step: None, side_by_side, .. } => {
             let yours = folder.read()?;
@@ -46,21 +47,29 @@ pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn judge(home: &Path, folder: &Folder) -> anyhow::Result<ExitCode> {
+fn judge(home: &Path, folder: &Folder, as_json: bool) -> anyhow::Result<ExitCode> {
     folder.read()?;
     let ring = attempt(&folder.program()).map_err(Usage)?;
     note(home, |progress| progress.attempt_ring(ring.outcome()));
-    print(&ring.in_words())?;
-    let Ring::Right(schedule) = ring else { return Ok(ExitCode::FAILURE) };
-    say("running it over MPI on 4 ranks ...");
-    match execute(&schedule) {
-        Ok(said) => {
-            print(&format!("{said}\n"))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(why) => {
-            print(&format!("not run over MPI: {why}\n"))?;
-            Ok(ExitCode::FAILURE)
-        }
+    if !as_json {
+        print(&ring.in_words())?;
     }
+    let on_ranks = match &ring {
+        Ring::Right(schedule) => {
+            say("running it over MPI on 4 ranks ...");
+            Some(execute(schedule))
+        }
+        Ring::Wrong { .. } => None,
+    };
+    let next = matches!(on_ranks, Some(Ok(_))).then(|| Track::Collectives.after(home));
+    match &on_ranks {
+        _ if as_json => {
+            let next = next.as_deref().map(|line| line.trim_start_matches("next: ").trim_end());
+            print_json(&json::ring(folder, &ring, on_ranks.as_ref(), next))?;
+        }
+        Some(Ok(said)) => _ = print(&format!("{said}\n{}", next.as_deref().unwrap_or_default()))?,
+        Some(Err(why)) => _ = print(&format!("not run over MPI: {why}\n"))?,
+        None => {}
+    }
+    Ok(if next.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -29,7 +29,11 @@ pub(super) enum What {
     /// Build it, and show what the compiler says.
     Build,
     /// Build it, run it on two ranks, and check what it did.
-    Run,
+    Run {
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
     /// Build it, run it on one rank and on two, and set them side by side: time and test accuracy.
     Compare,
     /// Build, run and check at every save, until Ctrl-C.

@@ -1,15 +1,16 @@
 //! The runs of a report, and what more ranks gained: runs of the same work against the one with the fewest ranks.
 //!
-//! Never compares what is not comparable: `runs` has the law.
+//! Never compares what is not comparable: `runs` has the law. Runs by which the checker judged a program are too short to compare.
 
 use serde::{Deserialize, Serialize};
 
 use super::private::Private;
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::RunState;
+use crate::domain::step::Step;
 use crate::domain::units;
-use crate::runs::disturbed::{marked, note};
-use crate::runs::{RunId, RunSummary, gained, work};
+use crate::runs::disturbed::{in_one_line, marked};
+use crate::runs::{RunId, RunSummary, Trial, gained, work};
 
 /// Speed-up over ranks, for the work that was tried with the most numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,25 +72,60 @@ impl RunRow {
     }
 }
 
-/// Rows of all runs that can be read, and the chart if there are two numbers of ranks to compare.
+/// Rows of all runs that the learner asked for and that can be read, and the chart if there are two numbers of ranks to compare.
 pub fn run_rows(runs: &[RunSummary], private: &Private) -> (Vec<RunRow>, Option<Chart>) {
-    let rows = runs.iter().filter_map(|run| row(run, runs, private)).collect();
+    let rows = runs.iter().filter(|run| trial(run) != Some(Trial::Further));
+    let rows = rows.filter_map(|run| row(run, runs, private)).collect();
     let charts = runs.iter().rev().filter_map(|run| chart(run, runs));
     // Of equal ones the newest, which comes first.
     let best = charts.reduce(|best, other| if other.bars.len() > best.bars.len() { other } else { best });
     (rows, best)
 }
 
-/// Runs of the same work that have trained an epoch, without those that failed: nobody compares with half a run.
-fn alike<'a>(run: &RunSummary, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
-    let Ok(wanted) = work(run) else { return Vec::new() };
-    let tells = |other: &RunSummary| other.figures.images_per_sec.is_some() && other.status.state != RunState::Failed;
-    runs.iter().filter(|other| tells(other) && work(other).as_ref() == Ok(&wanted)).collect()
+fn trial(run: &RunSummary) -> Option<Trial> {
+    run.record.as_ref()?.trial
 }
 
-/// Fewest ranks, then the newest.
+/// Runs of the same work by the same program that came to their end: nobody compares with half a run.
+fn alike<'a>(run: &RunSummary, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
+    let Ok(wanted) = work(run) else { return Vec::new() };
+    let is_whole = |other: &RunSummary| other.figures.images_per_sec.is_some() && other.status.state == RunState::Finished;
+    let is_own = |run: &RunSummary| run.record.as_ref().is_some_and(|record| record.program.is_some());
+    let is_alike = |other: &&RunSummary| {
+        is_whole(other) && trial(other).is_none() && is_own(other) == is_own(run) && work(other).as_ref() == Ok(&wanted)
+    };
+    runs.iter().filter(is_alike).collect()
+}
+
+/// Of two runs that are alike, the one to compare with is that of a quiet machine, then the newest.
+fn is_preferred(run: &RunSummary) -> impl Ord + use<> {
+    (run.disturbed().is_some(), std::cmp::Reverse(run.id))
+}
+
+/// Fewest ranks first.
 fn baseline<'a>(alike: &[&'a RunSummary]) -> Option<&'a RunSummary> {
-    alike.iter().copied().min_by_key(|run| (run.figures.np, std::cmp::Reverse(run.id)))
+    alike.iter().copied().min_by_key(|run| (run.figures.np, is_preferred(run)))
+}
+
+/// How the work was computed and how gradients travelled. Bars that differ in it would show more than the number of ranks.
+fn manner(run: &RunSummary) -> Option<(bool, Vec<&str>)> {
+    const MATTERS: [&str; 4] = ["--precision", "--fusion-threshold-mb", "--no-overlap", "--compression"];
+    let training = run.record.as_ref()?.training()?;
+    let mut words = training.trainer_flags.iter().flat_map(|word| word.split('=')).peekable();
+    let mut flags = Vec::new();
+    while let Some(word) = words.next() {
+        if MATTERS.contains(&word) {
+            flags.push(word);
+            flags.extend(words.next_if(|value| !value.starts_with("--")));
+        }
+    }
+    Some((training.steps.is_effective(Step::NovoGrad), flags))
+}
+
+/// Whether both had the same network; one rank uses none.
+fn same_network(run: &RunSummary, other: &RunSummary) -> bool {
+    let link = |run: &RunSummary| run.record.as_ref().and_then(|record| record.spec.link_bits());
+    run.figures.np == 1 && link(other).is_none() || other.figures.np == 1 || link(run) == link(other)
 }
 
 fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRow> {
@@ -146,10 +182,12 @@ fn trained(spec: &RunSpec) -> Option<Trained> {
 }
 
 fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {
-    let alike = alike(run, runs);
+    let mut alike = alike(run, runs);
+    alike.retain(|other| manner(other) == manner(run) && same_network(run, other));
     let baseline = baseline(&alike)?;
+    alike.sort_by_key(|run| is_preferred(run));
     let mut bars: Vec<Bar> = Vec::new();
-    for run in alike.iter().rev() {
+    for run in &alike {
         let np = run.figures.np;
         let gained = gained(run, baseline).ok().and_then(|gained| gained.speedup);
         if let (Some(images_per_sec), Some(speedup)) = (run.figures.images_per_sec, gained)
@@ -176,9 +214,10 @@ pub fn figures(row: &RunRow) -> [String; 6] {
     ]
 }
 
-/// What the stars at the figures of a busy machine mean.
-pub fn notes(rows: &[RunRow]) -> Vec<String> {
-    rows.iter().filter_map(|row| Some(format!("* run {}: {}", row.run, note(row.others_cpu?)))).collect()
+/// What the stars at the figures of a busy machine mean, in one line.
+pub fn notes(rows: &[RunRow]) -> Option<String> {
+    let disturbed: Vec<(RunId, f64)> = rows.iter().filter_map(|row| Some((row.run, row.others_cpu?))).collect();
+    in_one_line(&disturbed)
 }
 
 /// What they are called.

@@ -156,6 +156,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn on_paper_nothing_is_kept_whole_that_may_be_longer_than_a_page() {
+        let kept = STYLE.lines().filter(|line| line.contains("break-inside: avoid"));
+        let kept: Vec<&str> =
+            kept.flat_map(|line| line.split('{').next().unwrap_or_default().split(',').map(str::trim)).collect();
+        assert!(!kept.is_empty() && kept.iter().all(|name| ["tr", "li", "dl", "svg"].contains(name)), "{kept:?}");
+    }
+
+    #[test]
     fn text_cannot_become_markup() {
         assert_eq!(cell("td class=\"x\"", "<b>'\"&\u{0}"), "<td class=\"x\">&lt;b&gt;&#39;&quot;&amp;</td>");
     }

@@ -50,6 +50,8 @@ pub struct Refused {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
+    #[error("a folder, not a file: move it away or remove it")]
+    Folder,
     #[error("unreadable: {0}")]
     Unreadable(String),
     #[error("truncated: its {0} bytes are not what its header announces")]

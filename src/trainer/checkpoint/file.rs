@@ -152,6 +152,9 @@ struct Place {
 /// # Errors
 /// The [`Reason`] for which the file is no checkpoint, or no longer one.
 pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
+    if path.is_dir() {
+        return Err(Reason::Folder);
+    }
     let unreadable = |error: io::Error| Reason::Unreadable(error.to_string());
     let mut file = read::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();

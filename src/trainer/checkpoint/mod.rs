@@ -74,7 +74,8 @@ pub fn latest(
 /// Removes the commits before this place, but for the newest so many of them.
 pub fn prune(folder: &Path, before: Place, kept: usize) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let places = entries.filter_map(|entry| place_of(&entry.path()));
+    // A folder of such a name is no commit that could be taken.
+    let places = entries.map(|entry| entry.path()).filter(|path| path.is_file()).filter_map(|path| place_of(&path));
     let mut commits: Vec<Place> = places.filter(|place| place.images > 0 && *place < before).collect();
     commits.sort_unstable();
     // What cannot be removed is older than what training goes on from, and does no harm.

@@ -106,7 +106,7 @@ fn other_files_under_the_name_are_foreign() {
 
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    assert!(matches!(load(&path), Err(Reason::Unreadable(_))));
+    assert_eq!(load(&path).unwrap_err(), Reason::Folder);
 }
 
 /// A file of the name with a header of our format, and as many bytes behind it as are given.
@@ -205,11 +205,48 @@ fn a_folder_that_cannot_be_written_is_named_and_nothing_is_left() {
     std::fs::write(&file, "in the way").unwrap();
     let error = save(&file, &checkpoint(2)).unwrap_err().to_string();
     assert!(error.contains("checkpoint-2.safetensors") && error.contains("Earlier checkpoints are kept"), "{error}");
+    assert!(error.contains("Where its folder should be, there is a file: move that away"), "{error}");
+}
 
-    // The rename fails on a folder of the same name; the temporary file must go.
-    std::fs::create_dir(path(folder.path(), 2)).unwrap();
-    save(folder.path(), &checkpoint(2)).unwrap_err();
-    assert_eq!(names(folder.path()), ["checkpoint-2.safetensors", "file"]);
+#[test]
+fn a_folder_in_the_place_of_a_checkpoint_or_a_commit_is_named_as_one_and_never_taken() {
+    let folder = folder();
+    let within = |images| Checkpoint { images, ..checkpoint(1) };
+    for images in [0, 64, 128] {
+        save(folder.path(), &within(images)).unwrap();
+    }
+    let commit = Place { epoch: 1, images: 192 }.file_name();
+    for name in [&commit, "checkpoint-2.safetensors"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    for whole in [within(192), checkpoint(2)] {
+        let error = save(folder.path(), &whole).unwrap_err().to_string();
+        assert!(error.contains("There is a folder of that name: move it away or remove it"), "{error}");
+        assert!(!error.contains("Free some space"), "{error}");
+    }
+    let (found, refused) = latest(folder.path(), 9, u64::MAX, |_| Ok(()));
+    assert_eq!(found.map(|(found, _)| found), Some(within(128)));
+    let refused: Vec<String> = refused.iter().map(Refused::to_string).collect();
+    assert!(refused[1].ends_with(&format!("{commit}` is a folder, not a file: move it away or remove it")), "{refused:?}");
+    // Of the commits, the newest is kept, and the folder is none of them.
+    prune(folder.path(), Place { epoch: 2, images: 0 }, 1);
+    let commits = ["checkpoint-1.safetensors", "checkpoint-2.safetensors", "commit-1-128.safetensors", &commit];
+    assert_eq!(names(folder.path()), commits, "no temporary file is left either");
+}
+
+#[test]
+fn names_with_numbers_that_no_training_reaches_are_other_files() {
+    let folder = folder();
+    save(folder.path(), &checkpoint(1)).unwrap();
+    let copy = |name: String| std::fs::copy(path(folder.path(), 1), folder.path().join(name)).unwrap();
+    for number in ["18446744073709551615", "99999999999999999999", "-1", "+2", "02"] {
+        copy(format!("checkpoint-{number}.safetensors"));
+        copy(format!("commit-1-{number}.safetensors"));
+    }
+    let (found, refused) = latest(folder.path(), usize::MAX, u64::MAX, |_| Ok(()));
+    assert_eq!((found.map(|(found, _)| found.epoch), refused), (Some(1), vec![]));
+    prune(folder.path(), Place { epoch: usize::MAX, images: 0 }, 0);
+    assert_eq!(names(folder.path()).len(), 11, "what is not ours stays");
 }
 
 /// Where [`on_a_full_disk`] finds the small disk that the test below mounts for it.

@@ -145,7 +145,7 @@ fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<News> {
     let mut words = ring.in_words();
     if let Ring::Right(schedule) = &ring {
         words += &match ring::execute(schedule) {
-            Ok(said) => format!("Run over MPI on 4 ranks: {said}\n"),
+            Ok(said) => format!("Run over MPI on 4 ranks: {said}\n{}", Track::Collectives.after(home)),
             Err(why) => format!("not run over MPI: {why}\n"),
         };
     }

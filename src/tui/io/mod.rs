@@ -4,6 +4,7 @@ pub mod change;
 pub mod editor;
 pub mod exercise;
 pub mod log_thread;
+mod out;
 pub mod replay_runner;
 pub mod reply;
 pub mod runner;

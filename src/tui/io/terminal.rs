@@ -2,7 +2,7 @@
 //!
 //! Never leaves raw mode, the alternate screen or a hidden cursor behind, and never spins on a terminal that is gone.
 
-use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,14 +19,16 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpgrp, getsid};
-use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Frame, TerminalOptions, Viewport};
 use tokio::sync::mpsc::Sender;
 
 use crate::domain::safe;
 use crate::runs::recording;
 use crate::tui::config::Config;
 use crate::tui::io::editor;
+use crate::tui::io::out::{self, Tty};
 use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
 use crate::tui::message::Message;
 
@@ -58,20 +60,30 @@ const UNPOLLED: Duration = Duration::from_millis(200);
 /// Buttons, wheel and dragging, but no bare movement: nothing here asks for it, and over ssh each report costs.
 const CAPTURE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
+/// The largest part of a terminal that is drawn on, in columns and rows. Some claim sizes that no memory holds.
+const MOST: (u16, u16) = (1000, 500);
+
 /// There is a terminal to read keys from and to draw on.
 pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Whether something failed because the terminal has gone: its window was closed, its connection broke.
+/// Whether something failed because the terminal has gone (its window was closed, its connection broke), or takes nothing any more.
 pub fn is_gone(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.raw_os_error() == Some(nix::libc::EIO))
+    let is_it = |error: &io::Error| error.raw_os_error() == Some(nix::libc::EIO) || error.kind() == io::ErrorKind::TimedOut;
+    error.downcast_ref().is_some_and(is_it)
 }
 
-/// Its columns and rows.
+/// Its columns and rows, as far as they are drawn on.
 pub fn size() -> Message {
+    let Rect { width, height, .. } = drawn();
+    Message::Resize(width, height)
+}
+
+/// The part that is drawn on.
+fn drawn() -> Rect {
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
-    Message::Resize(columns, rows)
+    Rect::new(0, 0, columns.min(MOST.0), rows.min(MOST.1))
 }
 
 pub fn columns() -> Option<usize> {
@@ -85,27 +97,29 @@ pub fn cells() -> Option<(usize, usize)> {
 /// The terminal while the lab draws on it; dropped, it is as it was.
 pub struct Screen {
     terminal: Terminal,
+    area: Rect,
     title: String,
 }
 
 type Terminal = ratatui::Terminal<CrosstermBackend<BufWriter<Out>>>;
 
-/// Standard output while the terminal is ours, and nothing when it is not. Dropped, ratatui's terminal shows the cursor once more;
-/// where that fails it prints to standard error, and panics where that is the same terminal, which is gone.
-struct Out(Stdout);
+/// The terminal while it is ours, and nothing when it is not. Dropped, ratatui's terminal shows the cursor once more; where that fails
+/// it prints to standard error, and panics where that is the same terminal, which is gone.
+struct Out;
 
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if TAKEN.load(Ordering::SeqCst) { self.0.write(bytes) } else { Ok(bytes.len()) }
+        if TAKEN.load(Ordering::SeqCst) { Tty.write(bytes) } else { Ok(bytes.len()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if TAKEN.load(Ordering::SeqCst) { self.0.flush() } else { Ok(()) }
+        if TAKEN.load(Ordering::SeqCst) { Tty.flush() } else { Ok(()) }
     }
 }
 
-fn terminal() -> io::Result<Terminal> {
-    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, Out(io::stdout()))))
+fn terminal(area: Rect) -> io::Result<Terminal> {
+    let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, Out));
+    ratatui::Terminal::with_options(backend, TerminalOptions { viewport: Viewport::Fixed(area) })
 }
 
 impl Screen {
@@ -113,10 +127,12 @@ impl Screen {
     /// The terminal refused; it is as it was.
     pub fn enter(mouse: bool, title: bool) -> io::Result<Screen> {
         restore_on_panic();
+        out::heed()?;
         TITLE.store(title && !is_plain(), Ordering::SeqCst);
         MOUSE.store(mouse, Ordering::SeqCst);
-        let entered = take().and_then(|()| terminal());
-        entered.map(|terminal| Screen { terminal, title: String::new() }).inspect_err(|_| leave())
+        let area = drawn();
+        let entered = take().and_then(|()| terminal(area));
+        entered.map(|terminal| Screen { terminal, area, title: String::new() }).inspect_err(|_| leave())
     }
 
     /// Gives the terminal back and stops, together with what was started with it, until the shell continues the job.
@@ -138,7 +154,8 @@ impl Screen {
         // Stopped from outside, it was never given back, and the shell has set it as it likes.
         disable_raw_mode()?;
         take()?;
-        self.terminal = terminal()?;
+        self.area = drawn();
+        self.terminal = terminal(self.area)?;
         self.title.clear();
         execute!(self.terminal.backend_mut(), Clear(ClearType::All), cursor::Hide)
     }
@@ -164,7 +181,7 @@ impl Screen {
     /// Says that a run has ended, by bell and notification where the user wants them.
     pub fn announce(&mut self, text: &str, config: &Config) -> io::Result<()> {
         // While an editor has the terminal as well.
-        let mut out = io::stdout();
+        let mut out = Tty;
         if config.notify && !is_plain() {
             // Terminals that know both would tell it twice.
             let is_rxvt = std::env::var("TERM").is_ok_and(|term| term.starts_with("rxvt") || term.starts_with("foot"));
@@ -186,6 +203,10 @@ impl Screen {
         }
         let title = safe::line(&title).into_owned();
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if self.area != drawn() {
+            self.area = drawn();
+            self.terminal.resize(self.area)?;
+        }
         if TITLE.load(Ordering::SeqCst) && title != self.title {
             queue!(self.terminal.backend_mut(), Print(format_args!("\x1b]2;{title}\x07")))?;
             self.title = title;
@@ -228,28 +249,28 @@ fn take() -> io::Result<()> {
     enable_raw_mode()?;
     if !TAKEN.swap(true, Ordering::SeqCst) {
         if TITLE.load(Ordering::SeqCst) {
-            execute!(io::stdout(), Print(PUSH_TITLE))?;
+            execute!(Tty, Print(PUSH_TITLE))?;
         }
-        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+        execute!(Tty, EnterAlternateScreen, cursor::Hide)?;
     }
-    execute!(io::stdout(), Print(MARK_PASTES))?;
-    if MOUSE.load(Ordering::SeqCst) { execute!(io::stdout(), Print(CAPTURE_MOUSE)) } else { Ok(()) }
+    execute!(Tty, Print(MARK_PASTES))?;
+    if MOUSE.load(Ordering::SeqCst) { execute!(Tty, Print(CAPTURE_MOUSE)) } else { Ok(()) }
 }
 
 /// Gives the terminal back. Errors are of no use: there may be no terminal any more.
 fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        let mut out = io::stdout();
+        out::make_room();
+        let mut out = BufWriter::new(Tty);
         if MOUSE.load(Ordering::SeqCst) {
-            let _ = execute!(out, DisableMouseCapture);
+            let _ = queue!(out, DisableMouseCapture);
         }
         if TITLE.load(Ordering::SeqCst) {
-            let _ = execute!(out, Print(POP_TITLE));
+            let _ = queue!(out, Print(POP_TITLE));
         }
-        let _ = execute!(out, Print(UNMARK_PASTES));
-        let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
-        let _ = disable_raw_mode();
+        let _ = queue!(out, Print(UNMARK_PASTES), EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
         let _ = out.flush();
+        let _ = disable_raw_mode();
     }
 }
 
@@ -325,7 +346,7 @@ fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
             Event::Key(_) if is_pasted => {}
             Event::Key(key) => read.extend(replies.sort(key)),
             Event::Mouse(mouse) if mouse.kind != MouseEventKind::Moved => read.push(Message::Mouse(mouse)),
-            Event::Resize(columns, rows) => read.push(Message::Resize(columns, rows)),
+            Event::Resize(..) => read.push(size()),
             _ => {}
         }
     }
