@@ -22,7 +22,7 @@ use super::step::StepSet;
 use super::topology::Topology;
 pub use marker::{MARKER, SECRET_VARIABLE, marked, unmarked};
 use number::number;
-pub use seen::{Seen, UpdateReport, is_told};
+pub use seen::{Instead, ScheduleReport, Seen, UpdateReport, is_told};
 
 /// One event with its sender and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
