@@ -84,6 +84,9 @@ pub struct NvcnnFlags {
     /// Stay on the CPU also where there are GPUs
     #[arg(long)]
     no_cuda: bool,
+    /// Act as if each host had so many ranks: local ranks begin again from 0 on each
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    ranks_per_host: Option<usize>,
 }
 
 impl NvcnnFlags {
@@ -123,6 +126,7 @@ impl NvcnnFlags {
             distort_color: self.distort_color,
             seed: self.seed,
             no_cuda: self.no_cuda,
+            ranks_per_host: self.ranks_per_host,
             ..defaults
         };
         spec.problem().map_or(Ok(spec), Err)
@@ -151,6 +155,7 @@ impl NvcnnFlags {
             ("shuffle-buffer", spec.shuffle_buffer.map(|images| images.to_string())),
             ("bad-records", Some(spec.bad_records.to_string())),
             ("seed", Some(spec.seed.to_string())),
+            ("ranks-per-host", spec.ranks_per_host.map(|ranks| ranks.to_string())),
         ];
         let switches = [
             ("eval", spec.eval),
@@ -210,6 +215,7 @@ mod tests {
             no_distortions: true,
             seed: u64::MAX,
             no_cuda: true,
+            ranks_per_host: Some(2),
             ..NvcnnSpec::of_model("alexnet".parse().unwrap())
         };
         let timeline = Some("trace.json".to_owned());

@@ -22,6 +22,8 @@ mod exercise;
 mod exercise_in_python;
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
+#[path = "course/going_on.rs"]
+mod going_on;
 #[path = "course/good.rs"]
 mod good;
 // Shared with tests/launch.rs, which uses the other half of it.

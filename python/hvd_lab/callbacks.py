@@ -1,6 +1,7 @@
 """Callbacks, as Keras has them: what a program does at the begin and end of training, of an epoch and of a batch."""
 import math
 
+from . import _schedule
 from ._library import started
 
 
@@ -53,6 +54,11 @@ class LearningRateScheduler(Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         self.model.optimizer.learning_rate = self.schedule(epoch)
+
+    def on_train_end(self, logs=None):
+        # Only now: a schedule may remember its calls.
+        if type(self).on_epoch_begin is LearningRateScheduler.on_epoch_begin:
+            _schedule.tell(self.schedule)
 
 
 class StopAtAccuracy(Callback):

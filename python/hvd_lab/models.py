@@ -55,7 +55,7 @@ class Model:
 
         If the ranks divide an epoch (`steps_per_epoch` times the ranks is at most `len(x)`), they take turns at the images.
         """
-        if not isinstance(x, Batches) or x.purpose != "training" or not isinstance(validation_data, Batches):
+        if [isinstance(one, Batches) and one.purpose for one in (x, validation_data)] != ["training", "test"]:
             raise TypeError("fit takes the two iterators of fashion_mnist.load_data(): train_iter, validation_data=test_iter")
         steps = _count("steps_per_epoch", len(x) if steps_per_epoch is None else steps_per_epoch)
         validation_steps = _count("validation_steps", len(validation_data) if validation_steps is None else validation_steps)

@@ -172,7 +172,8 @@ fn flags(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     flags.set_item("patience", config.patience)?;
     flags.set_item("use_checkpointing", config.use_checkpointing)?;
     flags.set_item("warmup_epochs", config.warmup_epochs)?;
-    flags.set_item("log_dir", config.log_dir)?;
+    // A text, as argparse gives it: programs put more text behind it.
+    flags.set_item("log_dir", config.log_dir.into_os_string())?;
     flags.set_item("model", config.model.to_string())?;
     flags.set_item("seed", config.seed)?;
     Ok(flags)
@@ -326,6 +327,15 @@ fn end_epoch(
     with(py, |session| session.end_epoch(EpochEnd { averaged, checkpoint, warmed_up_to, stops }))
 }
 
+/// What a function of the program gives for the first epochs; its name, and its file and line.
+#[pyfunction]
+fn tell_of_schedule(py: Python<'_>, name: String, place: String, rates: Vec<f64>) -> PyResult<()> {
+    with(py, |session| {
+        session.tell_of_schedule(name, place, rates);
+        Ok(())
+    })
+}
+
 #[pyfunction]
 fn end_training(py: Python<'_>) -> PyResult<()> {
     with(py, Session::end_training)
@@ -371,6 +381,7 @@ mod _native {
         LabError, agree_to_stop, allgather, allreduce, average_metrics, barrier, begin_epoch, begin_training, broadcast,
         broadcast_state, build_model, build_network, build_optimizer, devices, end_epoch, end_training, evaluate, fail, finish,
         flags, init, load_data, load_latest, photos_begin, photos_enter, photos_flags, photos_leave, photos_start, photos_step,
-        photos_sync, pin, set_defaults, start, start_training, stop_at, topology, train_batch, validate, write_tensorboard,
+        photos_sync, pin, set_defaults, start, start_training, stop_at, tell_of_schedule, topology, train_batch, validate,
+        write_tensorboard,
     };
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use hvd_lab::comm::{self, Communicator, LocalComm, ReduceOp};
+use hvd_lab::domain::event::{ScheduleReport, Seen};
 use hvd_lab::domain::images::InputShape;
 use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::domain::topology::{LocalRank, Rank, Topology};
@@ -56,6 +57,12 @@ pub struct Session {
 /// The file of the learner's program, for its last words.
 pub fn program_name(arguments: &[OsString]) -> Option<String> {
     Some(Path::new(arguments.first()?).file_name()?.to_string_lossy().into_owned())
+}
+
+/// Tells a lab of a folder for checkpoints that is not that of the flag, however it is spelt.
+pub fn tell_of_other_folder(asked: &Path, used: &Path) {
+    let of = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    startup::tell_of_other("--log-dir", &of(asked).display().to_string(), &of(used).display().to_string());
 }
 
 /// Where this rank computes, and where its time goes.
@@ -205,6 +212,10 @@ impl Session {
     pub fn build_optimizer(&mut self, name: &str, momentum: f64, wd: f64, is_distributed: bool) -> anyhow::Result<()> {
         let named: OptimizerChoice = name.parse().map_err(anyhow::Error::msg)?;
         let model = self.model.as_deref().context("there is no model to train yet")?;
+        if named == OptimizerChoice::Always(OptimizerKind::Sgd) {
+            startup::tell_of_other("--momentum", &self.config.momentum, &momentum);
+        }
+        startup::tell_of_other("--wd", &self.config.wd, &wd);
         // An optimizer that --optimizer names wins.
         let kind = self.config.optimizer.or(named.or(OptimizerKind::Sgd));
         let mut optimizer = optimizer::build(kind, model.params(), momentum, wd);
@@ -221,8 +232,16 @@ impl Session {
         let (Some(model), Some(optimizer)) = (&mut self.model, &mut self.optimizer) else {
             anyhow::bail!("compile the model before a checkpoint is loaded into it")
         };
+        tell_of_other_folder(&self.config.log_dir, folder);
         self.found = resume::load_from(folder, up_to, &self.report, &mut **model, &mut **optimizer);
         Ok(self.found.epoch)
+    }
+
+    /// The program's own schedule of the rate.
+    pub fn tell_of_schedule(&self, name: String, place: String, rates: Vec<f64>) {
+        if rates.iter().all(|rate| rate.is_finite()) {
+            startup::tell(Seen::Schedule(ScheduleReport { name, place, rates }));
+        }
     }
 
     pub fn broadcast(&mut self, json: String, root: usize) -> anyhow::Result<String> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use hvd_lab::comm;
-use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
+use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, Seen};
 use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::schedule::LearningRateSchedule;
 use hvd_lab::domain::topology::{ROOT_RANK, Rank, Topology};
@@ -28,7 +28,7 @@ use hvd_lab::trainer::tensorboard::EventWriter;
 use rand_chacha::ChaCha8Rng;
 
 use crate::images::Taken;
-use crate::session::Session;
+use crate::session::{Session, tell_of_other_folder};
 
 const NOT_BEGUN: &str = "the training has not begun";
 
@@ -126,11 +126,13 @@ impl Session {
         ensure!(self.training.is_none(), "this program has trained already: a program calls model.fit once");
         ensure!(self.optimizer.is_some(), "compile the model before it is trained");
         let data = self.data.as_ref().context("load the images before the model is trained")?;
+        startup::tell_of_other("--epochs", &self.config.epochs, &plan.epochs);
+        startup::tell_of_other("--batch-size", &self.config.batch_size, &plan.batch_size);
         self.config.epochs = plan.epochs;
         self.config.batch_size = plan.batch_size;
         self.report.set_verbose(plan.is_verbose);
         if !plan.schedules {
-            startup::tell_of_no_schedule();
+            startup::tell(Seen::NoSchedule);
         }
         self.report.line(&format!("Images: {}", data.label));
         self.digest(DigestMoment::InitialParameters, plan.initial_epoch);
@@ -190,6 +192,8 @@ impl Session {
     }
 
     pub fn stop_at(&mut self, target: f64, patience: usize) -> anyhow::Result<()> {
+        startup::tell_of_other("--target-accuracy", &self.config.target_accuracy, &target);
+        startup::tell_of_other("--patience", &self.config.patience, &patience);
         let so_far = self.found.epochs_at_target;
         self.training.as_mut().context(NOT_BEGUN)?.stop = Some(EarlyStop::new(target, patience, so_far));
         Ok(())
@@ -327,6 +331,7 @@ impl Session {
             let so_far = training.reports.gather(self.comm, model, &ended, at_target)?;
             let by = (self.config.steps, self.config.seed);
             if let Some(folder) = &end.checkpoint {
+                tell_of_other_folder(&self.config.log_dir, folder);
                 files.push(resume::save_to(folder, by, so_far, model, optimizer)?);
             }
             // Step 7 off: what became of the one file that every rank wrote.

@@ -19,7 +19,7 @@ use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
 use number::number;
-pub use seen::{Seen, UpdateReport, is_told};
+pub use seen::{Instead, ScheduleReport, Seen, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};
 
 /// One event with its sender and time.

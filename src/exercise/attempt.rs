@@ -149,7 +149,9 @@ impl Program {
             let is_begun = done.contains(&shown.number) || shown.has_passed();
             let how = if is_begun { shown.outcome.name() } else { "is still to do" };
             let _ = writeln!(words, "{} {:>2} {how}: {}", self.noun, shown.number, shown.evidence);
-            if let Some(line) = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && is_begun) {
+            let names_a_line = shown.evidence.contains(&format!("{}:", self.file));
+            let line = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && is_begun && !names_a_line);
+            if let Some(line) = line {
                 let _ = writeln!(words, "    See {}:{line}.", self.file);
             }
         }

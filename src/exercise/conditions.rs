@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::program::Program;
 use crate::course::{Evidence, Outcome, Shown};
-use crate::domain::job::Resources;
+use crate::domain::job::{Resources, Workload};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
 use crate::launch::{self, LaunchError, MoreWork, StartRequest};
@@ -18,9 +18,10 @@ const BELOW: f64 = 1e-6;
 /// What is different from the first run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
-    /// Three ranks, as if on two hosts: the number of ranks is not 2, and a local rank is not the rank. Long enough for the rate to
-    /// fall, on few images.
+    /// Three ranks, as if on two hosts: the number of ranks is not 2, and a local rank is not the rank.
     ThreeRanks,
+    /// The same of the ten steps: long enough for the rate to fall, on few images.
+    LongOnThreeRanks,
     /// A target accuracy that the mean over the ranks exceeds and the accuracy of one rank does not.
     EarlyStop { target: f64 },
     /// One more epoch, from the last checkpoint.
@@ -32,20 +33,21 @@ impl Program {
     pub(super) fn is_tried_further(&self, text: &str) -> bool {
         let done = self.done(text);
         let conditional = [Step::AverageMetrics, Step::CheckpointOnRoot].map(Step::number);
-        self.has_steps() && (done.len() == self.count || done.iter().max().is_some_and(|last| conditional.contains(last)))
+        done.len() == self.count || self.has_steps() && done.iter().max().is_some_and(|last| conditional.contains(last))
     }
 
-    /// The conditions for a program of this text, of which a first run left this behind.
-    pub fn conditions(&self, text: &str, first: &Evidence) -> Vec<Condition> {
+    /// The conditions for a program of this text, of which a first run left this behind if it shows steps.
+    pub fn conditions(&self, text: &str, first: Option<&Evidence>) -> Vec<Condition> {
         let done = self.done(text);
-        // The other exercise has no such places.
-        let Some(last) = done.iter().copied().max().filter(|_| self.has_steps()) else { return Vec::new() };
+        let (Some(last), Some(first)) = (done.iter().copied().max(), first) else {
+            return (done.len() == self.count).then_some(Condition::ThreeRanks).into_iter().collect();
+        };
         let matters = |step: Step| last == step.number() || done.len() == self.count;
         let go_on = Condition::GoOn { epochs: first.spec.workload.epochs + 1 };
         let all = [
             matters(Step::AverageMetrics).then(|| Some(Condition::EarlyStop { target: between(first)? })).flatten(),
             matters(Step::CheckpointOnRoot).then_some(go_on),
-            (done.len() == self.count).then_some(Condition::ThreeRanks),
+            (done.len() == self.count).then_some(Condition::LongOnThreeRanks),
         ];
         all.into_iter().flatten().collect()
     }
@@ -65,13 +67,19 @@ fn between(first: &Evidence) -> Option<f64> {
 }
 
 /// Epochs until the rate has fallen once, and images of which each of three ranks gets three batches, and one to validate on.
-const FALLS: (usize, Option<usize>, Option<usize>) = (16, Some(288), Some(32));
+const FALLS: (usize, usize, usize) = (16, 270, 30);
+/// Images, of digits, of which each rank has a batch; and steps of a training on photos, of which some have a broadcast and some none.
+const DIGITS: (usize, usize) = (128, 64);
+const PHOTO_STEPS: usize = 7;
+/// Of the simulated hosts.
+const RANKS_PER_HOST: usize = 2;
 
 impl Condition {
     /// As the end of a sentence.
     pub fn in_words(self) -> &'static str {
         match self {
-            Condition::ThreeRanks => "on 3 ranks of two simulated hosts, for 16 epochs",
+            Condition::ThreeRanks => "on 3 ranks of two simulated hosts",
+            Condition::LongOnThreeRanks => "on 3 ranks of two simulated hosts, for 16 epochs",
             Condition::EarlyStop { .. } => "with a target accuracy that the ranks reach",
             Condition::GoOn { .. } => "going on from its checkpoint",
         }
@@ -90,20 +98,29 @@ impl Condition {
         first: RunId,
     ) -> Result<RunId, LaunchError> {
         let mut request = StartRequest { trial: Some(Trial::Further), ..program.request(built.to_owned(), text) };
-        let Some(training) = request.spec.workload.training_mut() else { return Ok(first) };
+        if matches!(self, Condition::ThreeRanks | Condition::LongOnThreeRanks) {
+            let limit = request.spec.resources.time_limit_s;
+            request.spec.resources = Resources { time_limit_s: limit, ..Resources::ranks(3) };
+        }
+        if let Workload::Nvcnn(photos) = &mut request.spec.workload {
+            (photos.ranks_per_host, photos.num_batches) = (Some(RANKS_PER_HOST), PHOTO_STEPS);
+        }
+        let Some(training) = request.spec.workload.training_mut() else { return launch::start(store, request) };
+        let mut on_two_hosts = |images, validation_images| {
+            training.trainer_flags.extend(["--ranks-per-host".to_owned(), RANKS_PER_HOST.to_string()]);
+            (training.train_images, training.validation_images) = (Some(images), Some(validation_images));
+        };
         match self {
             Condition::GoOn { epochs } => {
                 launch::continue_run(store, first, MoreWork::epochs(epochs))?;
                 return Ok(first);
             }
             Condition::EarlyStop { target } => (training.target_accuracy, training.patience) = (target, 1),
-            Condition::ThreeRanks => {
-                training.trainer_flags.extend(["--ranks-per-host", "2"].map(String::from));
-                (training.epochs, training.train_images, training.validation_images) = FALLS;
+            Condition::ThreeRanks => on_two_hosts(DIGITS.0, DIGITS.1),
+            Condition::LongOnThreeRanks => {
+                on_two_hosts(FALLS.1, FALLS.2);
                 // Nobody stops before.
-                training.target_accuracy = 1.0;
-                let limit = request.spec.resources.time_limit_s;
-                request.spec.resources = Resources { time_limit_s: limit, ..Resources::ranks(3) };
+                (training.epochs, training.target_accuracy) = (FALLS.0, 1.0);
             }
         }
         launch::start(store, request)
@@ -113,20 +130,27 @@ impl Condition {
     pub fn enter(self, program: &Program, text: &str, status: &RunStatus, shown: &[Shown], first: &mut [Shown]) {
         let done = program.done(text);
         let failed = shown.iter().filter(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
-        let mut failed: Vec<(usize, String)> = failed.map(|shown| (shown.number, shown.evidence.clone())).collect();
+        let failed: Vec<(usize, String)> = failed.map(|shown| (shown.number, shown.evidence.clone())).collect();
         if failed.is_empty() && status.state != RunState::Finished {
-            let place = match self {
-                Condition::EarlyStop { .. } => Step::AverageMetrics.number(),
-                Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
-                Condition::ThreeRanks => Step::InitAndPin.number(),
-            };
-            failed.push((place, format!("the run {}", status.end_in_words())));
+            self.blame(&format!("the run {}", status.end_in_words()), first);
         }
-        for (number, why) in failed {
-            if let Some(place) = first.iter_mut().find(|shown| shown.number == number) {
-                place.outcome = Outcome::Failed;
-                place.evidence = format!("{}, {why}", self.in_words());
-            }
+        failed.into_iter().for_each(|(number, why)| self.fail(number, &why, first));
+    }
+
+    /// Enters what went wrong where no check says which place it is.
+    pub fn blame(self, why: &str, first: &mut [Shown]) {
+        let place = match self {
+            Condition::EarlyStop { .. } => Step::AverageMetrics.number(),
+            Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
+            Condition::ThreeRanks | Condition::LongOnThreeRanks => Step::InitAndPin.number(),
+        };
+        self.fail(place, why, first);
+    }
+
+    fn fail(self, number: usize, why: &str, first: &mut [Shown]) {
+        if let Some(place) = first.iter_mut().find(|shown| shown.number == number) {
+            place.outcome = Outcome::Failed;
+            place.evidence = format!("{}, {why}", self.in_words());
         }
     }
 }
@@ -135,7 +159,7 @@ impl Condition {
 mod tests {
     use super::*;
     use crate::domain::event::{EpochReport, Event, EventLine, Metrics};
-    use crate::exercise::{FOUR_CHANGES, TEN_STEPS};
+    use crate::exercise::{FOUR_CHANGES, NVCNN, TEN_STEPS};
 
     fn evidence(accuracies: &[f64]) -> Evidence {
         let mut evidence = Evidence::new((TEN_STEPS.job)(&TEN_STEPS, "").training_job().unwrap());
@@ -150,7 +174,7 @@ mod tests {
     #[test]
     fn each_condition_comes_with_the_place_that_it_matters_for() {
         let first = evidence(&[0.5, 0.75]);
-        let of = |done: usize| TEN_STEPS.conditions(&TEN_STEPS.solution(done), &first);
+        let of = |done: usize| TEN_STEPS.conditions(&TEN_STEPS.solution(done), Some(&first));
         let (stop, go_on) = (Condition::EarlyStop { target: 0.5625 }, Condition::GoOn { epochs: 3 });
         for done in [0, 1, 2, 3, 4, 5, 8, 9] {
             assert_eq!(of(done), []);
@@ -158,12 +182,19 @@ mod tests {
         }
         assert!([6, 7, 10].iter().all(|done| TEN_STEPS.is_tried_further(&TEN_STEPS.solution(*done))));
         assert_eq!((of(6), of(7)), (vec![stop], vec![go_on]));
-        assert_eq!(of(10), [stop, go_on, Condition::ThreeRanks]);
+        assert_eq!(of(10), [stop, go_on, Condition::LongOnThreeRanks]);
         let same = evidence(&[0.5, 0.5]);
         let reached = Condition::EarlyStop { target: 0.5 - BELOW };
-        assert_eq!(TEN_STEPS.conditions(&TEN_STEPS.solution(6), &same), [reached], "nobody can differ, and all have to stop");
+        assert_eq!(
+            TEN_STEPS.conditions(&TEN_STEPS.solution(6), Some(&same)),
+            [reached],
+            "nobody can differ, and all have to stop"
+        );
         let nothing = evidence(&[0.0, 0.0]);
-        assert_eq!(TEN_STEPS.conditions(&TEN_STEPS.solution(6), &nothing), [], "no target is below that");
-        assert_eq!(FOUR_CHANGES.conditions(&FOUR_CHANGES.solution(4), &first), []);
+        assert_eq!(TEN_STEPS.conditions(&TEN_STEPS.solution(6), Some(&nothing)), [], "no target is below that");
+        for program in [&FOUR_CHANGES, &NVCNN] {
+            let of = |done: usize| program.conditions(&program.solution(done), None);
+            assert_eq!((of(program.count - 1), of(program.count)), (vec![], vec![Condition::ThreeRanks]), "{program:?}");
+        }
     }
 }

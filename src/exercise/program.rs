@@ -7,8 +7,9 @@ use std::fmt;
 use std::path::Path;
 
 use super::language::Language;
-use crate::course::{Evidence, PhotoEvidence, ProgressError, ProgressFile, Shown, check_all, judge};
+use crate::course::{Evidence, PhotoEvidence, ProgressError, ProgressFile, Shown, check_all, conclude, judge};
 use crate::domain::job::{RunSpec, TrainingJob};
+use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunStore, StoreError};
 
 /// A program with places to complete, known by their numbers, from 1.
@@ -130,7 +131,7 @@ impl Program {
         })
     }
 
-    /// Judge a new run of the program, and note what it shows in the learner's progress under `home`.
+    /// Judge a new run of the program, and note what it shows of the ten steps in the learner's progress under `home`.
     ///
     /// # Errors
     /// A run that is not there or whose record cannot be read. Where progress cannot be kept, the verdicts stand and a note
@@ -142,11 +143,20 @@ impl Program {
             let notes = judged.reading.note.into_iter().chain(done).collect();
             return Ok(Judged { shown: judged.verdicts.iter().map(Shown::from).collect(), notes });
         }
-        let shown = self.shown(store, run)?;
+        Ok(Judged { shown: self.shown(store, run)?, notes: Vec::new() })
+    }
+
+    /// Note in the learner's progress what all runs of an attempt have shown, the first of which this was. What is to be said beside
+    /// it.
+    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[Shown]) -> Vec<String> {
+        if self.has_steps() {
+            let done = self.done(text).into_iter().filter_map(Step::from_number).fold(StepSet::NONE, StepSet::with);
+            return if self.is_tried_further(text) { conclude(home, run, done, shown) } else { Vec::new() };
+        }
         let first = shown.iter().find(|shown| !shown.has_passed());
         let outcome = first.map_or(Ok(()), |shown| Err(format!("{} {}: {}", self.noun, shown.number, shown.evidence)));
         let noted = ProgressFile::of(home).update(|progress| progress.attempt_exercise(self.track, outcome));
         let note = noted.map_or_else(|error| Some(format!("progress could not be kept: {error}")), |(_, reading)| reading.note);
-        Ok(Judged { shown, notes: note.into_iter().collect() })
+        note.into_iter().collect()
     }
 }

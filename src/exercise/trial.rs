@@ -9,10 +9,9 @@ use super::folder::Folder;
 use super::language::Language;
 use super::program::Program;
 use super::track::Track;
-use crate::course::{Evidence, Shown, conclude};
+use crate::course::{Evidence, Shown};
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::step::{Step, StepSet};
-use crate::launch;
+use crate::launch::{self, LaunchError};
 use crate::runs::{RunId, RunStore};
 
 /// A run of an attempt that has just begun.
@@ -76,12 +75,25 @@ impl Program {
         let mut judged = self.judge(store, home, run)?;
         if self.is_tried_further(text) {
             let first = self.passes(&status, &judged.shown, text);
-            let conditions = match first {
-                true => self.conditions(text, &Evidence::of(&store.folder(run), &store.record(run)?)?),
-                false => Vec::new(),
+            let evidence = || Evidence::of(&store.folder(run), &store.record(run)?);
+            let conditions = match (first, self.has_steps()) {
+                (true, true) => self.conditions(text, Some(&evidence()?)),
+                (true, false) => self.conditions(text, None),
+                (false, _) => Vec::new(),
             };
             for condition in conditions {
-                let once_more = condition.start(self, store, &built, text, run)?;
+                // What is wrong is known then, and the others would take longer to say so.
+                if !self.has_passed(&judged.shown, text) {
+                    break;
+                }
+                let once_more = match condition.start(self, store, &built, text, run) {
+                    // The program's own doing.
+                    Err(gone @ LaunchError::CheckpointsGone { .. }) => {
+                        condition.blame(&gone.to_string(), &mut judged.shown);
+                        continue;
+                    }
+                    started => started?,
+                };
                 follow(Begun { run: once_more, once_more: Some(condition) })?;
                 if let Some(words) = self.changed_meanwhile(home, text) {
                     return Ok(Attempted { notes: judged.notes, ..Attempted::not_judged(run, words) });
@@ -96,9 +108,8 @@ impl Program {
                 }
                 condition.enter(self, text, &status, &self.shown(store, once_more)?, &mut judged.shown);
             }
-            let done = self.done(text).into_iter().filter_map(Step::from_number).fold(StepSet::NONE, StepSet::with);
-            judged.notes.extend(conclude(home, run, done, &judged.shown));
         }
+        judged.notes.extend(self.conclude(home, run, text, &judged.shown));
         let words = self.verdict_in_words(&status, &judged.shown, text);
         let has_passed = self.passes(&status, &judged.shown, text);
         let is_all = has_passed && self.next(text).is_none();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Parser;
@@ -10,7 +11,7 @@ use clap::error::ErrorKind;
 use super::config::{Stop, one_line};
 use super::model::Model;
 use super::optimizer::Optimizer;
-use crate::comm::{StallLimits, Starved};
+use crate::comm::{self, StallLimits, Starved};
 use crate::domain::event::ConfigReport;
 use crate::domain::nvcnn::{NvcnnSpec, Schedule};
 use crate::domain::settings::in_plain_words;
@@ -59,6 +60,7 @@ impl Args {
             _ => stop(2, &in_plain_words(&one_line(&error, "hvd-nvcnn"))),
         })?;
         let spec = args.flags.spec().map_err(|problem| stop(2, &problem))?;
+        spec.ranks_per_host.and_then(NonZeroUsize::new).into_iter().for_each(comm::simulate_hosts);
         Ok((args, spec))
     }
 }

@@ -23,7 +23,7 @@ use super::timeline::TimelineError;
 use super::{shortage, witness};
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
-use crate::domain::event::{ConfigReport, DigestMoment, Event, Seen, TopologyReport};
+use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Seen, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
@@ -220,9 +220,17 @@ pub struct Plan<'a> {
     pub resume_epoch: usize,
 }
 
-/// No callback of the program can change its rate from epoch to epoch: a lab that listens is told.
-pub fn tell_of_no_schedule() {
-    witness::tell(|| Seen::NoSchedule);
+/// A lab that listens is told what was seen of a program in another language.
+pub fn tell(seen: Seen) {
+    witness::tell(|| seen);
+}
+
+/// The same of a flag that the program does not go by, if it goes by another value.
+pub fn tell_of_other<T: PartialEq + ToString>(flag: &str, asked: &T, used: &T) {
+    if asked != used {
+        let [asked, used] = [asked, used].map(T::to_string);
+        tell(Seen::Instead(Instead { flag: flag.to_owned(), asked, used }));
+    }
 }
 
 /// The event that says what this rank is going to do.

@@ -3,8 +3,8 @@
 //! Never starts a run: the evidence is made and then doctored.
 
 use hvd_lab::course::{Evidence, Outcome, Process, Verdict, check, check_all};
-use hvd_lab::domain::event::{CheckpointAction, DigestMoment};
-use hvd_lab::domain::schedule::LearningRateSchedule;
+use hvd_lab::domain::event::{CheckpointAction, DigestMoment, Instead, ScheduleReport};
+use hvd_lab::domain::schedule::{LearningRateSchedule, decay};
 use hvd_lab::domain::step::Step;
 use hvd_lab::domain::topology::Topology;
 
@@ -30,6 +30,24 @@ fn rates(evidence: &mut Evidence, from: usize, rule: impl Fn(usize, usize) -> f6
             step.lr = rule(step.epoch, step.batch);
         });
     });
+}
+
+/// The rates of a ramp over so many epochs.
+fn over(evidence: &mut Evidence, warmup_epochs: f64) {
+    rates(evidence, 0, |epoch, batch| LearningRateSchedule { warmup_epochs, ..schedule() }.lr(epoch, batch));
+}
+
+/// What the library tells of the program's own schedule of the rate.
+fn schedules(evidence: &mut Evidence, rate: impl Fn(usize) -> f64) {
+    let rates: Vec<f64> = (0..40).map(rate).collect();
+    let report = ScheduleReport { name: "lr_schedule".into(), place: "fashion_mnist.py:51".into(), rates };
+    every(evidence, |process| process.watched.schedule = Some(report.clone()));
+}
+
+/// Rank 1 goes by another value than a flag has.
+fn instead(evidence: &mut Evidence, flag: &str, asked: &str, used: &str) {
+    let other = Instead { flag: flag.into(), asked: asked.into(), used: used.into() };
+    process(evidence, 1).watched.instead.push(other);
 }
 
 /// What all ranks applied in the first step, made of their own gradients in that place and what they should have applied.
@@ -146,6 +164,45 @@ const WRONG: &[Case] = &[
         &["epoch 1, batch 1", "the formula gives 0.011"],
     ),
     (8, |e| process(e, 2).steps[6].lr = 0.01, &["rank 2 trained epoch 2, batch 3 at 0.01"]),
+    (8, |e| schedules(e, |_| 0.03), &["fashion_mnist.py:51: lr_schedule gives 0.03 in epoch 16, and 0.003 is right"]),
+    (8, |e| schedules(e, |epoch| 0.03 * decay(epoch + 1)), &["gives 0.003 in epoch 15, and 0.03 is right"]),
+    (8, |e| schedules(e, |epoch| 0.03 * decay(epoch.min(34))), &["gives 0.0003 in epoch 36, and 0.00003 is right"]),
+    (8, |e| schedules(e, |epoch| 0.01 * decay(epoch)), &["lr_schedule gives 0.01 in epoch 1, and the scaled rate is 0.03"]),
+    (
+        8,
+        |e| {
+            e.spec.workload.base_lr = 0.012;
+            rates(e, 0, |epoch, batch| schedule().lr(epoch, batch));
+        },
+        &["the full rate is 0.03, as if --base-lr were 0.01: your program ignores --base-lr"],
+    ),
+    (
+        9,
+        |e| {
+            rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0);
+            schedules(e, |epoch| 0.03 * decay(epoch));
+        },
+        &["the ramp climbs to 0.01, and after it the rate is 0.03", "initial_lr=lr"],
+    ),
+    (9, |e| over(e, 5.0 / 3.0), &["the ramp takes 1.66667 epochs, not 5: it was divided by the number of ranks"]),
+    (9, |e| over(e, 15.0), &["the ramp takes 15 epochs, not 5: it was multiplied"]),
+    (9, |e| over(e, 12.0), &["the ramp takes 12 epochs, not 5: your program ignores --warmup-epochs"]),
+    (
+        9,
+        |e| {
+            e.spec.workload.epochs = 2;
+            over(e, 2.0);
+        },
+        &["the ramp takes 2 epochs, not 5: it was cut to the epochs of this run"],
+    ),
+    (3, |e| instead(e, "--wd", "0.00001", "0.000005"), &["rank 1 goes by 0.000005", "your program ignores --wd. Use args.wd"]),
+    (5, |e| instead(e, "--batch-size", "32", "96"), &["where --batch-size says 32: it was multiplied by 3", "args.batch_size"]),
+    (5, |e| instead(e, "--epochs", "2", "3"), &["your program ignores --epochs"]),
+    (5, |e| instead(e, "--epochs", "8", "2"), &["it was divided by 3, the number of ranks"]),
+    (5, |e| process(e, 2).config.as_mut().unwrap().steps_per_epoch = 6, &["rank 2 trains 6 batches an epoch, and rank 0 4"]),
+    (5, |e| every(e, |p| p.config.as_mut().unwrap().epochs = 3), &["rank 0 ended after 2 epochs, and 3 were asked for"]),
+    (6, |e| instead(e, "--patience", "3", "2"), &["where --patience says 3", "args.patience"]),
+    (7, |e| instead(e, "--log-dir", "logs", "logs/x"), &["rank 1 goes by logs/x where --log-dir says logs", "args.log_dir"]),
     (9, |e| rates(e, 0, |_, _| 0.03), &["no ramp", "epoch 1, batch 1", "0.03", "over 5 epochs"]),
     (
         9,
@@ -199,6 +256,38 @@ fn every_check_fails_on_what_it_is_for() {
     for step in Step::ALL {
         assert!(WRONG.iter().any(|(number, ..)| *number == step.number()), "no case fails {step}");
     }
+}
+
+#[test]
+fn what_the_rate_climbs_to_is_step_9_and_what_comes_after_it_is_step_8() {
+    let outcomes = |doctor: fn(&mut Evidence)| {
+        let mut doctored = evidence();
+        doctor(&mut doctored);
+        [Step::ScaleLearningRate, Step::Warmup].map(|step| check(&doctored, step).outcome)
+    };
+    let scheduled = |e: &mut Evidence| schedules(e, |epoch| 0.03 * decay(epoch));
+    let (passed, failed) = (Outcome::Passed, Outcome::Failed);
+    assert_eq!(outcomes(scheduled), [passed, passed]);
+    let of_one_rank = |e: &mut Evidence| {
+        rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0);
+        schedules(e, |epoch| 0.03 * decay(epoch));
+    };
+    assert_eq!(outcomes(of_one_rank), [passed, failed]);
+    assert_eq!(outcomes(|e| over(e, 2.5)), [passed, failed]);
+    assert_eq!(outcomes(|e| schedules(e, |_| 0.03)), [failed, passed]);
+    assert_eq!(outcomes(|e| schedules(e, |epoch| 0.01 * decay(epoch))), [failed, passed]);
+    let both = |e: &mut Evidence| {
+        rates(e, 0, |epoch, batch| schedule().lr(epoch, batch) / 3.0);
+        schedules(e, |epoch| 0.01 * decay(epoch));
+    };
+    assert_eq!(outcomes(both), [failed, passed], "nobody has scaled it yet");
+    // Of a program that tells no schedule the rates behind the ramp speak.
+    let falls = |e: &mut Evidence| rates(e, 4, |epoch, batch| if epoch < 5 { schedule().lr(epoch, batch) } else { 0.015 });
+    assert_eq!(outcomes(falls), [failed, passed]);
+    let mut doctored = evidence();
+    falls(&mut doctored);
+    let said = check(&doctored, Step::ScaleLearningRate).evidence;
+    assert!(said.contains("epoch 6, batch 1 trained at 0.015, and the formula gives 0.03"), "{said}");
 }
 
 #[test]

@@ -243,6 +243,14 @@ fn wrong_programs_in_python_are_rejected_with_their_cause() {
 }
 
 #[test]
+fn programs_in_python_that_are_easily_taken_for_others_are_told_apart() {
+    let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
+    let solution = TEN_STEPS_IN_PYTHON.solution(10);
+    let astray = judged_rows("tests/wrong/python_causes.toml", &solution, "step", |program| attempt(&lab, program));
+    assert!(astray.is_empty(), "{}", astray.join("\n"));
+}
+
+#[test]
 fn a_deadlock_in_python_is_ended_and_explained() {
     let (_turn, Some(lab)) = (turn(), started(&[])) else { return };
     let all = TEN_STEPS_IN_PYTHON.solution(10);

@@ -12,6 +12,8 @@ use crate::domain::step::Step;
 pub struct Group<'a> {
     pub spec: &'a TrainingJob,
     pub attempt: &'a Attempt,
+    /// Those before it, which may have left checkpoints.
+    pub before: &'a [Attempt],
     /// Ranks that this attempt started.
     pub np: usize,
     /// What the program that is judged calls the part of it that does a step: `step 4`.

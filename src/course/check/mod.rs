@@ -11,6 +11,7 @@ mod photos;
 mod rate;
 mod rule;
 mod seen;
+mod shape;
 mod together;
 mod verdict;
 mod words;
@@ -73,7 +74,10 @@ fn decided(evidence: &Evidence, part: fn(Step) -> String, find: impl Fn(&Group) 
         .enumerate()
         // Of one whose processes told nothing there is nothing to judge.
         .filter(|(_, attempt)| !attempt.processes.is_empty())
-        .map(|(place, attempt)| judge(&Group { spec: &evidence.spec, attempt, np: evidence.np_of(place), part }, &find))
+        .map(|(place, attempt)| {
+            let before = &evidence.attempts[..place];
+            judge(&Group { spec: &evidence.spec, attempt, before, np: evidence.np_of(place), part }, &find)
+        })
         .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();
     let decides = of(Outcome::Failed).or_else(|| of(Outcome::Passed)).or_else(|| of(Outcome::CannotTell));

@@ -8,56 +8,16 @@ use std::borrow::Cow;
 use super::group::Group;
 use super::numbers::equal_rates as equal;
 use super::seen;
+use super::shape::{Asked, Ramp, Scaled, Shape};
 use super::verdict::{Finding, Objection, failed, unclear};
 use super::words::group as told;
 use super::words::rate as words;
+use crate::domain::event::ScheduleReport;
 use crate::domain::history::TrainingStep;
-use crate::domain::schedule::{LearningRateSchedule, steps_per_epoch};
+use crate::domain::schedule::{decay, steps_per_epoch};
 
-/// How a rate may come about.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Shape {
-    /// What the base rate was multiplied by.
-    scaled: Scaled,
-    ramp: Ramp,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Scaled {
-    /// By this power of the number of ranks.
-    Power(f64),
-    /// By another number of ranks.
-    As(usize),
-}
-
-impl Scaled {
-    fn times(self, np: usize) -> f64 {
-        match self {
-            Scaled::Power(power) => (np as f64).powf(power),
-            Scaled::As(ranks) => ranks as f64,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Ramp {
-    /// As the formula has it.
-    Right,
-    None,
-    /// Over so many epochs instead.
-    Over(f64),
-    /// Batches counted from 0.
-    Late,
-    /// From a rate of zero, with batches counted from 1 or from 0.
-    FromZero,
-    FromZeroLate,
-    /// All batches of an epoch at the rate of its last.
-    ByEpoch,
-    /// As if each rank still did the whole epoch.
-    Undivided,
-    /// After the ramp the schedule, which contains the base rate, is multiplied to it once more.
-    ThenTwice,
-}
+/// `--base-lr` where nobody gives it, in both exercises: what a program is likely to have instead of the flag.
+const USUAL_RATES: [f64; 2] = [0.01, 1.0];
 
 /// Step 8: the rate is the base rate times the number of ranks, whatever its ramp.
 pub fn scaled(group: &Group) -> Finding {
@@ -69,20 +29,37 @@ fn find_scaled(rates: &Rates) -> Finding {
     let group = rates.group;
     let fits = rates.fits();
     let first = rates.steps[0];
-    let Some(shape) = fits.first() else { return rates.nothing_fits() };
+    let Some(shape) = fits.first() else {
+        rates.falls()?;
+        return rates.nothing_fits();
+    };
     let times = |shape: &Shape| shape.scaled.times(group.np());
     if fits.iter().any(|other| !equal(times(other), times(shape))) {
         return unclear(words::TOO_SHORT);
     }
     let (base, np) = (group.spec.workload.base_lr, group.np());
-    match shape.scaled {
-        Scaled::Power(1.0) => Ok(words::full_rate(rates.steps.len(), base, np)),
-        Scaled::Power(power) => {
-            let full = base * times(shape);
-            failed(words::scaled_otherwise(power, (&first, (!equal(first.lr, full)).then_some(full)), base, np))
+    let (full, wanted) = (base * times(shape), base * np as f64);
+    let own = rates.schedule.map(|own| (own, own.rates[0]));
+    let usual = USUAL_RATES.into_iter().find(|usual| equal(full, usual * np as f64) || equal(full, *usual));
+    match (shape.scaled, own, usual) {
+        (_, Some((own, begins)), _) if equal(full, wanted) && !equal(begins, wanted) => {
+            return failed(words::schedule_of_another_rate(own, wanted));
         }
-        Scaled::As(_) => rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
+        _ if equal(full, wanted) => {}
+        // What the rate climbs to is the warmup's: step 9.
+        (_, Some((own, begins)), _) if equal(begins, wanted) && shape.ramp != Ramp::None => {
+            rates.falls()?;
+            return Ok(words::scheduled_rate(own, base, np));
+        }
+        (Scaled::Power(power), ..) => {
+            return failed(words::scaled_otherwise(power, (&first, (!equal(first.lr, full)).then_some(full)), base, np));
+        }
+        (Scaled::By(_), _, Some(usual)) => return failed(words::usual_rate(full, usual, base, np)),
+        _ => return rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
     }
+    rates.falls()?;
+    rates.falls_as_applied(*shape)?;
+    Ok(words::full_rate(rates.steps.len(), base, np))
 }
 
 /// Step 9: the rate climbs from a single rank's to the full one, batch by batch.
@@ -99,20 +76,23 @@ fn find_ramp(rates: &Rates) -> Finding {
     let fits = rates.fits();
     let has = |ramp: Ramp| fits.iter().any(|shape| shape.ramp == ramp);
     let (first, last) = (rates.steps[0], rates.steps[rates.steps.len() - 1]);
-    match fits.first().map(|shape| shape.ramp) {
+    let workload = &rates.group.spec.workload;
+    match fits.first() {
         None => rates.nothing_fits(),
         Some(_) if has(Ramp::Right) && has(Ramp::None) => unclear(words::warmup_is_over(first.epoch)),
-        Some(Ramp::Right) => Ok(words::warmed_up(first.lr, last.lr, rates.steps.len())),
-        Some(Ramp::None) => failed(words::no_ramp(&first, wanted)),
-        Some(Ramp::Over(epochs)) => failed(words::ramp_over(epochs, wanted)),
-        Some(Ramp::FromZero | Ramp::FromZeroLate) => failed(words::from_zero(first.lr, rates.group.spec.workload.base_lr)),
-        Some(Ramp::Late) => failed(words::LATE),
-        Some(Ramp::ByEpoch) => failed(words::BY_EPOCH),
-        Some(Ramp::Undivided) => failed(words::UNDIVIDED),
-        Some(Ramp::ThenTwice) => {
-            let after = rates.steps.iter().find(|step| step.epoch as f64 >= wanted).map_or(last.lr, |step| step.lr);
-            failed(words::multiplied_again(after))
-        }
+        Some(shape) => match shape.ramp {
+            Ramp::Right => {
+                rates.goes_on_after(*shape)?;
+                Ok(words::warmed_up(first.lr, last.lr, rates.steps.len()))
+            }
+            Ramp::None => failed(words::no_ramp(&first, wanted)),
+            Ramp::Over(epochs) => failed(words::ramp_over(epochs, wanted, rates.group.np(), workload.epochs)),
+            Ramp::FromZero | Ramp::FromZeroLate => failed(words::from_zero(first.lr, workload.base_lr)),
+            Ramp::Late => failed(words::LATE),
+            Ramp::ByEpoch => failed(words::BY_EPOCH),
+            Ramp::Undivided => failed(words::UNDIVIDED),
+            Ramp::ThenTwice => failed(words::multiplied_again(last.lr)),
+        },
     }
 }
 
@@ -123,9 +103,9 @@ struct Rates<'a> {
     steps: Cow<'a, [TrainingStep]>,
     /// What the program reports of the first of these, where that is another rate.
     told: Option<f64>,
-    steps_per_epoch: usize,
-    /// Batches of an epoch that is not shared out.
-    undivided: usize,
+    asked: Asked,
+    /// The program's own schedule of its rate, where it has told it.
+    schedule: Option<&'a ScheduleReport>,
     /// The run says that it warms up.
     is_warming: bool,
 }
@@ -156,62 +136,73 @@ impl<'a> Rates<'a> {
             group,
             told: reported[root].iter().find(first).filter(|_| is_used).map(|told| told.lr),
             steps,
-            steps_per_epoch: trained_per_epoch(reported[root]),
-            undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
+            asked: Asked {
+                base_lr: group.spec.workload.base_lr,
+                np: group.np(),
+                warmup_epochs: group.spec.workload.warmup_epochs,
+                steps_per_epoch: trained_per_epoch(reported[root]),
+                undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
+            },
+            schedule: seen::own_schedule(group),
             is_warming: config.warmup_epochs > 0.0,
         })
     }
 
-    /// Shapes that explain every step, likely ones first.
+    /// Shapes that explain the ramp: what comes after it is the schedule's. Without a step in it they explain all steps.
     fn fits(&self) -> Vec<Shape> {
-        let asked = self.group.spec.workload.warmup_epochs;
-        let ramps = [
-            Ramp::Right,
-            Ramp::None,
-            Ramp::Over(asked + 1.0),
-            Ramp::Over(asked - 1.0),
-            Ramp::Late,
-            Ramp::FromZero,
-            Ramp::FromZeroLate,
-            Ramp::ByEpoch,
-            Ramp::Undivided,
-            Ramp::ThenTwice,
-        ];
-        let np = self.group.np();
-        let powers = [1.0, 0.0, 2.0, 0.5, -1.0].map(Scaled::Power).into_iter();
-        // A constant instead of the number of ranks, or one rank more.
-        let others = (2..=np + 1).filter(move |ranks| *ranks != np).map(Scaled::As);
-        let scales: Vec<Scaled> = powers.chain(others).collect();
-        let shapes = ramps.into_iter().flat_map(|ramp| scales.iter().map(move |scaled| Shape { scaled: *scaled, ramp }));
-        shapes.filter(|shape| self.steps.iter().all(|step| equal(step.lr, self.rate(*shape, step.epoch, step.batch)))).collect()
+        let within = self.steps.iter().take_while(|step| (step.epoch as f64) < self.asked.warmup_epochs).count();
+        self.asked.fits(if within > 0 { &self.steps[..within] } else { &self.steps })
     }
 
-    /// The rate of one step, with epoch and batch counted from 0, if it came about like this.
-    fn rate(&self, shape: Shape, epoch: usize, batch: usize) -> f64 {
-        let (spec, size) = (self.group.spec, self.group.np());
-        let asked = spec.workload.warmup_epochs.max(0.0);
-        let schedule = LearningRateSchedule {
-            initial_lr: spec.workload.base_lr * shape.scaled.times(size),
-            size,
-            warmup_epochs: match shape.ramp {
-                Ramp::None => 0.0,
-                Ramp::Over(epochs) => epochs.max(0.0),
-                _ => asked,
-            },
-            steps_per_epoch: if shape.ramp == Ramp::Undivided { self.undivided } else { self.steps_per_epoch },
-        };
-        let is_warming = (epoch as f64) < asked;
-        match (shape.ramp, epoch, batch) {
-            (Ramp::Late, 0, 0) if is_warming => schedule.initial_lr / size as f64,
-            (Ramp::Late, _, 0) if is_warming => schedule.lr(epoch - 1, self.steps_per_epoch.max(1) - 1),
-            (Ramp::Late, ..) if is_warming => schedule.lr(epoch, batch - 1),
-            (Ramp::FromZero | Ramp::FromZeroLate, ..) if is_warming => {
-                let done = batch + usize::from(shape.ramp == Ramp::FromZero);
-                schedule.initial_lr * (epoch as f64 + done as f64 / self.steps_per_epoch.max(1) as f64) / asked
-            }
-            (Ramp::ByEpoch, ..) if is_warming => schedule.lr(epoch, self.steps_per_epoch.max(1) - 1),
-            (Ramp::ThenTwice, ..) if !is_warming => schedule.lr(epoch, batch) * spec.workload.base_lr,
-            _ => schedule.lr(epoch, batch),
+    /// The rate of one step, if it came about like this.
+    fn rate(&self, shape: Shape, step: &TrainingStep) -> f64 {
+        self.asked.rate(shape, step.epoch, step.batch)
+    }
+
+    /// Steps behind a ramp of this shape.
+    fn after(&self, shape: Shape) -> impl Iterator<Item = &TrainingStep> {
+        let over = if let Ramp::Over(epochs) = shape.ramp { epochs } else { 0.0 };
+        self.steps.iter().filter(move |step| step.epoch as f64 >= self.asked.warmup_epochs.max(over))
+    }
+
+    /// The schedule lowers the rate when it should, also in epochs that this run does not come to.
+    fn falls(&self) -> Result<(), Objection> {
+        let Some(own) = self.schedule else { return Ok(()) };
+        let wanted = |epoch: usize| own.rates[0] * decay(epoch);
+        match own.rates.iter().enumerate().find(|(epoch, rate)| !equal(**rate, wanted(*epoch))) {
+            None => Ok(()),
+            Some((epoch, rate)) => failed(words::falls_otherwise(own, epoch, *rate, wanted(epoch))),
+        }
+    }
+
+    /// So do the rates that were applied.
+    fn falls_as_applied(&self, shape: Shape) -> Result<(), Objection> {
+        let right = Shape { scaled: Scaled::Power(1.0), ramp: Ramp::None };
+        let is_once = !self.is_multiplied_again(shape);
+        match self.after(shape).find(|step| is_once && !equal(step.lr, self.rate(right, step))) {
+            None => Ok(()),
+            Some(step) => failed(words::not_by_formula(step, None, self.rate(right, step))),
+        }
+    }
+
+    /// The schedule contains the base rate, and the rates after the ramp were multiplied by it once more.
+    fn is_multiplied_again(&self, shape: Shape) -> bool {
+        let again = Shape { ramp: Ramp::ThenTwice, ..shape };
+        self.after(shape).next().is_some() && self.after(shape).all(|step| equal(step.lr, self.rate(again, step)))
+    }
+
+    /// A ramp that is right in itself climbs to the rate that comes after it.
+    fn goes_on_after(&self, shape: Shape) -> Result<(), Objection> {
+        let first = self.after(shape).next();
+        if let Some(first) = first.filter(|_| self.is_multiplied_again(shape)) {
+            return failed(words::multiplied_again(first.lr));
+        }
+        let np = self.asked.np;
+        let [full, scaled] = [shape.scaled.times(np), np as f64].map(|times| self.asked.base_lr * times);
+        let applied = first.filter(|step| decay(step.epoch) == 1.0).map(|step| step.lr);
+        match self.schedule.map(|own| own.rates[0]).or(applied) {
+            Some(then) if !equal(full, scaled) && !equal(full, then) => failed(words::climbs_elsewhere(full, then)),
+            _ => Ok(()),
         }
     }
 
@@ -222,7 +213,7 @@ impl<'a> Rates<'a> {
 
     /// The first step that is not as this shape has it.
     fn as_if(&self, shape: Shape) -> Finding {
-        let wanted = |step: &TrainingStep| self.rate(shape, step.epoch, step.batch);
+        let wanted = |step: &TrainingStep| self.rate(shape, step);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
             None => unclear(words::TOO_SHORT),
             Some(step) => failed(words::not_by_formula(step, self.as_of_others(wanted), wanted(step))),

@@ -5,8 +5,8 @@
 use super::group::Group;
 use super::verdict::{Objection, failed};
 use super::words::rule::{self as words, Astray};
-use crate::domain::event::UpdateReport;
-use crate::domain::history::Watched;
+use crate::domain::event::{CheckpointAction, UpdateReport};
+use crate::domain::history::{Process, Watched};
 
 /// The first update of SGD, computed again: the momentum is still zero there.
 pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
@@ -33,7 +33,9 @@ pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
 
 /// Whether the state of an optimizer comes from a checkpoint, or may do so: that of every rank, for the root broadcasts its own.
 fn anybody_goes_on(group: &Group) -> bool {
-    group.attempt.processes.values().any(|process| process.config.as_ref().is_none_or(|config| config.resume_epoch > 0))
+    let has_loaded = |process: &Process| process.checkpoints.iter().any(|file| file.action == CheckpointAction::Loaded);
+    let goes_on = |process: &Process| process.config.as_ref().is_none_or(|config| config.resume_epoch > 0);
+    group.attempt.processes.values().any(|process| goes_on(process) || has_loaded(process))
 }
 
 /// NovoGrad's constants, as its authors have them.

@@ -10,7 +10,7 @@ use super::rule;
 use super::verdict::{Objection, failed};
 use super::words::group as told;
 use super::words::seen as words;
-use crate::domain::event::{DigestMoment, UpdateReport};
+use crate::domain::event::{DigestMoment, ScheduleReport, UpdateReport};
 use crate::domain::history::{Process, TrainingStep, Watched};
 
 /// Relative difference of sampled gradients: they may have travelled in 16 bits.
@@ -249,6 +249,24 @@ pub fn schedule(group: &Group) -> Result<(), Objection> {
     match (0..group.np()).find(has_none) {
         None => Ok(()),
         Some(process) => failed(words::no_schedule(&group.name(process))),
+    }
+}
+
+/// The schedule of the rate that the root's program has, where the library could ask it.
+pub fn own_schedule<'a>(group: &Group<'a>) -> Option<&'a ScheduleReport> {
+    let own = group.attempt.processes.get(&group.root())?.watched.schedule.as_ref();
+    own.filter(|own| !own.rates.is_empty())
+}
+
+/// The program goes by these flags.
+pub fn goes_by(group: &Group, flags: &[&str]) -> Result<(), Objection> {
+    let other = |process: usize| {
+        let of = group.attempt.processes.get(&process)?;
+        Some((process, of.watched.instead.iter().find(|other| flags.contains(&other.flag.as_str()))?))
+    };
+    match (0..group.np()).find_map(other) {
+        None => Ok(()),
+        Some((process, other)) => failed(words::other_value(&group.name(process), other, group.np())),
     }
 }
 

@@ -42,6 +42,7 @@ pub fn gradients(group: &Group) -> Finding {
     if starts_equal(group)? {
         seen::later_updates(group)?;
     }
+    seen::goes_by(group, &["--momentum", "--wd"])?;
     Ok(words::same_gradients(group.np(), digests[root][0]))
 }
 
@@ -165,6 +166,7 @@ pub fn metrics(group: &Group) -> Finding {
         }
     }
     seen::decisions(group)?;
+    seen::goes_by(group, &["--target-accuracy", "--patience"])?;
     seen::stops_at_target(group)?;
     seen::tested(group)?;
     let last = epochs.last().copied().unwrap_or(0);

@@ -2,6 +2,8 @@
 //!
 //! Never opens a checkpoint: who wrote and read is in the events.
 
+use std::collections::BTreeSet;
+
 use super::group::{Group, because_strangers};
 use super::seen;
 use super::verdict::{Finding, Objection, failed, unclear};
@@ -14,8 +16,15 @@ use crate::domain::schedule::{steps_per_epoch, validation_steps};
 pub fn fewer_steps(group: &Group) -> Finding {
     let np = group.np();
     let configs = group.configs()?;
-    let epochs = group.epochs()?;
     let root = group.root();
+    seen::goes_by(group, &["--epochs", "--batch-size"])?;
+    // Ranks that train different numbers of batches wait for each other for ever, and come to no epoch's end.
+    let planned: Vec<usize> = configs.iter().map(|config| config.steps_per_epoch).collect();
+    if let Some(&apart) = group.differing(&planned).first() {
+        return failed(words::other_plan(&group.name(apart), planned[apart], &group.name(root), planned[root]));
+    }
+    let epochs = group.epochs()?;
+    ended_last(group, &epochs)?;
     let (images, batch_size) = (configs[root].train_images, configs[root].local_batch_size);
     let whole = steps_per_epoch(images, batch_size, 1);
     let wanted = steps_per_epoch(images, batch_size, np);
@@ -63,6 +72,17 @@ pub fn fewer_steps(group: &Group) -> Finding {
     let reports = group.all(told::AN_EPOCH, |process| process.epoch(shown))?;
     let together: usize = reports.iter().map(|report| report.images).sum();
     Ok(words::shared(share, together, images))
+}
+
+/// Nobody ends before the last epoch, but where the target is reached.
+fn ended_last(group: &Group, epochs: &BTreeSet<usize>) -> Result<(), Objection> {
+    let root = group.root();
+    let stops = group.attempt.processes.values().any(|process| process.early_stop.is_some());
+    let (last, wanted) = (epochs.last().copied().unwrap_or(0), group.configs()?[root].epochs);
+    match last < wanted && !stops && group.not_finished().is_none() {
+        true => failed(words::fewer_epochs(&group.name(root), last, wanted)),
+        false => Ok(()),
+    }
 }
 
 /// The validation is shared out too, three times over. How many images there are is known once they are tested on.
@@ -125,6 +145,8 @@ pub fn checkpoint_on_root(group: &Group) -> Finding {
         return failed(words::looked_by_itself(&group.names(&readers), readers.len() == 1));
     }
     let epochs = group.epochs()?;
+    goes_on(group, resumed[root])?;
+    seen::goes_by(group, &["--log-dir"])?;
     match files(root, CheckpointAction::Written).count() {
         // It is written after the epoch's end is reported.
         0 if epochs.len() == 1 && group.not_finished().is_some() => unclear(words::NOT_WRITTEN_YET),
@@ -133,6 +155,27 @@ pub fn checkpoint_on_root(group: &Group) -> Finding {
             failed(words::reported_and_not_written(&group.name(root), written))
         }
         written => Ok(words::root_alone_wrote(written, resumed[root])),
+    }
+}
+
+/// Training goes on from the checkpoint that the root found, and the root looks for one.
+fn goes_on(group: &Group, resumed: usize) -> Result<(), Objection> {
+    let root = group.root();
+    let found = group.attempt.processes.get(&root).into_iter().flat_map(|process| &process.checkpoints);
+    // What is loaded later may be for the test.
+    let found: Vec<_> = found.take_while(|file| file.action != CheckpointAction::Written).collect();
+    let of = |action| found.iter().rfind(|file| file.action == action);
+    let loaded = of(CheckpointAction::Loaded);
+    if let Some(loaded) = loaded.filter(|loaded| loaded.epoch != resumed) {
+        return failed(words::went_on_elsewhere(&group.name(root), loaded.epoch, resumed));
+    }
+    let written = group.before.iter().flat_map(|attempt| attempt.processes.values()).flat_map(|process| &process.checkpoints);
+    let written = written.filter(|file| file.action == CheckpointAction::Written).map(|file| file.epoch).max();
+    match written {
+        Some(written) if resumed == 0 && loaded.is_none() && of(CheckpointAction::Refused).is_none() => {
+            failed(words::never_looked(written))
+        }
+        _ => Ok(()),
     }
 }
 

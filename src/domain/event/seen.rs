@@ -50,6 +50,28 @@ pub enum Seen {
         epoch: usize,
         is_printed: bool,
     },
+    /// The program goes by another value than one of its flags has.
+    Instead(Instead),
+    /// The program's own schedule of the rate.
+    Schedule(ScheduleReport),
+}
+
+/// Another value than a flag has, as text: `--epochs`, 2 asked, 3 used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instead {
+    pub flag: String,
+    pub asked: String,
+    pub used: String,
+}
+
+/// A function of the program that gives the rate of an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScheduleReport {
+    /// Its name, and where it stands: `fashion_mnist.py:57`.
+    pub name: String,
+    pub place: String,
+    /// The rates that it gives for the first epochs, from 0 on.
+    pub rates: Vec<f64>,
 }
 
 /// One update of the weights, seen from inside of the optimizer: some of the numbers, from places that are the same on every
@@ -98,6 +120,14 @@ impl Bounded for Seen {
             Seen::Board | Seen::NoSchedule => None,
             Seen::Decision { accuracy, .. } => figure("accuracy", *accuracy),
             Seen::Saved { epoch } | Seen::Heading { epoch, .. } => count("epoch", *epoch, MAX_EPOCHS),
+            Seen::Instead(Instead { flag, asked, used }) => {
+                [flag, asked, used].into_iter().find_map(|text| count("letters of a flag", text.len(), MOST))
+            }
+            Seen::Schedule(ScheduleReport { name, place, rates }) => first([
+                count("letters of a name", name.len().max(place.len()), MOST),
+                count("rates of a schedule", rates.len(), MOST),
+                rates.iter().find_map(|rate| figure("learning rate", *rate)),
+            ]),
         }
     }
 }

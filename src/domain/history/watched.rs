@@ -1,6 +1,6 @@
 //! What the library saw of one process's training: updates, images, decisions and files.
 
-use crate::domain::event::{Seen, UpdateReport};
+use crate::domain::event::{Instead, ScheduleReport, Seen, UpdateReport};
 
 /// Sightings of each kind that are kept: more than a training has, and few enough for one that never ends.
 const MOST: usize = 10_000;
@@ -24,6 +24,10 @@ pub struct Watched {
     pub decisions: Vec<(f64, bool)>,
     /// Epochs whose checkpoints this process wrote.
     pub saved: Vec<usize>,
+    /// Flags that its program does not go by, each once with each value.
+    pub instead: Vec<Instead>,
+    /// The schedule of its rate, if its program has one that can be told.
+    pub schedule: Option<ScheduleReport>,
 }
 
 /// An update that was told, and the step that it belongs to.
@@ -45,6 +49,9 @@ impl Watched {
             Seen::NoSchedule => self.has_no_schedule = true,
             Seen::Decision { accuracy, stops } => push(&mut self.decisions, (*accuracy, *stops)),
             Seen::Saved { epoch } => push(&mut self.saved, *epoch),
+            Seen::Instead(other) if self.instead.contains(other) => {}
+            Seen::Instead(other) => push(&mut self.instead, other.clone()),
+            Seen::Schedule(report) => self.schedule = Some(report.clone()),
             // Counted with what was printed.
             Seen::Heading { .. } => {}
         }

@@ -92,6 +92,9 @@ pub struct NvcnnSpec {
     /// On the CPU also where there are GPUs.
     #[serde(default)]
     pub no_cuda: bool,
+    /// On each simulated host, where hosts are simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks_per_host: Option<usize>,
     /// Settings that another version of the lab wrote, kept as they came.
     #[serde(flatten)]
     pub newer: Map<String, Value>,
@@ -125,6 +128,7 @@ impl NvcnnSpec {
             distort_color: false,
             seed: 1,
             no_cuda: false,
+            ranks_per_host: None,
             newer: Map::new(),
         }
     }
@@ -152,6 +156,7 @@ impl NvcnnSpec {
             (self.num_batches == 0, "--num-batches is 0: give 1 or more steps".to_owned()),
             (self.num_epochs == Some(0), "--num-epochs is 0: give 1 or more epochs".to_owned()),
             (self.display_every == 0, "--display-every is 0: give 1 or more steps from row to row".to_owned()),
+            (self.ranks_per_host == Some(0), "--ranks-per-host is 0: give 1 or more, or leave it out".to_owned()),
             (self.threads == Some(0), "--threads is 0: give 1 or more, or leave it out".to_owned()),
             (self.shuffle_buffer == Some(0), "--shuffle-buffer is 0: give 1 or more images, 1 for no shuffling".to_owned()),
             (is_not_positive(self.loss_scale), format!("--loss-scale {} is not above 0: give 1 for none", self.loss_scale)),
@@ -231,6 +236,7 @@ mod tests {
             (NvcnnSpec { num_epochs: Some(2), ..sample() }, "give --data-dir, or --num-batches"),
             (NvcnnSpec { display_every: 0, ..sample() }, "--display-every is 0"),
             (NvcnnSpec { threads: Some(0), ..sample() }, "--threads is 0"),
+            (NvcnnSpec { ranks_per_host: Some(0), ..sample() }, "--ranks-per-host is 0"),
             (NvcnnSpec { loss_scale: 0.0, ..sample() }, "--loss-scale 0 is not above 0"),
             (NvcnnSpec { loss_scale: f64::NAN, ..sample() }, "--loss-scale NaN is not above 0"),
             (NvcnnSpec { larc_eta: Some(-1.0), ..sample() }, "--larc-eta"),

@@ -34,7 +34,11 @@ const IN_RUST: Program = Program {
     title: |number| number.checked_sub(1).and_then(|index| TITLES.get(index)).copied().unwrap_or_default(),
     exercise: include_str!("../../../lessons/mnist.rs"),
     solutions: Solutions::Whole(include_str!("../../../solutions/mnist.rs")),
-    job: |_, _| TrainingJob { resources: Resources::ranks(2), workload: training(ODD_EPOCHS, 512, 256) }.into(),
+    job: |_, _| {
+        // Another rate than the program has by itself, so that one typed in shows.
+        let workload = TrainingSpec { base_lr: 0.8, ..training(ODD_EPOCHS, 512, 256) };
+        TrainingJob { resources: Resources::ranks(2), workload }.into()
+    },
     check: Check::Own(check_changes),
     // Few enough for a class without GPUs.
     compared: Some(|np| TrainingJob { resources: Resources::ranks(np), workload: training(EPOCHS, 1920, 1000) }),

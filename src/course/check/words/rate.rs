@@ -1,6 +1,7 @@
 //! Steps 8 and 9 in words.
 
 use super::super::numbers::digits;
+use crate::domain::event::ScheduleReport;
 use crate::domain::history::TrainingStep;
 
 pub const TOO_SHORT: &str = "the run is too short to tell how its rate came about";
@@ -47,8 +48,63 @@ pub fn no_ramp(first: &TrainingStep, wanted: f64) -> String {
     format!("there is no ramp: {place} already trained at {lr}; climb to it over {wanted} epochs")
 }
 
-pub fn ramp_over(epochs: f64, wanted: f64) -> String {
-    format!("the ramp takes {epochs} epochs, not {wanted}")
+/// In a run of so many ranks and epochs.
+pub fn ramp_over(epochs: f64, wanted: f64, np: usize, of: usize) -> String {
+    let is = |other: f64| (epochs - other).abs() < 1e-6 * other;
+    let np = np as f64;
+    let cause = match epochs {
+        _ if is(wanted * np) => "it was multiplied by the number of ranks. Give the callback args.warmup_epochs as it is",
+        _ if is(wanted / np) || is((wanted / np).floor()) => {
+            "it was divided by the number of ranks. Give the callback args.warmup_epochs as it is"
+        }
+        _ if is(of as f64) => "it was cut to the epochs of this run, and a warmup may be longer than that",
+        _ if (epochs - wanted).abs() < 2.5 => "give the callback args.warmup_epochs as it is",
+        _ => "your program ignores --warmup-epochs",
+    };
+    format!("the ramp takes {} epochs, not {wanted}: {cause}", digits(epochs))
+}
+
+pub fn climbs_elsewhere(full: f64, then: f64) -> String {
+    let (full, then) = (digits(full), digits(then));
+    format!(
+        "the ramp climbs to {full}, and after it the rate is {then}: let it climb to the scaled rate (initial_lr=lr in Python)"
+    )
+}
+
+/// `fashion_mnist.py:57: lr_schedule`.
+fn called(own: &ScheduleReport) -> String {
+    match own.place.as_str() {
+        "" => own.name.clone(),
+        place => format!("{place}: {}", own.name),
+    }
+}
+
+pub fn schedule_of_another_rate(own: &ScheduleReport, wanted: f64) -> String {
+    let (called, begins, wanted) = (called(own), digits(own.rates[0]), digits(wanted));
+    format!("{called} gives {begins} in epoch 1, and the scaled rate is {wanted}: let it go by lr, which is scaled")
+}
+
+/// Of a rate that another ramp leads to.
+pub fn scheduled_rate(own: &ScheduleReport, base: f64, np: usize) -> String {
+    format!("{} gives the full rate of {base} x {np} ranks = {}", called(own), digits(base * np as f64))
+}
+
+/// In an epoch that is counted from 0.
+pub fn falls_otherwise(own: &ScheduleReport, epoch: usize, rate: f64, wanted: f64) -> String {
+    let (called, rate, wanted) = (called(own), digits(rate), digits(wanted));
+    format!(
+        "{called} gives {rate} in epoch {}, and {wanted} is right: the rate falls to a tenth after 15, after 25 and after 35 epochs, and \
+         stays as it is in between",
+        epoch + 1
+    )
+}
+
+/// The rate is what `usual` makes, the value of the flag where nobody gives it.
+pub fn usual_rate(full: f64, usual: f64, base: f64, np: usize) -> String {
+    let full = digits(full);
+    format!(
+        "the full rate is {full}, as if --base-lr were {usual}: your program ignores --base-lr. Multiply {base}, which is args.base_lr, by {np}"
+    )
 }
 
 pub fn from_zero(first: f64, base: f64) -> String {

@@ -1,6 +1,7 @@
 //! What the library saw of the training, in words.
 
 use super::super::numbers::apart;
+use crate::domain::event::Instead;
 use crate::domain::units;
 
 pub const FIRST_STEP: &str = "the first step";
@@ -99,4 +100,20 @@ pub fn stopped_alone(who: &str, epoch: usize, other: &str) -> String {
         "{who} stopped early after epoch {epoch}, and {other} went on, so each decided alone: average the metrics first, then decide \
          once for all ranks with `EarlyStop::agreed`"
     )
+}
+
+/// The program goes by another value than its flag has.
+pub fn other_value(who: &str, Instead { flag, asked, used }: &Instead, np: usize) -> String {
+    let argument = format!("args.{}", flag.trim_start_matches('-').replace('-', "_"));
+    // Others are nothing that ranks might share.
+    let is_shared = matches!(flag.as_str(), "--epochs" | "--batch-size");
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| is_shared && *number > 0);
+    let cause = match (number(asked), number(used)) {
+        (Some(asked), Some(used)) if used == asked * np => format!("it was multiplied by {np}, the number of ranks"),
+        (Some(asked), Some(used)) if used == asked / np || used == asked.div_ceil(np) => {
+            format!("it was divided by {np}, the number of ranks")
+        }
+        _ => format!("your program ignores {flag}"),
+    };
+    format!("{who} goes by {used} where {flag} says {asked}: {cause}. Use {argument} as it is")
 }

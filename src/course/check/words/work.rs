@@ -46,6 +46,19 @@ pub fn other_batches(who: &str, (trained, epoch): (usize, usize), cause: Cause, 
     )
 }
 
+/// Of two ranks, the batches that they are going to train in an epoch.
+pub fn other_plan(who: &str, batches: usize, root: &str, of_root: usize) -> String {
+    format!(
+        "{who} trains {batches} batches an epoch, and {root} {of_root}: divide by the number of all ranks, the same on each, not by that of \
+         one host"
+    )
+}
+
+pub fn fewer_epochs(who: &str, last: usize, wanted: usize) -> String {
+    let last = units::counted(last, "epoch");
+    format!("{who} ended after {last}, and {wanted} were asked for: ranks share the batches of an epoch, and train all epochs")
+}
+
 pub fn reported_more(who: &str, wanted: usize, epoch: usize, trained: usize) -> String {
     format!("{who} reports {wanted} batches in epoch {epoch}, and trained {trained}")
 }
@@ -100,6 +113,25 @@ pub fn went_on_from_another(who: &str, epoch: usize, root: &str, of_root: usize)
 pub fn looked_by_itself(who: &str, is_one: bool) -> String {
     let itself = if is_one { "itself" } else { "themselves" };
     format!("{who} looked for a checkpoint by {itself}: let rank 0 look, and broadcast what it found")
+}
+
+/// An epoch of 0 is the start.
+pub fn went_on_elsewhere(root: &str, loaded: usize, resumed: usize) -> String {
+    let from = match resumed {
+        0 => "began from the start".to_owned(),
+        epoch => format!("went on after epoch {epoch}"),
+    };
+    format!(
+        "{root} loaded the checkpoint of epoch {loaded}, and training {from}: load it before training, let {root} broadcast its epoch, and \
+         begin with that (initial_epoch in Python)"
+    )
+}
+
+pub fn never_looked(written: usize) -> String {
+    format!(
+        "there was a checkpoint of epoch {written}, and nobody loaded it before training: let rank 0 look for the newest one \
+         (model.load_latest in Python, resume::load_latest in Rust), and go on after its epoch"
+    )
 }
 
 pub fn nobody_wrote(epochs: usize) -> String {
