@@ -120,6 +120,8 @@ impl Condition {
                 Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
                 Condition::ThreeRanks => Step::InitAndPin.number(),
             };
+            // An error that names a line is that line's, whichever run it ended.
+            let place = program.place_of_error(&status.message, text).unwrap_or(place);
             failed.push((place, format!("the run {}", status.end_in_words())));
         }
         for (number, why) in failed {
