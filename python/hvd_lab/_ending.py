@@ -1,36 +1,25 @@
 """How a program ends: well, together with the other ranks, or with an error that all of them hear of."""
 import atexit
-import os
 import sys
+import threading
 import traceback
 
-from ._library import HERE, native, started
+from . import _leaving
+from ._library import is_here, is_program, is_started, native, started
+from ._words import in_words
 
 
 def watch():
     """From now on no rank leaves quietly: the others would wait for it for ever."""
     sys.excepthook = failed
+    threading.excepthook = failed_in_thread
     atexit.register(finish)
-
-
-def is_own(frame):
-    """Whether a line of a traceback is the learner's, and not of this package."""
-    return not os.path.abspath(frame.filename).startswith(HERE + os.sep)
-
-
-def in_words(kind, error, frames):
-    """`fashion_mnist.py:57: NameError: name 'hvd' is not defined`."""
-    text = traceback.format_exception_only(kind, error)[-1].strip()
-    # The trainer's own errors say by themselves what they are.
-    what = str(error) if kind is native.LabError else text
-    if not frames:
-        return what
-    return "{}:{}: {}".format(os.path.basename(frames[-1].filename), frames[-1].lineno, what)
+    _leaving.watch()
 
 
 def failed(kind, error, trace):
     """In the place of Python's own hook: shows the learner's lines, then ends the whole job."""
-    frames = [frame for frame in traceback.extract_tb(trace) if is_own(frame)]
+    frames = [frame for frame in traceback.extract_tb(trace) if not is_here(frame.filename)]
     head = ["Traceback (most recent call last):\n"] + traceback.format_list(frames) if frames else []
     _quietly(sys.stdout.flush)
     if not _can_tell():
@@ -40,7 +29,23 @@ def failed(kind, error, trace):
     if len(frames) > 1:
         _quietly(sys.stderr.write, "".join(head))
     _quietly(sys.stderr.flush)
-    native.fail(in_words(kind, error, frames))
+    _leaving.fail(in_words(kind, error, _blamed(frames)))
+
+
+def failed_in_thread(what):
+    """An error in a thread ends the program, as one in the main thread does: the others may wait for what this one was to do."""
+    if what.exc_type is SystemExit or _leaving.is_over or not is_started():
+        threading.__excepthook__(what)
+        return
+    name = what.thread.name if what.thread is not None else "one that is gone"
+    words = in_words(what.exc_type, what.exc_value, _blamed(traceback.extract_tb(what.exc_traceback)))
+    _leaving.fail("{} (in the thread {})".format(words, name))
+
+
+def _blamed(frames):
+    """The lines of an error with the learner's last: what they called may have lines of its own."""
+    own = [frame for frame in frames if is_program(frame.filename)]
+    return own or [frame for frame in frames if not is_here(frame.filename)]
 
 
 def _can_tell():
@@ -55,10 +60,19 @@ def _can_tell():
 def finish():
     """At the end of the program."""
     _quietly(sys.stdout.flush)
+    if _leaving.is_copy():
+        native.abandon()
+        _quietly(sys.stderr.flush)
+        _leaving.really_leave(_leaving.code)
+    _leaving.check_children()
     try:
+        native.name_call(_leaving.left or "the end of the program")
         native.finish()
     except native.LabError as error:
-        native.fail(str(error))
+        # How it came to its end is the cause of an end that comes too early.
+        is_told = _leaving.left is None or _leaving.left in str(error)
+        native.fail(str(error) if is_told else "{}: {}".format(_leaving.left, error))
+    _leaving.is_over = True
 
 
 def _quietly(call, *arguments):

@@ -1,4 +1,5 @@
-"""Finds and loads the native half of this package, which does the work."""
+"""Finds and loads the native half of this package, which does the work, and knows which line of the program calls it."""
+import contextlib
 import importlib.util
 import os
 import sys
@@ -40,6 +41,26 @@ def _load():
     return module
 
 
+def is_here(filename):
+    """Whether a file is of this package."""
+    return os.path.abspath(filename).startswith(HERE + os.sep)
+
+
+def is_program(filename):
+    """Whether a file is the learner's: the program, or a module beside it."""
+    program = getattr(sys.modules.get("__main__"), "__file__", None) or filename
+    folder = os.path.dirname(os.path.abspath(program))
+    return os.path.abspath(filename).startswith(folder + os.sep) and not filename.startswith("<frozen") and not is_here(filename)
+
+
+def place(frame=None):
+    """The line of the learner's program that is being run, as `fashion_mnist.py:57`; None if there is none."""
+    frame = sys._getframe(1) if frame is None else frame
+    while frame is not None and not is_program(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame and "{}:{}".format(os.path.basename(frame.f_code.co_filename), frame.f_lineno)
+
+
 native = _load()
 LabError = native.LabError
 _started = False
@@ -57,3 +78,19 @@ def started(start=native.start):
             sys.exit(code)
         _started = True
     return native
+
+
+def is_started():
+    """Whether the lab and the other ranks may be waiting for this program."""
+    return _started
+
+
+@contextlib.contextmanager
+def call(what):
+    """The native module, which tells in its errors that the ranks were in this call of the program, and at which line."""
+    working = started()
+    before = working.name_call("{} at {}".format(what, place() or "its start"))
+    try:
+        yield working
+    finally:
+        working.name_call(before)

@@ -3,6 +3,7 @@ import math
 
 from . import _schedule
 from ._library import started
+from ._numbers import number
 
 
 class Callback:
@@ -69,11 +70,11 @@ class StopAtAccuracy(Callback):
 
     def __init__(self, target=0.85, patience=2):
         super().__init__()
-        self.target = target
-        self.patience = patience
+        self.target = number("target", target)
+        self.patience = number("patience", patience)
 
     def on_train_begin(self, logs=None):
-        started().stop_at(float(self.target), math.ceil(self.patience))
+        started().stop_at(self.target, math.ceil(self.patience))
 
     def on_epoch_end(self, epoch, logs=None):
         if started().agree_to_stop(logs["val_accuracy"]):

@@ -1,14 +1,16 @@
 """The images: 60,000 garments to train on and 10,000 to test on, or as many as the flags say."""
-from ._library import started
+from ._library import call, place
+from ._numbers import positive
 
 
 class Batches:
     """Images in batches. `len()` is the number of batches in one pass over all of them."""
 
-    def __init__(self, purpose, images, batch_size):
+    def __init__(self, purpose, images, batch_size, loaded):
         self.purpose = purpose
         self.images = images
         self.batch_size = batch_size
+        self.loaded = loaded
 
     def __len__(self):
         return -(-self.images // self.batch_size)
@@ -19,7 +21,8 @@ class Batches:
 
 def load_data(batch_size=32):
     """Two iterators: training images, shifted and flipped at random, and test images. Both are normalised."""
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise ValueError("batch_size is {!r}: give a whole number of 1 or more".format(batch_size))
-    training, validation, _ = started().load_data(False)
-    return Batches("training", training, batch_size), Batches("test", validation, batch_size)
+    batch_size = positive("batch_size", batch_size)
+    with call("fashion_mnist.load_data") as native:
+        training, validation, _ = native.load_data(False)
+    loaded = "fashion_mnist.load_data at {}".format(place())
+    return Batches("training", training, batch_size, loaded), Batches("test", validation, batch_size, loaded)

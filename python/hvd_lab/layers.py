@@ -1,4 +1,5 @@
 """Layers, as Keras names them, for `Sequential`. The trainer computes them."""
+from ._numbers import number, positive, whole
 
 
 class Layer:
@@ -18,7 +19,7 @@ class Conv2D(Layer):
     kind = "conv"
 
     def __init__(self, filters, kernel_size, strides=1, padding="valid", activation=None, input_shape=None):
-        self.filters = _count("filters", filters)
+        self.filters = positive("filters", filters)
         self.kernel_size = _pair("kernel_size", kernel_size)
         self.strides = _stride(strides)
         self.padding = _padding(padding)
@@ -49,10 +50,10 @@ class Dropout(Layer):
     kind = "dropout"
 
     def __init__(self, rate):
-        self.rate = rate
+        self.rate = number("rate", rate)
 
     def numbers(self):
-        return [float(self.rate)]
+        return [self.rate]
 
 
 class Flatten(Layer):
@@ -67,24 +68,19 @@ class Dense(Layer):
     kind = "dense"
 
     def __init__(self, units, activation=None):
-        self.units = _count("units", units)
+        self.units = positive("units", units)
         self.activation = activation
 
     def numbers(self):
         return [self.units]
 
 
-def _count(name, value):
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError("{} is {!r}: give a whole number of 1 or more".format(name, value))
-    return value
-
-
 def _pair(name, value):
-    sides = (value, value) if isinstance(value, int) else tuple(value)
+    side = whole(value)
+    sides = tuple(value) if side is None and not isinstance(value, (bool, str)) else (value, value)
     if len(sides) != 2:
         raise ValueError("{} is {!r}: give height and width, such as (3, 3)".format(name, value))
-    return tuple(_count(name, side) for side in sides)
+    return tuple(positive(name, side) for side in sides)
 
 
 def _stride(value):

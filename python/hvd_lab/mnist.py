@@ -1,5 +1,5 @@
 """Handwritten digits: 60,000 to train on and 10,000 to test on, or as many as the flags say. Each is one of 10 classes."""
-from ._library import started
+from ._library import call
 
 
 class Digits:
@@ -32,7 +32,8 @@ class Labels:
 
 def load_data():
     """(x_train, y_train), (x_test, y_test). The trainer has the pixels: these stand for them."""
-    training, validation, _ = started().load_data(True)
+    with call("mnist.load_data") as native:
+        training, validation, _ = native.load_data(True)
     return _part("training", training), _part("test", validation)
 
 

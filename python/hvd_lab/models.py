@@ -1,8 +1,9 @@
 """The model, and `fit`: the loop over epochs and batches, in the order of Keras."""
-import json
-import numbers
+import sys
 
-from ._library import started
+from ._library import call, place, started
+from ._numbers import count, number, real
+from ._words import HOROVOD
 from .callbacks import Callback, ModelCheckpoint, StopAtAccuracy, TensorBoard
 from .fashion_mnist import Batches
 from .keras.callbacks import BroadcastGlobalVariablesCallback, LearningRateWarmupCallback, MetricAverageCallback
@@ -11,10 +12,10 @@ from .layers import Conv2D, Dense, Layer
 from .mnist import Digits, Labels
 from .optimizers import Optimizer
 
-# In these the ranks talk to each other, each with the step that it belongs to.
-TALKING = {BroadcastGlobalVariablesCallback: 4, MetricAverageCallback: 6, StopAtAccuracy: None}
+# In these the ranks talk to each other.
+TALKING = (BroadcastGlobalVariablesCallback, MetricAverageCallback, StopAtAccuracy)
 # These leave the rate of an epoch as it is after the warmup. A learner's own callback may do anything.
-STEADY = tuple(TALKING) + (LearningRateWarmupCallback, ModelCheckpoint, TensorBoard)
+STEADY = TALKING + (LearningRateWarmupCallback, ModelCheckpoint, TensorBoard)
 
 
 class Model:
@@ -25,7 +26,8 @@ class Model:
 
     def __init__(self, name, weight_decay=0.0):
         if name is not None:
-            started().build_model(name)
+            with call("WideResidualNetwork") as native:
+                native.build_model(name)
         self.name = name
         self.weight_decay = weight_decay
         self.optimizer = None
@@ -42,12 +44,13 @@ class Model:
             raise ValueError('this model is trained with loss="categorical_crossentropy" and metrics=["accuracy"] only')
         _rate(optimizer)
         is_distributed = isinstance(optimizer, DistributedOptimizer)
-        started().build_optimizer(optimizer.name, float(optimizer.momentum), float(self.weight_decay), is_distributed)
+        momentum, weight_decay = number("momentum", optimizer.momentum), number("weight_decay", self.weight_decay)
+        started().build_optimizer(optimizer.name, momentum, weight_decay, is_distributed)
         self.optimizer = optimizer
 
     def load_latest(self, log_dir, epochs):
         """Load the newest checkpoint in `log_dir` of at most `epochs` epochs, if there is one. Returns its epoch, or 0."""
-        return started().load_latest(log_dir, epochs)
+        return started().load_latest(log_dir, count("epochs", epochs))
 
     def fit(self, x, validation_data, steps_per_epoch=None, validation_steps=None, epochs=1, initial_epoch=0, callbacks=(),
             verbose=1):
@@ -57,28 +60,35 @@ class Model:
         """
         if [isinstance(one, Batches) and one.purpose for one in (x, validation_data)] != ["training", "test"]:
             raise TypeError("fit takes the two iterators of fashion_mnist.load_data(): train_iter, validation_data=test_iter")
-        steps = _count("steps_per_epoch", len(x) if steps_per_epoch is None else steps_per_epoch)
-        validation_steps = _count("validation_steps", len(validation_data) if validation_steps is None else validation_steps)
-        self._train(x.batch_size, steps, validation_steps, epochs, initial_epoch, callbacks, verbose)
+        steps = count("steps_per_epoch", len(x) if steps_per_epoch is None else steps_per_epoch)
+        validation_steps = count("validation_steps", len(validation_data) if validation_steps is None else validation_steps)
+        self._train((x.batch_size, x.loaded), steps, validation_steps, epochs, initial_epoch, callbacks, verbose)
 
-    def _train(self, batch_size, steps, validation_steps, epochs, initial_epoch, callbacks, verbose):
-        """The loop over the epochs."""
-        native = started()
+    def _train(self, batches, steps, validation_steps, epochs, initial_epoch, callbacks, verbose):
+        """The loop over the epochs. `batches` is the size of a batch, and the call that chose it."""
+        with call("model.fit") as native:
+            self._train_as(native, batches, steps, validation_steps, epochs, initial_epoch, callbacks, verbose)
+
+    def _train_as(self, native, batches, steps, validation_steps, epochs, initial_epoch, callbacks, verbose):
+        if "horovod" in sys.modules and native.topology() is None:
+            raise ImportError(HOROVOD)
         callbacks = _callbacks(callbacks)
-        _check_that_all_have(native, callbacks, self.steps)
-        epochs, initial_epoch = _count("epochs", epochs), _count("initial_epoch", initial_epoch)
+        epochs, initial_epoch = count("epochs", epochs), count("initial_epoch", initial_epoch)
         warmups = [callback for callback in callbacks if isinstance(callback, LearningRateWarmupCallback)]
         native.begin_training({
             "epochs": epochs,
             "initial_epoch": initial_epoch,
             "steps": steps,
             "validation_steps": validation_steps,
-            "batch_size": batch_size,
+            "batch_size": batches[0],
+            "batched_by": batches[1],
             "is_verbose": bool(verbose),
-            "warmup_epochs": float(warmups[-1].warmup_epochs) if warmups else 0.0,
+            "warmup_epochs": number("warmup_epochs", warmups[-1].warmup_epochs) if warmups else 0.0,
             "averages": any(isinstance(callback, MetricAverageCallback) for callback in callbacks),
             "writes": any(isinstance(callback, ModelCheckpoint) for callback in callbacks),
             "schedules": any(type(callback) not in STEADY for callback in callbacks),
+            "talking": [kind.__name__ for callback in callbacks for kind in TALKING if isinstance(callback, kind)],
+            "has_steps": self.steps,
         })
         # No epoch is without a batch.
         steps = max(steps, 1)
@@ -114,7 +124,7 @@ class Model:
         self.checkpoint = self.warmed_up_to = None
         for callback in callbacks:
             callback.on_epoch_end(epoch, logs)
-        judged = (float(logs["val_loss"]), float(logs["val_accuracy"]))
+        judged = (number("val_loss", logs["val_loss"]), number("val_accuracy", logs["val_accuracy"]))
         is_averaged = judged != own or any(isinstance(callback, MetricAverageCallback) for callback in callbacks)
         native.end_epoch(judged if is_averaged else None, self.checkpoint, self.warmed_up_to, bool(self.stop_training))
         return logs
@@ -123,7 +133,9 @@ class Model:
         """Loss and accuracy on all test images. If fit averaged its metrics, the ranks share the work."""
         if not isinstance(x, Batches) or x.purpose != "test":
             raise TypeError("evaluate takes the second iterator of fashion_mnist.load_data(): test_iter")
-        return list(started().evaluate(bool(verbose)))
+        # Where its metrics are averaged, the test is part of it.
+        with call("model.evaluate (step 6)") as native:
+            return list(native.evaluate(bool(verbose)))
 
 
 class Sequential(Model):
@@ -161,15 +173,17 @@ class Sequential(Model):
         """Train on all images in every epoch, in an order of this rank's own; after each epoch validate on `validation_data`."""
         _check_pair("fit takes x_train, y_train", "training", (x, y))
         _check_pair("fit takes validation_data=(x_test, y_test)", "test", validation_data)
-        if _count("batch_size", batch_size) == 0:
+        batch_size = count("batch_size", batch_size)
+        if batch_size == 0:
             raise ValueError("batch_size is 0: give 1 or more")
         batches = [-(-len(images) // batch_size) for images in (x, validation_data[0])]
-        self._train(batch_size, *batches, epochs, initial_epoch, callbacks, verbose)
+        self._train((batch_size, "model.fit at {}".format(place())), *batches, epochs, initial_epoch, callbacks, verbose)
 
     def evaluate(self, x, y, verbose=1):
         """Loss and accuracy on the test images."""
         _check_pair("evaluate takes x_test, y_test", "test", (x, y))
-        return list(started().evaluate(bool(verbose)))
+        with call("model.evaluate") as native:
+            return list(native.evaluate(bool(verbose)))
 
 
 def WideResidualNetwork(name, weight_decay=0.0):
@@ -193,47 +207,14 @@ def _callbacks(callbacks):
     return callbacks
 
 
-def _check_that_all_have(native, callbacks, numbers):
-    """Refuses callbacks in which the ranks talk to each other if not all ranks have them: some would wait for ever."""
-    if native.topology() is None:
-        return
-    own = [kind.__name__ for callback in callbacks for kind in TALKING if isinstance(callback, kind)]
-    steps = {kind.__name__: step if numbers else None for kind, step in TALKING.items()}
-    ranks = [json.loads(names) for names in native.allgather(json.dumps(own))]
-    for rank, names in enumerate(ranks):
-        for has, lacks, there, missing in ((0, rank, ranks[0], names), (rank, 0, names, ranks[0])):
-            extra = [name for name in there if there.count(name) > missing.count(name)]
-            if extra:
-                step = " (step {})".format(steps[extra[0]]) if steps[extra[0]] else ""
-                counts = "and rank {} has none"
-                if extra[0] in missing:
-                    counts = "more than once, and rank {} has fewer"
-                raise ValueError(
-                    "rank {} has {}{} {}. The ranks talk to each other in it: append it on every rank, outside of "
-                    "`if hvd.rank() == 0`".format(has, extra[0], step, counts.format(lacks))
-                )
-        if names != ranks[0]:
-            raise ValueError("rank {} has its callbacks in another order than rank 0: {}, not {}".format(
-                rank, ", ".join(names), ", ".join(ranks[0])
-            ))
-
-
 def _check_pair(what, part, pair):
     kinds = [(type(one), getattr(one, "part", None)) for one in pair or ()]
     if kinds != [(Digits, part), (Labels, part)]:
         raise TypeError("{}, as mnist.load_data() gives them".format(what))
 
 
-def _count(name, value):
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("{} is {!r}: give a whole number, and divide with // instead of /".format(name, value))
-    if value < 0:
-        raise ValueError("{} is {}: give 0 or more".format(name, value))
-    return value
-
-
 def _rate(optimizer):
-    rate = optimizer.learning_rate
-    if isinstance(rate, bool) or not isinstance(rate, numbers.Real):
-        raise TypeError("the learning rate is {!r}: give a number".format(rate))
-    return float(rate)
+    rate = real(optimizer.learning_rate)
+    if rate is None:
+        raise TypeError("the learning rate is {!r}: give a number".format(optimizer.learning_rate))
+    return rate

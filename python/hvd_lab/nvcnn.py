@@ -4,8 +4,9 @@ The trainer averages the gradients over the ranks, as the lab's own program `hvd
 """
 from types import SimpleNamespace
 
-from ._library import native, started
-from .layers import _count, _pair, _stride
+from ._library import call, native, started
+from ._numbers import number, positive
+from .layers import _pair, _stride
 
 
 def parse_args():
@@ -22,7 +23,7 @@ class Network:
 
     def conv(self, x, outputs, kernel, strides=(1, 1), padding="SAME"):
         """A convolution with so many outputs, and a ReLU."""
-        numbers = [_count("outputs", outputs), *_pair("kernel", kernel), _stride(strides), _padding(padding)]
+        numbers = [positive("outputs", outputs), *_pair("kernel", kernel), _stride(strides), _padding(padding)]
         return self._add(x, "conv", numbers)
 
     def pool(self, x, mode, window, strides=(2, 2), padding="VALID"):
@@ -37,11 +38,11 @@ class Network:
 
     def fully_connected(self, x, outputs):
         """A dense layer with so many outputs, and a ReLU."""
-        return self._add(x, "dense", [_count("outputs", outputs)])
+        return self._add(x, "dense", [positive("outputs", outputs)])
 
     def dropout(self, x, keep_prob=0.5):
         """Drops numbers in training; `keep_prob` is the part that is kept."""
-        return self._add(x, "dropout", [1.0 - keep_prob])
+        return self._add(x, "dropout", [1.0 - number("keep_prob", keep_prob)])
 
     def _add(self, x, kind, numbers):
         if x is not self.last:
@@ -59,10 +60,10 @@ class Model:
         if inference(net, net.last) is not net.last:
             raise ValueError("{} has to return what its last layer gave".format(getattr(inference, "__name__", "the model")))
         self.layers = net.layers
-        self.height = _count("height", height)
-        self.width = _count("width", width)
-        self.classes = _count("classes", classes)
-        self.learning_rate = float(learning_rate)
+        self.height = positive("height", height)
+        self.width = positive("width", width)
+        self.classes = positive("classes", classes)
+        self.learning_rate = number("learning_rate", learning_rate)
 
 
 class Preprocessing:
@@ -73,7 +74,7 @@ class Preprocessing:
             raise ValueError('dct_method is {!r}: use "INTEGER_FAST" or "INTEGER_ACCURATE"'.format(dct_method))
         self.dct_method = dct_method
         self.fancy_upscaling = bool(fancy_upscaling)
-        self.flip = float(flip)
+        self.flip = number("flip", flip)
 
 
 class Trainer:
@@ -84,11 +85,13 @@ class Trainer:
             raise TypeError("Trainer takes the flags, a nvcnn.Model and a nvcnn.Preprocessing")
         sizes = (model.height, model.width, model.classes)
         preparing = (preprocessing.dct_method == "INTEGER_ACCURATE", preprocessing.fancy_upscaling, preprocessing.flip)
-        self.num_steps = native.photos_begin((args.model, *sizes, model.learning_rate, model.layers), preparing)
+        with call("nvcnn.Trainer"):
+            self.num_steps = native.photos_begin((args.model, *sizes, model.learning_rate, model.layers), preparing)
 
     def sync(self):
         """Gives the weights and the momentum of rank 0 to all ranks. Every rank has to call it."""
-        native.photos_sync()
+        with call("trainer.sync"):
+            native.photos_sync()
 
     def steps(self):
         """The rounds of the loop: 0, 1, 2 and so on."""
@@ -98,7 +101,8 @@ class Trainer:
 
     def train_step(self):
         """Train on the next batch; its loss, or None if there are no more photos."""
-        return native.photos_step()
+        with call("trainer.train_step"):
+            return native.photos_step()
 
 
 def _padding(value):

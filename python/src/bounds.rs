@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::training::Plan;
+use crate::plan::Plan;
 
 /// Batches of an epoch.
 const MAX_STEPS: usize = MAX_COUNT / MAX_EPOCHS;
@@ -52,6 +52,9 @@ impl Plan {
             averages: is("averages")?,
             writes: is("writes")?,
             schedules: is("schedules")?,
+            talking: field("talking")?.extract()?,
+            batched_by: field("batched_by")?.extract()?,
+            has_steps: is("has_steps")?,
         })
     }
 }

@@ -4,9 +4,11 @@
 //! Horovod use, and the work is that of the library which hvd-train is made of. All evidence is told here, from what was done.
 
 mod bounds;
+mod ending;
 mod images;
 mod layers;
 mod photos;
+mod plan;
 mod ranks;
 mod session;
 mod training;
@@ -27,8 +29,9 @@ use pyo3::types::PyDict;
 use self::images::Taken;
 use self::layers::Written;
 use self::photos::{Known, Photos, Preparing};
+use self::plan::Plan;
 use self::session::Session;
-use self::training::{EpochEnd, Plan};
+use self::training::EpochEnd;
 
 create_exception!(hvd_lab, LabError, PyRuntimeError, "What the trainer or the communication between ranks could not do.");
 
@@ -44,6 +47,9 @@ thread_local! {
 
 /// The same for a training on photos.
 fn with_photos<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Photos) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    if let Some(why) = ending::copied() {
+        return Err(LabError::new_err(why));
+    }
     let done = py.detach(|| {
         PHOTOS.with_borrow_mut(|photos| {
             let Some(photos) = photos else {
@@ -126,6 +132,9 @@ fn photos_leave(py: Python<'_>) -> PyResult<()> {
 
 /// Let the session work while other threads of Python go on.
 fn with<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Session) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    if let Some(why) = ending::copied() {
+        return Err(LabError::new_err(why));
+    }
     let done = py.detach(|| {
         SESSION.with_borrow_mut(|session| {
             let Some(session) = session else {
@@ -190,7 +199,8 @@ fn topology(py: Python<'_>) -> PyResult<Option<(usize, usize, usize, usize)>> {
     let of_photos = PHOTOS.with_borrow(|photos| photos.as_ref().map(Photos::topology));
     let place = match of_photos {
         Some(place) => Some(place),
-        None => with(py, |session| Ok(session.is_connected().then(|| session.comm.topology())))?,
+        None if ending::copied().is_some() => SESSION.with_borrow(|session| session.as_ref().and_then(Session::topology)),
+        None => with(py, |session| Ok(session.topology()))?,
     };
     Ok(place.map(|place| (place.rank.0, place.size.0, place.local_rank.0, place.local_size.0)))
 }
@@ -346,42 +356,15 @@ fn evaluate(py: Python<'_>, is_verbose: bool) -> PyResult<(f64, f64)> {
     with(py, |session| session.evaluate(is_verbose))
 }
 
-/// The program has ended well: tell so, and let go of the other ranks. Nothing happens where it never started.
-#[pyfunction]
-fn finish(py: Python<'_>) -> PyResult<()> {
-    if PHOTOS.with_borrow(Option::is_some) {
-        with_photos(py, Photos::last_words)?;
-        PHOTOS.take().into_iter().for_each(Photos::close);
-    }
-    if SESSION.with_borrow(Option::is_none) {
-        return Ok(());
-    }
-    with(py, Session::last_words)?;
-    if let Some(session) = SESSION.take() {
-        session.close();
-    }
-    Ok(())
-}
-
-/// The program has failed: tell so, and end all ranks. Returns only where nothing was started.
-#[pyfunction]
-fn fail(cause: &str) {
-    if let Some(photos) = PHOTOS.take() {
-        photos.fail(cause);
-    }
-    if let Some(session) = SESSION.take() {
-        session.fail(cause);
-    }
-}
-
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::ending::{abandon, children, fail, fail_apart, finish, forked, name_call};
+    #[pymodule_export]
     use super::{
         LabError, agree_to_stop, allgather, allreduce, average_metrics, barrier, begin_epoch, begin_training, broadcast,
-        broadcast_state, build_model, build_network, build_optimizer, devices, end_epoch, end_training, evaluate, fail, finish,
-        flags, init, load_data, load_latest, photos_begin, photos_enter, photos_flags, photos_leave, photos_start, photos_step,
-        photos_sync, pin, set_defaults, start, start_training, stop_at, tell_of_schedule, topology, train_batch, validate,
-        write_tensorboard,
+        broadcast_state, build_model, build_network, build_optimizer, devices, end_epoch, end_training, evaluate, flags, init,
+        load_data, load_latest, photos_begin, photos_enter, photos_flags, photos_leave, photos_start, photos_step, photos_sync,
+        pin, set_defaults, start, start_training, stop_at, tell_of_schedule, topology, train_batch, validate, write_tensorboard,
     };
 }

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
@@ -31,6 +32,7 @@ use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::startup;
 
+use crate::ending::LISTENS;
 use crate::layers::{self, Written};
 use crate::ranks::Ranks;
 use crate::session::program_name;
@@ -103,6 +105,7 @@ impl Photos {
         let warnings = Reporter::new(comm::launched_index(), args.events);
         let joined = comm::connect(true, stall_limits(), move |message| warnings.warning(message));
         let (ranks, comm) = Ranks::join(joined.map_err(|error| Stop { text: format!("hvd-nvcnn: {error}"), code: 1 })?);
+        LISTENS.store(args.events, Ordering::Relaxed);
         let mut report = Reporter::new(comm::launched_index(), args.events);
         report.set_verbose(comm.topology().is_root());
         report.set_program(name);

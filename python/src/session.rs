@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
@@ -24,6 +25,7 @@ use hvd_lab::trainer::stopwatch::Clock;
 use hvd_lab::trainer::{distributed::DistributedOptimizer, report::Reporter, timeline::Timeline};
 use rand_chacha::ChaCha8Rng;
 
+use crate::ending::LISTENS;
 use crate::images::Taken;
 use crate::layers::{self, Written};
 use crate::ranks::Ranks;
@@ -47,6 +49,8 @@ pub struct Session {
     pub data: Option<Data>,
     pub model: Option<Box<dyn Model>>,
     pub optimizer: Option<Box<dyn Optimizer>>,
+    /// The optimizer averages its gradients over the ranks.
+    pub is_distributed: bool,
     pub found: ResumeState,
     pub training: Option<Training>,
     pub taken: Taken,
@@ -82,6 +86,7 @@ impl Session {
             return Err(Stop { text: build_info().to_string(), code: 0 });
         }
         device::keep_freed_memory();
+        LISTENS.store(config.events, Ordering::Relaxed);
         let mut report = Reporter::new(comm::launched_index(), config.events);
         report.set_program(name);
         Ok(Session {
@@ -94,6 +99,7 @@ impl Session {
             data: None,
             model: None,
             optimizer: None,
+            is_distributed: false,
             found: ResumeState::default(),
             training: None,
             taken: Taken::Shifted,
@@ -128,6 +134,11 @@ impl Session {
 
     pub fn is_connected(&self) -> bool {
         self.connected.is_some()
+    }
+
+    /// Which rank this is, once the others are found.
+    pub fn topology(&self) -> Option<Topology> {
+        self.is_connected().then(|| self.comm.topology())
     }
 
     /// A device for each process on this host: GPUs, which come again where there are more processes, or equal shares of the
@@ -223,7 +234,7 @@ impl Session {
             let options = self.config.allreduce_options();
             optimizer = Box::new(DistributedOptimizer::new(optimizer, self.comm, model.params(), options));
         }
-        self.optimizer = Some(optimizer);
+        (self.optimizer, self.is_distributed) = (Some(optimizer), is_distributed);
         Ok(())
     }
 
@@ -266,7 +277,11 @@ impl Session {
         ensure!(!is_cut_short, "the program ended in the middle of its training, and the other ranks would wait for it");
         // A program by itself may do without; one that the lab looks at is to train.
         let is_early = trained.is_none() && self.config.events;
-        ensure!(!is_early, "the program ended before it trained anything: was model.fit called on this rank?");
+        if is_early {
+            // If others train, they hear of it here, and the words say where they are.
+            self.comm.barrier()?;
+            anyhow::bail!("the program ended before it trained anything: was model.fit called?");
+        }
         self.timeline.end(self.comm, &self.report)?;
         self.comm.barrier()?;
         if let Some((epochs, seconds)) = trained.flatten() {

@@ -28,27 +28,10 @@ use hvd_lab::trainer::tensorboard::EventWriter;
 use rand_chacha::ChaCha8Rng;
 
 use crate::images::Taken;
+use crate::plan::{self, Plan};
 use crate::session::{Session, tell_of_other_folder};
 
 const NOT_BEGUN: &str = "the training has not begun";
-
-/// What `model.fit` is asked for.
-pub struct Plan {
-    pub epochs: usize,
-    pub initial_epoch: usize,
-    /// Batches of an epoch, and of a validation.
-    pub steps: usize,
-    pub validation_steps: usize,
-    pub batch_size: usize,
-    pub is_verbose: bool,
-    pub warmup_epochs: f64,
-    /// Metrics are averaged over the ranks.
-    pub averages: bool,
-    /// This rank writes checkpoints.
-    pub writes: bool,
-    /// Something can change the rate from epoch to epoch.
-    pub schedules: bool,
-}
 
 /// What the callbacks have made of the end of an epoch.
 pub struct EpochEnd {
@@ -125,6 +108,7 @@ impl Session {
     pub fn begin_training(&mut self, plan: Plan) -> anyhow::Result<()> {
         ensure!(self.training.is_none(), "this program has trained already: a program calls model.fit once");
         ensure!(self.optimizer.is_some(), "compile the model before it is trained");
+        plan::check(self.comm, &plan, self.is_distributed)?;
         let data = self.data.as_ref().context("load the images before the model is trained")?;
         startup::tell_of_other("--epochs", &self.config.epochs, &plan.epochs);
         startup::tell_of_other("--batch-size", &self.config.batch_size, &plan.batch_size);
@@ -351,6 +335,8 @@ impl Session {
         if let Some(lr) = end.warmed_up_to {
             self.report.warmup_finished(last_epoch, lr);
         }
+        let asked = &self.training.as_ref().context(NOT_BEGUN)?.plan;
+        plan::check_end(self.comm, asked, last_epoch, end.stops)?;
         if end.stops {
             self.report.early_stop(last_epoch);
         }

@@ -193,7 +193,7 @@ impl Own<'_> {
                     Follower::from_here(folder)
                 }
             };
-            follow::follow(&store, run, follower, false).map(drop)
+            follow::follow_judged(&store, run, follower).map(drop)
         })?;
         print(&format!("\n{}", attempted.words))?;
         attempted.notes.iter().for_each(|note| say(note));

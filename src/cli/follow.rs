@@ -10,6 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::interrupt;
+use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::logged::LoggedSoFar;
@@ -66,7 +67,15 @@ pub(super) fn show_notes(line: &CommandLine) {
 /// # Errors
 /// The run's files cannot be read.
 pub(super) fn follow(store: &RunStore, id: RunId, follower: Follower, json: bool) -> anyhow::Result<ExitCode> {
-    follow_run(store, id, follower, json, None)
+    follow_run(store, id, follower, json, None, false)
+}
+
+/// [`follow`], of a run that is then judged: what ended it is told there, and not here.
+///
+/// # Errors
+/// The run's files cannot be read.
+pub(super) fn follow_judged(store: &RunStore, id: RunId, follower: Follower) -> anyhow::Result<ExitCode> {
+    follow_run(store, id, follower, false, None, true)
 }
 
 /// [`follow`], with these lines instead of those that the ranks print.
@@ -80,7 +89,7 @@ pub(super) fn follow_lines(
     json: bool,
     lines: &mut dyn Lines,
 ) -> anyhow::Result<ExitCode> {
-    follow_run(store, id, follower, json, Some(lines))
+    follow_run(store, id, follower, json, Some(lines), false)
 }
 
 fn follow_run(
@@ -89,6 +98,7 @@ fn follow_run(
     mut follower: Follower,
     json: bool,
     lines: Option<&mut dyn Lines>,
+    is_judged: bool,
 ) -> anyhow::Result<ExitCode> {
     interrupt::heed()?;
     let record = store.record(id)?;
@@ -99,6 +109,7 @@ fn follow_run(
                 || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot))),
         lines,
     );
+    view.is_judged = is_judged;
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
     let mut stopping = false;
     let mut quiet_looks = 0;
@@ -151,6 +162,10 @@ struct View<'a> {
     logged: LoggedSoFar,
     /// The last message of its status: what a run waits for is told once.
     told: String,
+    /// What ended the run is told elsewhere.
+    is_judged: bool,
+    /// Of each rank.
+    last_words: BTreeMap<usize, LastWords>,
 }
 
 impl<'a> View<'a> {
@@ -171,6 +186,8 @@ impl<'a> View<'a> {
             images_per_sec: None,
             logged: LoggedSoFar::default(),
             told: String::new(),
+            is_judged: false,
+            last_words: BTreeMap::new(),
         }
     }
 
@@ -193,11 +210,11 @@ impl<'a> View<'a> {
                 self.advance(&line);
                 text.map_or(Ok(true), |text| self.print(text.trim_end_matches('\n')))
             }
-            RunUpdate::Log { text, process } if !self.json && self.lines.is_none() => match (self.all_ranks, process) {
-                (true, process) => self.print(&format!("[{process}] {text}")),
-                (false, 0) => self.print(&text),
-                (false, _) => Ok(true),
-            },
+            RunUpdate::Log { text, process } if !self.json && self.lines.is_none() && (self.all_ranks || process == 0) => {
+                let shown = self.last_words.entry(process).or_default().take(process, &text, self.is_judged);
+                let whose = if self.all_ranks { format!("[{process}] ") } else { String::new() };
+                shown.iter().try_fold(true, |is_read, line| Ok(self.print(&format!("{whose}{line}"))? && is_read))
+            }
             RunUpdate::Status(status) => {
                 self.announce(&status);
                 Ok(true)
@@ -282,6 +299,9 @@ impl<'a> View<'a> {
                 say(&logged.in_words());
             }
             return Ok(ExitCode::SUCCESS);
+        }
+        if self.is_judged {
+            return Ok(ExitCode::FAILURE);
         }
         say(&format!("run {id} {}", status.end_in_words()));
         if !status.last_lines.is_empty() {

@@ -40,6 +40,7 @@ mod follow;
 pub mod generate;
 pub mod guided;
 mod interrupt;
+mod last_words;
 pub mod lessons;
 pub mod nvcnn;
 mod output;

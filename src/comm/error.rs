@@ -15,6 +15,12 @@ pub enum CommError {
     Apart { launched: usize, remedy: &'static str },
     #[error("the ranks called different collectives: {0}. All ranks must make the same calls in the same order")]
     Mismatch(String),
+    /// The same where each rank knows which call of its program it is in.
+    #[error(
+        "rank {one} came to {call} while rank {other} came to {other_call}. Every rank has to make the same calls in the same order: \
+         look for an `if` or a loop that depends on the rank"
+    )]
+    DifferentCalls { one: Rank, call: String, other: Rank, other_call: String },
     #[error("{0}. It was the limit for waiting")]
     Stalled(Stall),
     #[error("root rank {root} does not exist among {size} ranks")]

@@ -21,6 +21,7 @@
 //! [`LocalComm`], rank 0 of 1, for which every collective is the identity.
 
 mod average;
+mod call;
 pub mod clock_sync;
 mod communicator;
 mod compression;
@@ -39,6 +40,7 @@ mod simulated;
 mod stall;
 mod thread;
 
+pub use call::name_call;
 pub use communicator::{Communicator, ReduceOp, Transport};
 pub use compression::Compression;
 pub use error::CommError;

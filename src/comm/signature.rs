@@ -84,13 +84,18 @@ fn compression_of(word: u64) -> Compression {
     all.into_iter().find(|compression| *compression as u64 == word).unwrap_or_default()
 }
 
-/// [`CommError::Mismatch`] that names rank 0 and the first rank that differs from it; `None` if all signatures are the same.
+/// An error that names rank 0 and the first rank that differs from it, and the calls of their programs that they are in, where those
+/// have names; `None` if all signatures are the same.
 ///
 /// All ranks compare the same signatures in the same order, so they come to the same verdict.
-pub(super) fn mismatch(signatures: impl IntoIterator<Item = Signature>) -> Option<CommError> {
+pub(super) fn mismatch(signatures: impl IntoIterator<Item = (Signature, String)>) -> Option<CommError> {
     let mut signatures = signatures.into_iter().enumerate();
-    let (_, first) = signatures.next()?;
-    signatures.find(|(_, other)| *other != first).map(|(rank, other)| mismatch_of((Rank(0), first), (Rank(rank), other)))
+    let (_, (first, call)) = signatures.next()?;
+    let (rank, (other, other_call)) = signatures.find(|(_, (other, _))| *other != first)?;
+    if call.is_empty() || other_call.is_empty() || call == other_call {
+        return Some(mismatch_of((Rank(0), first), (Rank(rank), other)));
+    }
+    Some(CommError::DifferentCalls { one: Rank(0), call, other: Rank(rank), other_call })
 }
 
 /// [`CommError::Mismatch`] of two ranks.
@@ -146,7 +151,19 @@ mod tests {
     #[test]
     fn the_first_that_differs_from_rank_0_is_named() {
         let (a, b) = (Signature::Barrier, Signature::Allgather);
-        assert_eq!(mismatch([a, a, a]), None);
-        assert_eq!(mismatch([a, a, b, b]), Some(CommError::Mismatch("rank 0 barrier, rank 2 allgather".into())));
+        let unnamed = |signatures: &[Signature]| mismatch(signatures.iter().map(|signature| (*signature, String::new())));
+        assert_eq!(unnamed(&[a, a, a]), None);
+        assert_eq!(unnamed(&[a, a, b, b]), Some(CommError::Mismatch("rank 0 barrier, rank 2 allgather".into())));
+    }
+
+    #[test]
+    fn ranks_in_different_calls_of_a_program_are_told_by_these() {
+        let (a, b) = (Signature::Barrier, Signature::Allgather);
+        let of = |call: &str, other: &str| mismatch([(a, call.to_owned()), (b, other.to_owned())]).unwrap().to_string();
+        let said = of("hvd.barrier at a.py:7", "model.fit at a.py:9");
+        assert!(said.starts_with("rank 0 came to hvd.barrier at a.py:7 while rank 1 came to model.fit at a.py:9. "), "{said}");
+        for (call, other) in [("model.fit at a.py:9", "model.fit at a.py:9"), ("model.fit at a.py:9", "")] {
+            assert!(of(call, other).starts_with("the ranks called different collectives: rank 0 barrier"), "{call} {other}");
+        }
     }
 }

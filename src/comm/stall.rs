@@ -58,7 +58,7 @@ impl Default for StallLimits {
 pub struct Stall {
     pub rank: Rank,
     pub seconds: f64,
-    /// The collective that it waits in, such as `allreduce Average of 77000 f32`.
+    /// The call of its program that it waits in, or else the collective, such as `allreduce Average of 77000 f32`.
     pub call: String,
     /// How many collectives all ranks have made so far, including this one.
     pub number: u64,

@@ -90,7 +90,7 @@ impl ThreadComm {
         }
         let parts = state.complete.clone();
         drop(state);
-        mismatch(parts.iter().map(|part| part.signature)).map_or(Ok(parts), Err)
+        mismatch(parts.iter().map(|part| (part.signature, String::new()))).map_or(Ok(parts), Err)
     }
 
     /// A poisoned lock is taken all the same: nothing that runs under the lock can panic halfway through a change.

@@ -49,18 +49,34 @@ impl Program {
         }
     }
 
-    /// The number of the place that an error lies in which names a line of the program: `fashion_mnist.py:57: ...`.
-    fn place_named(&self, message: &str, text: &str) -> Option<usize> {
-        let rest = message.split(&format!("{}:", self.file)).nth(1)?;
-        let line = rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|line| *line > 0)?;
-        self.place_at(text, line)
+    /// The number of the place that an error belongs to: the one that it names, else that of a line of the program which it names.
+    pub(super) fn place_of_error(&self, message: &str, text: &str) -> Option<usize> {
+        if let Some((_, place)) = self.missing(message) {
+            return Some(place);
+        }
+        let named = message.split(&format!("({} ", self.noun)).nth(1).and_then(|rest| rest.split_once(')')?.0.parse().ok());
+        // Of ranks in two calls the earlier call is the one that the other rank passed by.
+        named.or_else(|| self.lines_named(message).into_iter().find_map(|line| self.place_at(text, line)))
     }
 
-    /// The same of the last lines of a rank, as Python shows where an error was: `File "/home/me/fashion_mnist.py", line 57`.
-    fn place_shown(&self, lines: &[String], text: &str) -> Option<usize> {
+    /// The lines of the program that an error names, such as `fashion_mnist.py:57: ...`, in their order. The line at which a rank waits
+    /// is not at fault: another rank does not come.
+    fn lines_named(&self, message: &str) -> Vec<usize> {
+        if message.contains("has waited") {
+            return Vec::new();
+        }
+        let leading = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+        let mut lines: Vec<usize> = message.split(&format!("{}:", self.file)).skip(1).filter_map(leading).collect();
+        lines.retain(|line| *line > 0);
+        lines.sort_unstable();
+        lines
+    }
+
+    /// The last line of the program in what Python printed last: `File "/home/me/fashion_mnist.py", line 57`.
+    fn line_shown(&self, lines: &[String]) -> Option<usize> {
         let shown = format!("{}\", line ", self.file);
         let line = |said: &String| said.split(&shown).nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
-        self.place_at(text, lines.iter().rev().find_map(line).filter(|line| *line > 0)?)
+        lines.iter().rev().find_map(line).filter(|line| *line > 0)
     }
 
     /// The name that Python did not know, and the number of the place that makes it: `hvd` is imported in step 1, whichever line
@@ -117,38 +133,20 @@ impl Program {
     /// How the run ended and what it shows: of the places that the learner takes for done, and of the next one.
     pub fn verdict_in_words(&self, status: &RunStatus, shown: &[Shown], text: &str) -> String {
         let mut words = String::new();
-        let missing = self.missing(&status.message).filter(|_| status.state == RunState::Failed);
-        if status.state != RunState::Finished {
-            let _ = writeln!(words, "the run {}", status.end_in_words());
-            if status.message.contains("has waited") {
-                let _ = writeln!(
-                    words,
-                    "    A deadlock: a collective ends only when all ranks make it. Look for one that stands where not all ranks come \
-                     by, such as inside `{}`, or for a rank that returned early.",
-                    self.language.root_only()
-                );
-            }
-            let named = self.place_named(&status.message, text);
-            let last = &status.last_lines;
-            if let Some((name, number)) = &missing {
-                let _ = writeln!(words, "    `{name}` comes with {} {number}.", self.noun);
-            } else if let Some(number) = named.or_else(|| self.place_shown(last, text)) {
-                let _ = writeln!(words, "    This line belongs to {} {number}.", self.noun);
-            }
-            // A message that names the line says what the rank said.
-            let is_said = status.message.contains(&format!("{}:", self.file));
-            let last: &[String] = if is_said { &[] } else { last };
-            words.extend(last.iter().skip(last.len().saturating_sub(5)).map(|line| format!("    | {line}\n")));
-        }
-        let (done, next) = (self.done(text), self.next(text));
-        // Of a run that broke off only what went wrong is worth telling.
-        let tells = |shown: &&Shown| status.state == RunState::Finished || shown.outcome == Outcome::Failed;
+        let broken = (status.state != RunState::Finished).then(|| self.broken(status, text, &mut words));
+        let (done, next, noun) = (self.done(text), self.next(text), self.noun);
+        // Of a run that broke off only what went wrong is worth telling, and nothing where it says itself what that is.
+        let tells = |shown: &&Shown| match &broken {
+            None => true,
+            Some(Broken::Unexplained) => shown.outcome == Outcome::Failed,
+            Some(Broken::In(_) | Broken::At(_)) => false,
+        };
         let is_asked = |shown: &&Shown| done.contains(&shown.number) || next.is_some_and(|(number, _)| number == shown.number);
         for shown in shown.iter().filter(is_asked).filter(tells) {
             // What was never begun has not failed.
             let is_begun = done.contains(&shown.number) || shown.has_passed();
             let how = if is_begun { shown.outcome.name() } else { "is still to do" };
-            let _ = writeln!(words, "{} {:>2} {how}: {}", self.noun, shown.number, shown.evidence);
+            let _ = writeln!(words, "{noun} {:>2} {how}: {}", shown.number, shown.evidence);
             let names_a_line = shown.evidence.contains(&format!("{}:", self.file));
             let line = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && is_begun && !names_a_line);
             if let Some(line) = line {
@@ -156,20 +154,92 @@ impl Program {
             }
         }
         let failed = shown.iter().find(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
-        let failed = missing.map(|(_, number)| number).or(failed.map(|shown| shown.number));
-        let named = || self.place_named(&status.message, text).filter(|_| status.state != RunState::Finished);
-        if let Some(number) = failed.or_else(named) {
-            let _ = writeln!(words, "next: fix {} {number} ({})", self.noun, (self.title)(number));
-        } else if let Some((number, line)) = next {
-            let noun = self.noun;
-            let _ = match shown.iter().any(|shown| shown.number == number && shown.has_passed()) {
+        let failed = failed.map(|shown| shown.number);
+        let fix = |number| format!("next: fix {noun} {number} ({})\n", (self.title)(number));
+        words += &match (broken, failed, next) {
+            (Some(Broken::In(number)), ..) | (Some(Broken::Unexplained) | None, Some(number), _) => fix(number),
+            (Some(Broken::At(line)), ..) => format!("next: fix {}:{line}\n", self.file),
+            (Some(Broken::Unexplained), None, _) => "next: find out what ended the run, and check again\n".to_owned(),
+            (None, None, Some((number, line))) => match shown.iter().any(|shown| shown.number == number && shown.has_passed()) {
                 // It is written, but the program still says that it is to do.
-                true => writeln!(words, "next: your program does {noun} {number} already, so take its TODO out of line {line}"),
-                false => writeln!(words, "next: {noun} {number} ({}), line {line}", (self.title)(number)),
-            };
-        } else if status.state == RunState::Finished && self.has_passed(shown, text) {
-            let _ = writeln!(words, "All {} {}s pass.", self.count, self.noun);
-        }
+                true => format!("next: your program does {noun} {number} already, so take its TODO out of line {line}\n"),
+                false => format!("next: {noun} {number} ({}), line {line}\n", (self.title)(number)),
+            },
+            (None, None, None) if self.has_passed(shown, text) => format!("All {} {noun}s pass.\n", self.count),
+            (None, None, None) => String::new(),
+        };
         words
+    }
+
+    /// Writes down how a run broke off, and tells where.
+    fn broken(&self, status: &RunStatus, text: &str, words: &mut String) -> Broken {
+        let message = &status.message;
+        let _ = writeln!(words, "the run {}", status.end_in_words());
+        if message.contains("has waited") {
+            let _ = writeln!(
+                words,
+                "    A deadlock: a collective ends only when all ranks make it. Look for one that stands where not all ranks come by, such \
+                 as inside `{}`, or for a rank that returned early.",
+                self.language.root_only()
+            );
+        }
+        if status.state != RunState::Failed {
+            return Broken::Unexplained;
+        }
+        if let Some(hint) = hint(message) {
+            let _ = writeln!(words, "    {hint}");
+        }
+        let (named, shown) = (self.lines_named(message), self.line_shown(&status.last_lines));
+        let place = self.place_of_error(message, text).or_else(|| self.place_at(text, shown.filter(|_| named.is_empty())?));
+        match (self.missing(message), place) {
+            (Some((name, number)), _) => _ = writeln!(words, "    `{name}` comes with {} {number}.", self.noun),
+            // The message says so itself.
+            (None, Some(number)) if message.contains(&format!("({} {number})", self.noun)) => {
+                if let Some(line) = self.line_of(text, number) {
+                    let _ = writeln!(words, "    See {}:{line}.", self.file);
+                }
+            }
+            (None, Some(number)) => _ = writeln!(words, "    This line belongs to {} {number}.", self.noun),
+            (None, None) => {}
+        }
+        match shown.filter(|_| named.is_empty()) {
+            Some(line) => _ = writeln!(words, "    See {}:{line}.", self.file),
+            // What the message has said already is in the log only.
+            None if named.is_empty() => {
+                let cause = message.split(": ").last().unwrap_or(message);
+                let last = status.last_lines.iter().filter(|line| !line.contains(cause) && !message.contains(line.trim()));
+                let last: Vec<_> = last.collect();
+                words.extend(last.iter().skip(last.len().saturating_sub(5)).map(|line| format!("    | {line}\n")));
+            }
+            None => {}
+        }
+        match (place, named.first().copied().or(shown)) {
+            (Some(number), _) => Broken::In(number),
+            (None, Some(line)) => Broken::At(line),
+            (None, None) => Broken::Unexplained,
+        }
+    }
+}
+
+/// Where a run broke off.
+enum Broken {
+    /// In the place of this number.
+    In(usize),
+    /// At this line, which belongs to no place.
+    At(usize),
+    /// The error names no line.
+    Unexplained,
+}
+
+/// What to do about a package that is not there because the exercise does without it.
+fn hint(message: &str) -> Option<&'static str> {
+    let name = message.split("No module named '").nth(1)?.split(['\'', '.']).next()?;
+    match name {
+        "horovod" => Some("Here it is `import hvd_lab.keras as hvd`: Horovod itself is not needed."),
+        "tensorflow" | "keras" | "tf_keras" => Some(
+            "Here the parts of Keras come from hvd_lab, such as `from hvd_lab.callbacks import ...`, and Horovod is \
+             `import hvd_lab.keras as hvd`: TensorFlow itself is not needed.",
+        ),
+        _ => None,
     }
 }

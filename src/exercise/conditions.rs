@@ -132,7 +132,12 @@ impl Condition {
         let failed = shown.iter().filter(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
         let failed: Vec<(usize, String)> = failed.map(|shown| (shown.number, shown.evidence.clone())).collect();
         if failed.is_empty() && status.state != RunState::Finished {
-            self.blame(&format!("the run {}", status.end_in_words()), first);
+            let why = format!("the run {}", status.end_in_words());
+            // An error that names a line is that line's, whichever run it ended.
+            match program.place_of_error(&status.message, text) {
+                Some(place) => self.fail(place, &why, first),
+                None => self.blame(&why, first),
+            }
         }
         failed.into_iter().for_each(|(number, why)| self.fail(number, &why, first));
     }

@@ -25,14 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The package `hvd_lab`, file by file.
-const PACKAGE: [(&str, &str); 18] = [
+const PACKAGE: [(&str, &str); 21] = [
     ("__init__.py", include_str!("../../python/hvd_lab/__init__.py")),
     ("_arguments.py", include_str!("../../python/hvd_lab/_arguments.py")),
     ("_devices.py", include_str!("../../python/hvd_lab/_devices.py")),
     ("_ending.py", include_str!("../../python/hvd_lab/_ending.py")),
+    ("_leaving.py", include_str!("../../python/hvd_lab/_leaving.py")),
     ("_library.py", include_str!("../../python/hvd_lab/_library.py")),
     ("_log.py", include_str!("../../python/hvd_lab/_log.py")),
+    ("_numbers.py", include_str!("../../python/hvd_lab/_numbers.py")),
     ("_schedule.py", include_str!("../../python/hvd_lab/_schedule.py")),
+    ("_words.py", include_str!("../../python/hvd_lab/_words.py")),
     ("callbacks.py", include_str!("../../python/hvd_lab/callbacks.py")),
     ("fashion_mnist.py", include_str!("../../python/hvd_lab/fashion_mnist.py")),
     ("layers.py", include_str!("../../python/hvd_lab/layers.py")),

@@ -108,6 +108,8 @@ fn an_error_in_the_python_program_is_shown_with_its_line_and_its_change() {
 fn wrong_changes_in_python_are_rejected_with_their_cause() {
     let (_turn, Some(lab)) = (turn(), started(&["--track", "four-changes"])) else { return };
     let solution = FOUR_CHANGES_IN_PYTHON.solution(FOUR_CHANGES_IN_PYTHON.count);
-    let astray = judged_rows("tests/wrong/changes_in_python.toml", &solution, "change", |program| attempt(&lab, program));
+    let files = ["tests/wrong/changes_in_python.toml", "tests/wrong/changes_in_python_words.toml"];
+    let rows = |file| judged_rows(file, &solution, "change", |program| attempt(&lab, program));
+    let astray: Vec<String> = files.into_iter().flat_map(rows).collect();
     assert!(astray.is_empty(), "{}", astray.join("\n"));
 }

@@ -2,6 +2,7 @@
 import math
 
 from .._library import started
+from .._numbers import count, number
 from ..callbacks import Callback
 from . import _ranks
 
@@ -15,7 +16,7 @@ class BroadcastGlobalVariablesCallback(Callback):
     def __init__(self, root_rank, device=""):
         super().__init__()
         _ranks.size()
-        self.root_rank = root_rank
+        self.root_rank = count("root_rank", root_rank)
 
     def on_train_begin(self, logs=None):
         started().broadcast_state(self.root_rank)
@@ -41,8 +42,8 @@ class LearningRateWarmupCallback(Callback):
     def __init__(self, initial_lr, warmup_epochs=5, verbose=0):
         super().__init__()
         _ranks.size()
-        self.initial_lr = initial_lr
-        self.warmup_epochs = warmup_epochs
+        self.initial_lr = number("initial_lr", initial_lr)
+        self.warmup_epochs = number("warmup_epochs", warmup_epochs)
         self.verbose = verbose
         self.epoch = 0
 
@@ -59,4 +60,4 @@ class LearningRateWarmupCallback(Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if self.verbose and _ranks.size() > 1 and epoch + 1 == math.ceil(self.warmup_epochs):
-            self.model.warmed_up_to = float(self.initial_lr)
+            self.model.warmed_up_to = self.initial_lr

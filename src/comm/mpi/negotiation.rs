@@ -15,6 +15,7 @@ use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _};
 use super::request::{Memory, Request};
 use super::stall_inspector::{StallInspector, Wait};
 use super::wait;
+use crate::comm::call;
 use crate::comm::error::CommError;
 use crate::comm::signature::{Signature, WORDS, mismatch};
 use crate::comm::stall::StallLimits;
@@ -97,7 +98,10 @@ impl Negotiation {
         let mut all = vec![0u64; WORDS * self.size];
         self.comm.all_gather_into(&signature.to_words()[..], &mut all[..]);
         let signatures = all.chunks_exact(WORDS).map(|words| Signature::from_words([words[0], words[1], words[2]]));
-        mismatch(signatures).unwrap_or_else(|| CommError::Mismatch("which ones is not known".into()))
+        let mut calls = vec![0u8; call::BYTES * self.size];
+        self.comm.all_gather_into(&call::to_bytes()[..], &mut calls[..]);
+        mismatch(signatures.zip(calls.chunks_exact(call::BYTES).map(call::from_bytes)))
+            .unwrap_or_else(|| CommError::Mismatch("which ones is not known".into()))
     }
 
     /// All ranks are there. Waits for their data.

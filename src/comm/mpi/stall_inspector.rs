@@ -13,6 +13,7 @@ use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Source as _};
 
 use super::request::Request;
+use crate::comm::call;
 use crate::comm::error::CommError;
 use crate::comm::signature::{Signature, WORDS, mismatch_of};
 use crate::comm::stall::{Stall, StallLimits, Starved};
@@ -136,7 +137,7 @@ impl StallInspector {
         Stall {
             rank: self.rank,
             seconds: waited.as_secs_f64(),
-            call: wait.signature.to_string(),
+            call: Some(call::current()).filter(|call| !call.is_empty()).unwrap_or_else(|| wait.signature.to_string()),
             number: wait.number,
             missing: (0..self.heard.len()).filter(silent).map(Rank).collect(),
             everyone_came: wait.everyone_came,
