@@ -5,13 +5,13 @@
 use std::fs;
 
 use hvd_lab::course::Outcome;
-use hvd_lab::exercise::TEN_STEPS_IN_PYTHON;
+use hvd_lab::exercise::{RING_SOLUTION, TEN_STEPS_IN_PYTHON};
 use hvd_lab::runs::Trial;
 use serde_json::{Value, json};
 
 use super::exercise_in_python::{judged_rows, started};
 use super::lab::{Lab, stderr};
-use super::trainer::turn;
+use super::trainer::{self, turn};
 
 /// The exit code, and the one object on standard output.
 fn attempt(lab: &Lab, program: &str) -> (Option<i32>, Value) {
@@ -66,6 +66,25 @@ fn an_attempt_is_one_json_object_that_says_what_is_next() {
     }
     let first = right["run"].as_u64().unwrap();
     assert!(lab.folder(u32::try_from(first).unwrap()).last_checkpoint().is_some(), "the run that was asked for is whole");
+}
+
+#[test]
+fn a_ring_is_one_json_object_too() {
+    let (_turn, Some(lab)) = (turn(), trainer::with_trainer()) else { return };
+    assert!(lab.run(&["exercise", "start", "--track", "collectives"]).status.success());
+    let attempt = || {
+        let output = lab.run(&["exercise", "run", "--track", "collectives", "--json"]);
+        let object: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        (output.status.code(), object)
+    };
+    let (code, wrong) = attempt();
+    assert_eq!((code, &wrong["passed"], &wrong["next"]), (Some(1), &json!(false), &json!(null)), "{wrong}");
+    assert!(wrong["words"].as_str().unwrap().contains(wrong["message"].as_str().unwrap()), "{wrong}");
+    fs::write(lab.home().join("exercise/ring.py"), RING_SOLUTION).unwrap();
+    let (code, right) = attempt();
+    assert_eq!((code, &right["passed"]), (Some(0), &json!(true)), "{right}");
+    assert!(right["message"].as_str().unwrap().starts_with("every sum is right"), "{right}");
+    assert!(right["next"].as_str().unwrap().contains("the trainer, ten steps (`hvd-lab exercise start`)"), "{right}");
 }
 
 #[test]
