@@ -40,6 +40,8 @@ fn refused(output: &Output, words: &[&str]) {
     assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
 }
 
+type Plant = fn(&Path, &Path) -> std::io::Result<()>;
+
 #[test]
 fn a_link_in_the_place_of_a_copy_is_replaced_and_what_it_points_to_stays() {
     let (lab, (class, dir)) = (Lab::with_fake_mpirun("5"), class());
@@ -47,7 +49,7 @@ fn a_link_in_the_place_of_a_copy_is_replaced_and_what_it_points_to_stays() {
     let copy = class.path().join("ada.json");
     let symbolic = |target: &Path, link: &Path| symlink(target, link);
     let hard = |target: &Path, link: &Path| fs::hard_link(target, link);
-    let links: [(fn(&Path, &Path) -> std::io::Result<()>, &str); 2] = [(symbolic, "precious"), (hard, "")];
+    let links: [(Plant, &str); 2] = [(symbolic, "precious"), (hard, "")];
     for (plant, text) in links {
         fs::write(&precious, text).unwrap();
         assert_eq!(share(&lab, &dir, "ada").status.code(), Some(0));

@@ -170,7 +170,7 @@ fn a_file_that_may_not_grow_is_named_with_the_limit() {
         ("progress --reset 4", "progress.json"),
         ("data make-images --out images --images 10", "images"),
         ("runs > list", "standard output"),
-        ("run --np 1 --data generated", "run.json"),
+        ("run --np 1 --data generated", "status.json"),
     ] {
         let output = shell(&lab, &format!("cd {}; ulimit -f 0; \"$0\" {verb}", place.path().display()));
         let said = stderr(&output);
