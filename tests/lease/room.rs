@@ -77,7 +77,9 @@ impl Room {
     /// With the cores of this machine; `None` where there is but one.
     pub fn with_cores() -> Option<Room> {
         let cores = std::thread::available_parallelism().unwrap().get();
-        (cores > 1).then(|| Room::new("devices = \"cores\"").with_env("HVD_LAB_NVML", "/nowhere/libnvidia-ml.so"))
+        let room = (cores > 1).then(|| Room::new("devices = \"cores\""))?;
+        let none = room.path("no-such-library.so").display().to_string();
+        Some(room.with_env("HVD_LAB_NVML", &none))
     }
 
     fn new(rules: &str) -> Room {
@@ -201,6 +203,14 @@ impl Room {
     pub fn tickets(&self) -> usize {
         (0..USERS.len()).for_each(|user| drop(self.lab(user, &["queue"])));
         self.slips().len()
+    }
+
+    /// The lock of the one device.
+    pub fn lock(&self) -> fs::File {
+        let boots = fs::read_dir(self.folder()).unwrap().flatten();
+        let files = boots.flat_map(|boot| fs::read_dir(boot.path()).unwrap().flatten());
+        let lock = files.map(|file| file.path()).find(|path| path.extension().is_some_and(|end| end == "lock"));
+        fs::File::open(lock.unwrap()).unwrap()
     }
 
     pub fn until(&self, mut is_so: impl FnMut() -> bool) {
