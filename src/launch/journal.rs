@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::line_file::{JournalError, LineFile};
+use super::notice::Aborts;
 use super::output::Line;
+use super::thin::Thin;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::device::TelemetrySample;
@@ -34,8 +36,10 @@ pub struct Evidence {
     pub given_up: BTreeSet<usize>,
     /// Last lines of each process.
     pub tails: BTreeMap<usize, VecDeque<String>>,
-    /// Processes whose last lines are complete.
-    pub aborted: BTreeSet<usize>,
+    /// Calls of MPI_Abort; the last lines of these processes are complete.
+    pub aborts: Aborts,
+    /// It is a program of the user's own without other ranks.
+    pub is_alone: bool,
     pub launcher: VecDeque<String>,
     /// Processes that printed lines which look like events and do not come from the library.
     pub imitating: BTreeSet<usize>,
@@ -43,6 +47,8 @@ pub struct Evidence {
     pub flooding: Option<usize>,
     /// Bytes that processes printed since one of them got on.
     pub printed: u64,
+    /// Lines that came so far.
+    pub lines: u64,
 }
 
 impl Default for Evidence {
@@ -54,11 +60,13 @@ impl Default for Evidence {
             vanished: None,
             given_up: BTreeSet::new(),
             tails: BTreeMap::new(),
-            aborted: BTreeSet::new(),
+            aborts: Aborts::default(),
+            is_alone: false,
             launcher: VecDeque::new(),
             imitating: BTreeSet::new(),
             flooding: None,
             printed: 0,
+            lines: 0,
         }
     }
 }
@@ -129,19 +137,13 @@ impl Evidence {
 
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
     fn remember(&mut self, process: usize, text: String) {
-        if self.aborted.contains(&process) {
-            return;
-        }
         let tail = self.tails.entry(process).or_default();
-        if text.starts_with("MPI_ABORT was invoked") {
-            self.aborted.insert(process);
+        if !self.aborts.read(process, &text) {
+            keep(tail, text, TAIL_LINES);
+        } else if tail.back().is_some_and(|line| line.starts_with("-----")) {
             // The rule above it.
-            if tail.back().is_some_and(|line| line.starts_with("-----")) {
-                tail.pop_back();
-            }
-            return;
+            tail.pop_back();
         }
-        keep(tail, text, TAIL_LINES);
     }
 }
 
@@ -168,6 +170,7 @@ pub struct Journal {
     log_bytes: u64,
     /// Not written down yet.
     arrived: Arrivals,
+    thin: Thin,
     pub evidence: Evidence,
 }
 
@@ -182,6 +185,7 @@ impl Journal {
             logs: BTreeMap::new(),
             arrivals: LineFile::open(folder.arrivals_file())?,
             arrived: Arrivals::default(),
+            thin: Thin::new(np),
             secret,
             log_bytes,
             evidence: Evidence::default(),
@@ -245,6 +249,7 @@ impl Journal {
 
     /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
     pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
+        self.evidence.lines += 1;
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
             Line::Drawn { .. } => Ok(None),
@@ -257,7 +262,11 @@ impl Journal {
                         // Not a rank's to say.
                         return Ok(None);
                     }
-                    self.events.line(json)?;
+                    if self.keeps(process, event.as_ref().map(|line| &line.event), json.len())? {
+                        self.events.line(json)?;
+                    } else {
+                        event.iter().for_each(|line| self.thin.skipped(line.clone()));
+                    }
                     if let Some(event) = &event {
                         self.evidence.take(event);
                     }
@@ -295,9 +304,30 @@ impl Journal {
     /// What the supervisor itself has seen of a process that reports nothing, as if the process had.
     pub fn note(&mut self, process: usize, event: Event) -> Result<(), JournalError> {
         let line = EventLine { time_s: host::now_s(), process, event };
+        if !self.keeps(process, Some(&line.event), 0)? {
+            self.thin.skipped(line);
+            return Ok(());
+        }
         self.events.line(&line.to_line())?;
         self.evidence.take(&line);
         Ok(())
+    }
+
+    /// Whether an event is written down: not one of very many that a program logs.
+    fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, JournalError> {
+        let is_logged = self.evidence.work == Work::Program || matches!(event, Some(Event::Logged(_)));
+        let keeps = !is_logged || self.thin.keeps(process, event, bytes);
+        if let Some(process) = self.thin.news() {
+            self.say(&format!(
+                "hvd-lab: process {process} logs more than a run keeps: from here on a part of it is kept, and the newest always"
+            ))?;
+        }
+        Ok(keeps)
+    }
+
+    /// The newest of what was not kept so far, at the end of a launch.
+    pub fn finish_events(&mut self) -> Result<(), JournalError> {
+        self.thin.rest().iter().try_for_each(|line| self.events.line(&line.to_line()))
     }
 
     pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), JournalError> {

@@ -29,6 +29,7 @@ mod leased;
 mod line_file;
 mod links;
 mod mpirun;
+mod notice;
 mod once;
 mod output;
 mod own;
@@ -42,6 +43,7 @@ mod shared;
 mod silence;
 pub mod slurm;
 pub mod supervisor;
+mod thin;
 mod verdict;
 mod work;
 
