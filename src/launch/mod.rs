@@ -17,6 +17,7 @@ mod cables;
 mod control;
 mod discovery;
 mod elastic;
+mod endless;
 mod error;
 mod excess;
 mod fault;
