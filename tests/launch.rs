@@ -44,6 +44,8 @@ mod scale;
 mod stored;
 #[path = "launch/time_limit.rs"]
 mod time_limit;
+#[path = "launch/unruly.rs"]
+mod unruly;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -105,6 +105,41 @@ fn a_folder_that_is_cleaned_lets_nobody_in_twice() {
 }
 
 #[test]
+fn a_folder_that_is_removed_lets_nobody_in_before_its_holder_has_looked() {
+    let Some(room) = Room::with_gpus(1, "") else { return };
+    let first = room.start(0, 1, 6.0);
+    room.until(|| first.has_begun());
+    for boot in fs::read_dir(room.folder()).unwrap() {
+        // At once: its holder may be making it anew meanwhile.
+        let (boot, aside) = (boot.unwrap().path(), room.home(0).join("removed"));
+        fs::rename(&boot, &aside).unwrap();
+        fs::remove_dir_all(aside).unwrap();
+    }
+    let second = room.start(0, 1, 0.1);
+    room.watch_to_the_end(&[first.clone(), second.clone()]);
+    assert!(first.told().unwrap().end <= second.told().unwrap().begin);
+}
+
+#[test]
+fn a_lock_without_a_ticket_is_told_to_all_with_its_process() {
+    let Some(room) = Room::with_gpus(1, "") else { return };
+    let first = room.start(0, 1, 0.1);
+    room.watch_to_the_end(&[first]);
+    let lock = room.lock();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let second = room.start(0, 1, 0.1);
+    let by =
+        if cfg!(target_os = "linux") { format!("is locked by process {} (`", std::process::id()) } else { "is locked by".into() };
+    room.until(|| second.status().contains(&by));
+    assert!(second.status().contains("which has no ticket"), "{}", second.status());
+    let queue = room.queue();
+    assert!(queue.contains(&by) && !queue.contains("free and kept"), "{queue}");
+    drop(lock);
+    room.watch_to_the_end(&[second]);
+    assert!(!room.queue().contains("locked"));
+}
+
+#[test]
 fn a_run_that_waits_says_so_and_can_be_stopped() {
     let Some(room) = Room::with_gpus(1, "time_limit = 600") else { return };
     let first = room.start(0, 1, 3.0);

@@ -72,6 +72,11 @@ pub fn is_open(folder: &Path) -> bool {
     system::is_open(folder)
 }
 
+/// Bytes that a process has written so far, to files and pipes alike; `None` where the system does not tell.
+pub fn written(pid: u32) -> Option<u64> {
+    system::written(pid)
+}
+
 /// From now on no file of the process may grow beyond so many bytes.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::notice::Aborts;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::event::{ConfigReport, EventLine, TopologyReport};
@@ -25,8 +26,10 @@ pub struct Evidence {
     pub given_up: BTreeSet<usize>,
     /// Last lines of each process.
     pub tails: BTreeMap<usize, VecDeque<String>>,
-    /// Processes whose last lines are complete.
-    pub aborted: BTreeSet<usize>,
+    /// Calls of MPI_Abort; the last lines of these processes are complete.
+    pub aborts: Aborts,
+    /// It is a program of the user's own without other ranks.
+    pub is_alone: bool,
     pub launcher: VecDeque<String>,
     /// Processes that printed lines which look like events and do not come from the library.
     pub imitating: BTreeSet<usize>,
@@ -34,6 +37,8 @@ pub struct Evidence {
     pub flooding: Option<usize>,
     /// Bytes that processes printed since one of them got on.
     pub printed: u64,
+    /// Lines that came so far.
+    pub lines: u64,
 }
 
 impl Default for Evidence {
@@ -45,11 +50,13 @@ impl Default for Evidence {
             vanished: None,
             given_up: BTreeSet::new(),
             tails: BTreeMap::new(),
-            aborted: BTreeSet::new(),
+            aborts: Aborts::default(),
+            is_alone: false,
             launcher: VecDeque::new(),
             imitating: BTreeSet::new(),
             flooding: None,
             printed: 0,
+            lines: 0,
         }
     }
 }
@@ -125,19 +132,13 @@ impl Evidence {
 
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
     pub(super) fn remember(&mut self, process: usize, text: String) {
-        if self.aborted.contains(&process) {
-            return;
-        }
         let tail = self.tails.entry(process).or_default();
-        if text.starts_with("MPI_ABORT was invoked") {
-            self.aborted.insert(process);
+        if !self.aborts.read(process, &text) {
+            keep(tail, text, TAIL_LINES);
+        } else if tail.back().is_some_and(|line| line.starts_with("-----")) {
             // The rule above it.
-            if tail.back().is_some_and(|line| line.starts_with("-----")) {
-                tail.pop_back();
-            }
-            return;
+            tail.pop_back();
         }
-        keep(tail, text, TAIL_LINES);
     }
 }
 

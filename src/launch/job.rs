@@ -3,6 +3,8 @@
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
 mod ending;
+mod launcher;
+mod launcher_state;
 mod lent;
 mod moments;
 mod own;
@@ -46,6 +48,7 @@ use crate::host::load::Load;
 use crate::host::{self, access};
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
+use launcher_state::Launcher;
 use lent::Lent;
 use moments::{at, ticks};
 
@@ -108,8 +111,7 @@ pub(super) struct Job {
     /// When its time limit ends it, and that limit in seconds.
     deadline: Option<(Instant, f64)>,
     out_of_time: bool,
-    /// Since when the launcher itself is stopped, and whether that was told.
-    launcher_down: Option<(Instant, bool)>,
+    launcher: Launcher,
     /// It goes on with other hosts, if there are, and is being ended for that.
     wish: Option<Wish>,
     is_resized: bool,
@@ -217,7 +219,7 @@ impl Job {
             start: None,
             deadline: None,
             out_of_time: false,
-            launcher_down: None,
+            launcher: Launcher::default(),
             wish: None,
             is_resized: false,
             is_elastic: false,
@@ -284,10 +286,7 @@ impl Job {
                 () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
                 () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
-                () = at(self.kill_at) => {
-                    self.kill_at = Some(Instant::now() + ROUND);
-                    self.kill_round();
-                }
+                () = at(self.kill_at) => self.end_by_force(),
             }
         };
         let now = Load::of_session(std::process::id());

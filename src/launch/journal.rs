@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 use super::hearing::Hearing;
 use super::line_file::{JournalError, LineFile};
 use super::output::Line;
+use super::thin::Thin;
 use super::work::Work;
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::wire::find_printed;
@@ -41,6 +42,7 @@ pub struct Journal {
     /// Not written down yet.
     arrived: Arrivals,
     hearing: Hearing,
+    thin: Thin,
     pub evidence: Evidence,
 }
 
@@ -55,6 +57,7 @@ impl Journal {
             logs: BTreeMap::new(),
             arrivals: LineFile::open(folder.arrivals_file())?,
             arrived: Arrivals::default(),
+            thin: Thin::new(np),
             secret,
             log_bytes,
             hearing: Hearing::new(np),
@@ -119,6 +122,7 @@ impl Journal {
 
     /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
     pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
+        self.evidence.lines += 1;
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
             Line::Drawn { .. } => Ok(None),
@@ -190,7 +194,11 @@ impl Journal {
             // Not a rank's to say.
             return Ok(None);
         }
-        self.events.line(json)?;
+        if self.keeps(process, line.as_ref().map(|line| &line.event), json.len())? {
+            self.events.line(json)?;
+        } else {
+            line.iter().for_each(|line| self.thin.skipped(line.clone()));
+        }
         if let Some(line) = &line {
             self.evidence.take(line);
         }
@@ -233,9 +241,30 @@ impl Journal {
     /// What the supervisor itself has seen of a process that reports nothing, as if the process had.
     pub fn note(&mut self, process: usize, event: Event) -> Result<(), JournalError> {
         let line = EventLine { time_s: host::now_s(), process, event };
+        if !self.keeps(process, Some(&line.event), 0)? {
+            self.thin.skipped(line);
+            return Ok(());
+        }
         self.events.line(&line.to_line())?;
         self.evidence.take(&line);
         Ok(())
+    }
+
+    /// Whether an event is written down: not one of very many that a program logs.
+    fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, JournalError> {
+        let is_logged = self.evidence.work == Work::Program || matches!(event, Some(Event::Logged(_)));
+        let keeps = !is_logged || self.thin.keeps(process, event, bytes);
+        if let Some(process) = self.thin.news() {
+            self.say(&format!(
+                "hvd-lab: process {process} logs more than a run keeps: from here on a part of it is kept, and the newest always"
+            ))?;
+        }
+        Ok(keeps)
+    }
+
+    /// The newest of what was not kept so far, at the end of a launch.
+    pub fn finish_events(&mut self) -> Result<(), JournalError> {
+        self.thin.rest().iter().try_for_each(|line| self.events.line(&line.to_line()))
     }
 
     pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), JournalError> {

@@ -13,8 +13,8 @@ use crate::domain::device::{DeviceKind, DeviceSample};
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
-use crate::host::{self, cores};
-use crate::lease::{Devices, Lease, LeaseError, Outlook, Request, Rules, Share, Ticket, Turn};
+use crate::host::{self, cores, process};
+use crate::lease::{Devices, Lease, LeaseError, Outlook, Request, Rules, Share, Stray, Ticket, Turn};
 use crate::runs::RunId;
 use crate::telemetry;
 
@@ -202,8 +202,9 @@ impl Wanted {
         loop {
             match ticket.look()? {
                 Turn::Granted(lease) => return Ok(*lease),
-                Turn::Waits(outlook) => {
-                    let words = format!("{WAITING}{devices}: {}", in_words(&outlook, host::now_s()));
+                Turn::Waits(outlook, strays) => {
+                    let strays: String = strays.iter().map(|stray| format!("; {}", stray_in_words(stray))).collect();
+                    let words = format!("{WAITING}{devices}: {}{strays}", in_words(&outlook, host::now_s()));
                     if words != told {
                         tell(words.clone());
                         told = words;
@@ -221,6 +222,16 @@ fn in_words(outlook: &Outlook, now_s: f64) -> String {
     let own = if is_passed_over { "; you have as many as one user may have" } else { "" };
     let start = start_s.map_or(format!("start {UNKNOWN}"), |start_s| format!("expected to start {}", in_about(start_s - now_s)));
     format!("place {place} of {of} in the queue{own}, {start}")
+}
+
+/// What keeps a device although it has no ticket, and who can be asked.
+pub(super) fn stray_in_words(stray: &Stray) -> String {
+    let there = stray.pid.filter(|pid| process::look_up(*pid).is_some());
+    let by = match there {
+        Some(pid) => format!("by process {pid} (`{}`)", process::command(pid)),
+        None => format!("by a process that has {} open (`fuser` names it)", stray.lock.display()),
+    };
+    format!("{} is locked {by}, which has no ticket: it is free when that process ends", stray.device)
 }
 
 /// `in about 12 min`, for so many seconds.

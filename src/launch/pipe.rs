@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReade
 use tokio::sync::mpsc;
 
 use super::output::{Line, Sorter, Tags};
+use crate::domain::units;
 
 /// Bytes of a line that are kept: a rank may print for ever without ending one.
 const LONGEST: u64 = 4 << 20;
@@ -21,12 +22,10 @@ pub(super) async fn read(pipe: impl AsyncRead + Unpin, tags: Tags, lines: mpsc::
     loop {
         bytes.clear();
         let ended = !matches!((&mut reader).take(LONGEST).read_until(b'\n', &mut bytes).await, Ok(1..));
-        if bytes.ends_with(b"\n") {
-            bytes.pop();
-        } else if bytes.len() as u64 >= LONGEST {
-            skip_line(&mut reader).await;
-        }
-        let sorted = if ended { sorter.finish() } else { sorter.take(&bytes) };
+        let is_cut = !bytes.ends_with(b"\n") && bytes.len() as u64 >= LONGEST;
+        bytes.pop_if(|last| *last == b'\n');
+        let mut sorted = if ended { sorter.finish() } else { sorter.take(&bytes) };
+        sorted.extend(sorted.last().filter(|_| is_cut).and_then(cut));
         for line in sorted {
             if lines.send(line).await.is_err() {
                 return;
@@ -34,6 +33,9 @@ pub(super) async fn read(pipe: impl AsyncRead + Unpin, tags: Tags, lines: mpsc::
         }
         if ended {
             return;
+        }
+        if is_cut {
+            skip_line(&mut reader).await;
         }
     }
 }
@@ -50,11 +52,14 @@ async fn read_drawn(mut reader: impl AsyncBufRead + Unpin, tags: Tags, lines: mp
         bytes.extend_from_slice(&chunk[..end.unwrap_or(all).min(room)]);
         reader.consume(end.map_or(all, |end| end + 1));
         let is_line = end.is_some() || is_over && !bytes.is_empty();
+        // Told at once, for there may never be an end.
+        let is_cut = room > 0 && bytes.len() as u64 >= LONGEST;
+        let said = if is_cut { sorter.take(&bytes[..1024]).last().and_then(cut) } else { None };
         // What stands between two returns was there for a moment, whole.
         let drawn = if has_return { before_last_return(&mut bytes) } else { None };
         let sorted =
             if is_line { sorter.take(&std::mem::take(&mut bytes)) } else { drawn.map_or(vec![], |drawn| sorter.take(&drawn)) };
-        for line in sorted {
+        for line in sorted.into_iter().chain(said) {
             let line = match line {
                 Line::Rank { process, text } if !is_line => Line::Drawn { process, text },
                 line => line,
@@ -67,6 +72,15 @@ async fn read_drawn(mut reader: impl AsyncBufRead + Unpin, tags: Tags, lines: mp
             return;
         }
     }
+}
+
+/// What is said behind a line of which the rest is not kept.
+fn cut(line: &Line) -> Option<Line> {
+    let Line::Rank { process, .. } = line else { return None };
+    let most = units::bytes(LONGEST);
+    Some(Line::Launcher(format!(
+        "hvd-lab: process {process} has printed a line of more than {most}: the rest of it is not kept. End each line with a newline"
+    )))
 }
 
 /// Takes off what was drawn over, and gives the last of it.
@@ -110,7 +124,8 @@ mod tests {
             }
             lines
         });
-        let [Line::Rank { process: 0, text }, next] = &lines[..] else { panic!("{} lines", lines.len()) };
+        let [Line::Rank { process: 0, text }, Line::Launcher(said), next] = &lines[..] else { panic!("{} lines", lines.len()) };
+        assert!(said.contains("process 0 has printed a line of more than 4"), "{said}");
         assert_eq!(text.len() + "[1,0]<stdout>: ".len(), LONGEST as usize);
         assert_eq!(*next, Line::Rank { process: 1, text: "next".into() });
     }

@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
 use crate::host::access;
-use crate::runs::process;
+use crate::runs::process::{self, QUESTION_VARIABLE};
 
 /// A launcher says its version in milliseconds; longer than this, also on a busy machine, is a hang.
 pub const LAUNCHER_PATIENCE: Duration = Duration::from_secs(10);
@@ -23,9 +23,6 @@ pub const TRAINER_PATIENCE: Duration = Duration::from_secs(30);
 const MOST_BYTES: usize = 64 << 10;
 /// For a program that is being written to be closed.
 const BUSY: Duration = Duration::from_secs(1);
-/// Marks every process of a question in its environment. A process group would not do: Ctrl-C would miss it, and a
-/// process can leave it.
-const MARK: &str = "HVD_LAB_QUESTION";
 /// Between two looks at whether the program has ended, while its output is open and when it no longer is.
 const TICK: Duration = Duration::from_millis(20);
 const SHORT_TICK: Duration = Duration::from_millis(1);
@@ -67,15 +64,17 @@ enum Failure {
 pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer> {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let mark = format!("{}-{}", std::process::id(), ASKED.fetch_add(1, Ordering::Relaxed));
-    command.env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A process group would not do: Ctrl-C would miss it, and a process can leave it.
+    command.env(QUESTION_VARIABLE, &mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = start(command).map_err(NoAnswer::NotStarted)?;
     let mut out = Pipe::new(child.stdout.take().map(OwnedFd::from));
     let mut err = Pipe::new(child.stderr.take().map(OwnedFd::from));
     let heard = listen(&mut child, &mut out, &mut err, patience);
-    // A program that ended may have started another one, which holds the output open and may go on for ever.
-    if heard.is_err() || out.is_open() || err.is_open() {
-        end(&mut child, &mark);
+    if heard.is_err() {
+        end(&mut child);
     }
+    // A program that ended may have started others, which may go on for ever.
+    end_marked(&mark);
     let status = heard.map_err(|failure| {
         let command = in_words(command);
         match failure {
@@ -143,16 +142,20 @@ fn read_what_is_there(out: &mut Pipe, err: &mut Pipe, wait: Duration) -> std::io
     Ok(has_read)
 }
 
-/// What is left of the program, and the program itself.
-fn end(child: &mut Child, mark: &str) {
+/// The program, and what it has started.
+fn end(child: &mut Child) {
     // By who started them, for macOS hides the mark of its own programs.
     let started = process::descendants(child.id());
     // It may have ended by itself; then there is nothing to end.
     let _ = child.kill();
     let _ = child.wait();
     process::signal_each(&started, Signal::SIGKILL);
+}
+
+/// What is left of the processes of a question.
+fn end_marked(mark: &str) {
     for _ in 0..ROUNDS {
-        let left = process::with_variable(MARK, mark.as_ref());
+        let left = process::with_variable(QUESTION_VARIABLE, mark.as_ref());
         if left.is_empty() {
             return;
         }
@@ -252,6 +255,18 @@ mod tests {
         let error = ask(&mut script(&text), Duration::from_secs(1)).unwrap_err().to_string();
         assert!(error.starts_with("`sh -c ") && error.ends_with("did not answer within 1 s"), "{error}");
         assert_eq!(std::fs::read_to_string(&pids).unwrap().lines().count(), 3);
+        assert_ended(&pids);
+    }
+
+    #[test]
+    fn a_daemon_that_holds_nothing_open_is_ended_with_the_first_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let pids = folder.path().join("pids");
+        let text = format!(
+            "setsid sh -c 'echo $$ > {0}; exec sleep 300' > /dev/null 2>&1 & until [ -s {0} ]; do :; done; echo a:2",
+            pids.display()
+        );
+        assert_eq!(ask(&mut script(&text), LAUNCHER_PATIENCE).unwrap().stdout, "a:2\n");
         assert_ended(&pids);
     }
 

@@ -1,12 +1,12 @@
 //! How a shared machine stands: each device with who has it, and who waits.
 
 use super::LaunchError;
-use super::leased::{UNKNOWN, gpus, in_about, lent};
+use super::leased::{UNKNOWN, gpus, in_about, lent, stray_in_words};
 use crate::domain::device::{DeviceProcess, DeviceSample};
 use crate::domain::safe;
 use crate::host;
 use crate::host::process::user_name;
-use crate::lease::{Devices, Entry, Outlook, Rules, Share};
+use crate::lease::{Devices, Entry, Outlook, Rules, Share, Stray};
 
 /// A machine that is shared, at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,13 +72,18 @@ impl SharedMachine {
             held.filter(|device| !names.contains(device)).map(|device| safe::excerpt(device).into_owned()).collect();
         names.extend(others);
         let per_user = share.rules.per_user(devices);
+        let strays = share.strays(&standing, &names);
         let rows = names.iter().map(|device| {
             let gpu = gpus.iter().find(|gpu| gpu.uuid == *device);
             let holder = standing.held.iter().find(|entry| entry.slip.devices.contains(device));
-            DeviceRow { name: name_of(device, gpu), device: device.clone(), state: state(gpu, holder) }
+            DeviceRow {
+                name: name_of(device, gpu),
+                device: device.clone(),
+                state: state(gpu, holder, strays.iter().find(|stray| stray.device == *device)),
+            }
         });
         let waiting = standing.waiting.iter().filter_map(|entry| {
-            let outlook = standing.outlook(&entry.ticket, per_user, names.len(), now_s)?;
+            let outlook = standing.outlook(&entry.ticket, per_user, names.len() - strays.len(), now_s)?;
             Some(WaitingRow { run: run_of(entry), count: entry.slip.request.count, outlook })
         });
         Ok(Some(SharedMachine { rows: rows.collect(), waiting: waiting.collect(), devices, now_s, rules: share.rules }))
@@ -128,11 +133,12 @@ fn name_of(device: &str, gpu: Option<&DeviceSample>) -> String {
     }
 }
 
-fn state(gpu: Option<&DeviceSample>, holder: Option<&Entry>) -> DeviceState {
-    match (holder, gpu.map(|gpu| gpu.processes.as_slice())) {
-        (Some(entry), _) => DeviceState::Leased(run_of(entry)),
-        (None, Some([first, others @ ..])) => DeviceState::Busy(used_by(first, others.len())),
-        (None, _) => DeviceState::Free,
+fn state(gpu: Option<&DeviceSample>, holder: Option<&Entry>, stray: Option<&Stray>) -> DeviceState {
+    match (holder, stray, gpu.map(|gpu| gpu.processes.as_slice())) {
+        (Some(entry), ..) => DeviceState::Leased(run_of(entry)),
+        (None, Some(stray), _) => DeviceState::Busy(stray_in_words(stray)),
+        (None, None, Some([first, others @ ..])) => DeviceState::Busy(used_by(first, others.len())),
+        (None, None, _) => DeviceState::Free,
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::evidence::Evidence;
+use super::notice::{Notice, notice};
 use super::slurm::{self, Ended};
 use super::work::Work;
 use crate::domain::history::Fatal;
@@ -39,25 +40,6 @@ pub struct Lost {
 /// What most often makes a process end without a word.
 const LEFT: &str = ": a program that leaves in the middle, by os._exit or std::process::exit, ends like this";
 
-/// What the launcher says about the first process that died.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Notice {
-    Signal {
-        process: Option<usize>,
-        pid: Option<u32>,
-        signal: i32,
-    },
-    ExitCode {
-        process: Option<usize>,
-        pid: Option<u32>,
-        code: i32,
-    },
-    /// With exit code 0 and without letting go of the others.
-    Left {
-        process: usize,
-    },
-}
-
 /// Judge a run whose launcher has ended.
 ///
 /// `asked_to_stop` says that the user wanted the end; `broken` why the supervisor had to end it.
@@ -88,10 +70,14 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {
         Some(process) => evidence.tails.get(&process).into_iter().flatten().cloned().collect(),
+        // The only one that printed anything, perhaps for all of them.
+        None if evidence.work == Work::Program && evidence.tails.values().filter_map(last_line).count() == 1 => {
+            evidence.tails.values().flatten().cloned().collect()
+        }
         None => Vec::new(),
     };
     // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
-    let last_lines = match last_lines.is_empty() && !matches!(notice(evidence), Some(Notice::Left { .. })) {
+    let last_lines = match last_lines.is_empty() && !matches!(notice(evidence.launcher.iter()), Some(Notice::Left { .. })) {
         true => launcher_words(evidence).into_iter().rev().take(10).rev().collect(),
         false => last_lines,
     };
@@ -118,11 +104,14 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     if let Some(host) = lost_host(evidence) {
         return lost(&host, evidence);
     }
-    let notice = notice(evidence);
+    let notice = notice(evidence.launcher.iter());
     let fatal =
         |Fatal { process, during, cause }: &Fatal| (Some(*process), format!("process {process} failed during {during}: {cause}"));
-    // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first.
+    let aborted = aborted(evidence, notice.as_ref());
+    // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH tells those whom
+    // an abort ends from the others by nothing.
     if let Some(Notice::Signal { process, pid, signal }) = &notice
+        && (process.is_some() || aborted.is_none())
         && let Some(process) = known_process(*process, *pid, evidence)
     {
         return match evidence.fatal() {
@@ -134,11 +123,15 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     if let Some(first) = evidence.fatal() {
         return fatal(first);
     }
+    let said = |process| evidence.tails.get(&process).and_then(last_line).map(|line| format!(": {line}")).unwrap_or_default();
+    if let Some((process, code)) = aborted {
+        let code = code.map(|code| format!(" with error code {code}")).unwrap_or_default();
+        return (Some(process), format!("process {process} called MPI_Abort{}{code}{}", place(process, evidence), said(process)));
+    }
     if let Some(Notice::ExitCode { process, pid, code }) = &notice
         && let Some(process) = known_process(*process, *pid, evidence)
     {
-        let said = evidence.tails.get(&process).and_then(|tail| tail.iter().rfind(|line| !line.trim().is_empty()));
-        let said = said.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+        let said = said(process);
         return (Some(process), format!("process {process} ended{} with exit code {code}{said}", place(process, evidence)));
     }
     if let Some(Notice::Left { process }) = &notice {
@@ -185,16 +178,34 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     }
 }
 
-/// How a program of the user's own ended that its launcher says nothing of.
+/// How a program of the user's own ended, of whose ranks nobody says which failed: only one that ran alone can be named.
 fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
-    let last = |lines: &VecDeque<String>| lines.iter().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned());
-    let failed = evidence.tails.iter().find_map(|(process, tail)| Some((*process, last(tail)?)));
-    let said = failed.as_ref().map(|(_, line)| format!(": {}", shortened(line))).unwrap_or_default();
-    let process = failed.map(|(process, _)| process);
-    match exit.and_then(|exit| exit.signal()) {
-        Some(signal) => (process, format!("the program was ended by {}", signal_words(signal))),
-        None => (process, format!("the program{}{said}", code_words(exit))),
+    let process = evidence.is_alone.then_some(0);
+    if let Some(signal) = exit.and_then(|exit| exit.signal()) {
+        return (process, format!("the program was ended by {}", signal_words(signal)));
     }
+    let mut said = evidence.tails.values().filter_map(last_line);
+    let said = match (said.next(), said.next()) {
+        (Some(only), None) => format!(": {}", shortened(only)),
+        _ if evidence.is_alone => String::new(),
+        _ => ", and nothing says which rank failed first: look at the end of the log of each rank".to_owned(),
+    };
+    (process, format!("the program{}{said}", code_words(exit)))
+}
+
+/// The process that called MPI_Abort, and its error code; nothing where several may have been first.
+fn aborted(evidence: &Evidence, notice: Option<&Notice>) -> Option<(usize, Option<i32>)> {
+    let by = evidence.aborts.clone().with_launcher(evidence.launcher.iter()).by;
+    match (notice, by.len()) {
+        (Some(Notice::Abort { process }), _) => Some((*process, by.get(process).copied().flatten())),
+        (_, 1) => by.into_iter().next(),
+        _ => None,
+    }
+}
+
+/// The last line of these that says anything.
+fn last_line(lines: &VecDeque<String>) -> Option<&str> {
+    lines.iter().rfind(|line| !line.trim().is_empty()).map(|line| line.trim())
 }
 
 /// The host with which the launcher of Open MPI lost touch, by its name or address.
@@ -269,47 +280,6 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// Read the launcher's notice of the first failure.
-fn notice(evidence: &Evidence) -> Option<Notice> {
-    let text = evidence.launcher.iter().map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ");
-    // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
-    if let Some((before, after)) = text.split_once("exited on signal ")
-        && let Some(signal) = leading_number(after)
-    {
-        let process = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest));
-        return Some(Notice::Signal { process, pid: None, signal });
-    }
-    // Open MPI: "... has exited due to process rank 1 with PID 77 on node vm exiting improperly."
-    if let Some((before, _)) = text.split_once("exiting improperly")
-        && let Some(process) = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest))
-    {
-        return Some(Notice::Left { process });
-    }
-    // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]".
-    if let Some((_, after)) = text.split_once("Process name:")
-        && let Some((name, rest)) = after.split_once("Exit code:")
-    {
-        let process = name.rsplit_once(',').and_then(|(_, rank)| leading_number(rank));
-        return Some(Notice::ExitCode { process, pid: None, code: leading_number(rest)? });
-    }
-    // MPICH: "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES PID 77 RUNNING AT vm EXIT CODE: 9"; a code
-    // below 32 with an exit string that names a signal is that signal.
-    let (_, after) = text.split_once("BAD TERMINATION")?;
-    let pid = after.split_once(" PID ").and_then(|(_, rest)| leading_number(rest));
-    let code = after.split_once("EXIT CODE:").and_then(|(_, rest)| leading_number(rest))?;
-    let signal = after.split_once("(signal ").and_then(|(_, rest)| leading_number(rest));
-    Some(match signal {
-        Some(signal) => Notice::Signal { process: None, pid, signal },
-        None => Notice::ExitCode { process: None, pid, code },
-    })
-}
-
-fn leading_number<T: std::str::FromStr>(text: &str) -> Option<T> {
-    let text = text.trim_start();
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().ok()
 }
 
 #[cfg(test)]

@@ -179,6 +179,74 @@ fn an_exit_code_comes_with_the_last_words() {
     }
 }
 
+/// What the ranks and the launcher of Open MPI 5 print when rank 1 calls MPI_Abort; in a communicator of its own it is rank 0.
+fn aborted(communicator: &str, launcher: &str) -> Evidence {
+    let mut run = evidence(launcher);
+    run.work = Work::Program;
+    run.tails = [(0, ["step 1".to_owned()].into()), (1, ["bad layer".to_owned()].into())].into();
+    for line in ["-----", communicator, "  Proc: [[16551,1],1]", "  Errorcode: 3", "", "NOTE: invoking MPI_ABORT causes", "-----"]
+    {
+        let is_of_abort = run.aborts.read(1, line);
+        assert_eq!(is_of_abort, run.aborts != Default::default(), "{line}");
+    }
+    run
+}
+
+#[test]
+fn the_rank_that_called_mpi_abort_is_named_and_no_other() {
+    const OPEN_MPI_ABORT: &str = "\
+prterun has exited due to process rank 1 with PID 0 on node vm calling
+\"abort\". This may have caused other processes in the application to be
+terminated by signals sent by prterun (as reported here).";
+    let wanted = (Some(1), "process 1 called MPI_Abort with error code 3: bad layer".to_owned());
+    for communicator in [
+        "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
+        "MPI_ABORT was invoked on rank 0 in communicator MPI COMM 3",
+    ] {
+        for launcher in ["", OPEN_MPI_ABORT] {
+            assert_eq!(failed(&aborted(communicator, launcher), code(3)), wanted, "{communicator}");
+        }
+    }
+    // Open MPI 4 lets the launcher say it. MPICH ends the others by a signal, and names one of those.
+    let four = "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 3.";
+    let mut run = Evidence { work: Work::Program, ..evidence(four) };
+    assert_eq!(failed(&run, code(3)).1, "process 1 called MPI_Abort with error code 3: two");
+    run = Evidence { work: Work::Program, ..evidence(&MPICH_SIGNAL.replace("PID 71", "PID 70")) };
+    run.aborts.read(1, "Abort(3) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 3) - process 1");
+    assert_eq!(failed(&run, code(3)).1, "process 1 called MPI_Abort with error code 3: two");
+}
+
+#[test]
+fn nobody_is_blamed_whom_nothing_names() {
+    let mut run = Evidence { work: Work::Program, ..evidence("") };
+    run.tails = [(0, ["step 1".to_owned()].into()), (1, ["step 1".to_owned()].into())].into();
+    let (process, message) = failed(&run, code(3));
+    assert_eq!(process, None);
+    assert!(message.starts_with("the program ended with exit code 3, and nothing says which rank failed first"), "{message}");
+    // Two that abort at once: either may have been first.
+    for rank in [0, 1] {
+        run.aborts.read(rank, &format!("application called MPI_Abort(MPI_COMM_WORLD, 3) - process {rank}"));
+    }
+    assert_eq!(failed(&run, code(3)).0, None);
+    // What only one has printed may be of all, and one that runs alone is the one.
+    run = Evidence { work: Work::Program, ..evidence("") };
+    assert_eq!(failed(&run, code(3)), (None, "the program ended with exit code 3: two".into()));
+    run.is_alone = true;
+    assert_eq!(failed(&run, code(3)).0, Some(0));
+}
+
+#[test]
+fn other_launchers_name_the_first_that_failed() {
+    let torchrun = "train.py FAILED\nFailures:\n  <NO_OTHER_FAILURES>\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026\n  \
+                    host      : vm\n  rank      : 1 (local_rank: 1)\n  exitcode  : 3 (pid: 77)";
+    for words in [torchrun, "srun: error: node-1: task 1: Exited with exit code 3", "Process 1 exit with status code 3."] {
+        let run = Evidence { work: Work::Program, ..evidence(words) };
+        assert_eq!(failed(&run, code(1)), (Some(1), "process 1 ended with exit code 3: two".into()), "{words}");
+    }
+    let run = Evidence { work: Work::Program, ..evidence(&torchrun.replace(": 3 (pid", ": -9 (pid")) };
+    assert!(failed(&run, code(1)).1.starts_with("process 1 was ended by signal 9"));
+}
+
 #[test]
 fn before_any_rank_reports_the_launchers_words_are_the_cause() {
     let run = before_any_reports(OPEN_MPI_NO_PROGRAM);

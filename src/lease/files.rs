@@ -3,12 +3,13 @@
 //! A file of somebody else is never opened to be written or made (`fs.protected_regular` refuses that in such folders), and no
 //! link is followed.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
@@ -21,6 +22,8 @@ const MOST_BYTES: u64 = 16 << 10;
 const MOST_NAMES: usize = 10_000;
 /// Whoever makes a ticket locks it at once: an unlocked one of this age was left by a process that was killed.
 const LEFT_OVER: Duration = Duration::from_secs(2);
+/// For all who have devices to see that their locks are gone, and to make them anew: they look about once a second.
+const SETTLED: Duration = Duration::from_secs(3);
 
 /// A ticket of somebody who lives.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +78,50 @@ pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// A lock file that has just been made says nothing yet: its folder may have been cleaned, and whoever has the device makes the lock
+/// anew at the next look.
+#[derive(Debug, Default)]
+pub(super) struct Fresh {
+    /// When each file was seen first, with its number.
+    seen: BTreeMap<PathBuf, (u64, Instant)>,
+}
+
+impl Fresh {
+    /// Whether a lock on this file, which is made if need be, may be new.
+    ///
+    /// # Errors
+    /// It can neither be opened nor made.
+    pub fn is_fresh(&mut self, path: &Path) -> io::Result<bool> {
+        let metadata = open_or_make(path)?.metadata()?;
+        // Never written to since it was made. The clock of a file system may be another one.
+        if metadata.modified().ok().and_then(|made| made.elapsed().ok()).is_some_and(|age| age >= SETTLED) {
+            return Ok(false);
+        }
+        let seen = self.seen.entry(path.to_owned()).or_insert_with(|| (metadata.ino(), Instant::now()));
+        if seen.0 != metadata.ino() {
+            *seen = (metadata.ino(), Instant::now());
+        }
+        Ok(seen.1.elapsed() < SETTLED)
+    }
+}
+
+/// Who has the lock of a file, as far as the system tells: its process number, if that is known; `None` where nobody has it.
+pub(super) fn holder(path: &Path) -> Option<Option<u32>> {
+    let file = open(path).ok()?;
+    if !files::is_held(&file) {
+        return None;
+    }
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+    // "1: FLOCK  ADVISORY  WRITE 27090 fe:00:5619732 0 EOF"
+    let pid = locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, "WRITE", pid, place, ..] = words[..] else { return None };
+        (place.rsplit(':').next() == Some(&inode)).then(|| pid.parse().ok())?
+    });
+    Some(pid)
 }
 
 fn open_or_make(path: &Path) -> io::Result<File> {
@@ -185,6 +232,36 @@ mod tests {
         assert!(try_lock(&path).unwrap().is_none(), "a copy, such as a launcher's, still holds it");
         drop(copy);
         assert!(try_lock(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn whoever_has_a_lock_is_told_by_number() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("core-0.lock");
+        assert_eq!(holder(&path), None, "there is no such lock");
+        let held = try_lock(&path).unwrap();
+        let pid = cfg!(target_os = "linux").then(std::process::id);
+        assert_eq!(holder(&path), Some(pid));
+        drop(held);
+        assert_eq!(holder(&path), None);
+    }
+
+    #[test]
+    fn a_lock_that_was_just_made_is_fresh_until_all_have_looked() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("core-0.lock");
+        let mut fresh = Fresh::default();
+        assert!(fresh.is_fresh(&path).unwrap());
+        let old = SystemTime::now() - SETTLED;
+        File::open(&path).unwrap().set_modified(old).unwrap();
+        assert!(!fresh.is_fresh(&path).unwrap());
+        // A clock that is wrong holds nobody up: the time since the first look counts.
+        File::open(&path).unwrap().set_modified(SystemTime::now() + Duration::from_secs(9999)).unwrap();
+        let mut seen = Fresh { seen: [(path.clone(), (fs::metadata(&path).unwrap().ino(), Instant::now() - SETTLED))].into() };
+        assert!(!seen.is_fresh(&path).unwrap() && Fresh::default().is_fresh(&path).unwrap());
+        fs::remove_file(&path).unwrap();
+        fs::write(place.path().join("other"), "").unwrap();
+        assert!(fresh.is_fresh(&path).unwrap(), "made anew");
     }
 
     #[test]

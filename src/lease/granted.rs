@@ -17,6 +17,8 @@ pub struct Lease {
     ticket: File,
     path: PathBuf,
     locks: Vec<(String, File)>,
+    /// Devices of which somebody else had the lock at the last look, perhaps to look at it only.
+    missed: Vec<String>,
     /// Devices of which the lock was lost; told once.
     lost: Vec<String>,
 }
@@ -26,7 +28,7 @@ pub struct HandedOn<'a>(&'a Lease);
 
 impl Lease {
     pub(super) fn new(share: Share, slip: Slip, ticket: File, path: PathBuf, locks: Vec<(String, File)>) -> Lease {
-        Lease { share, slip, ticket, path, locks, lost: Vec::new() }
+        Lease { share, slip, ticket, path, locks, missed: Vec::new(), lost: Vec::new() }
     }
 
     /// Their names: UUIDs of GPUs, or `core-N`.
@@ -65,7 +67,7 @@ impl Lease {
         {
             (self.ticket, self.path) = (ticket, path);
         }
-        let mut lost = Vec::new();
+        let (mut lost, before) = (Vec::new(), std::mem::take(&mut self.missed));
         for (device, lock) in &mut self.locks {
             let path = self.share.lock_of(device);
             if files::is_in_place(lock, &path) || self.lost.contains(device) {
@@ -73,7 +75,8 @@ impl Lease {
             }
             match files::try_lock(&path) {
                 Ok(Some(again)) => *lock = again,
-                Ok(None) => lost.push(device.clone()),
+                Ok(None) if before.contains(device) => lost.push(device.clone()),
+                Ok(None) => self.missed.push(device.clone()),
                 // It may work at the next look.
                 Err(_) => {}
             }

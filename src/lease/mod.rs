@@ -25,5 +25,5 @@ pub use error::LeaseError;
 pub use granted::Lease;
 pub use order::{Entry, Outlook, Request, Slip, Standing};
 pub use rules::Rules;
-pub use share::Share;
+pub use share::{Share, Stray};
 pub use ticket::{Ticket, Turn};

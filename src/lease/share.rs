@@ -7,6 +7,15 @@ use super::order::Entry;
 use super::{LeaseError, Rules, Slip, Standing};
 use crate::host;
 
+/// A device whose lock somebody has without a ticket, such as what is left of a run whose ticket was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    pub device: String,
+    /// The process that took the lock, where the system says so; it may have ended, and handed the lock on.
+    pub pid: Option<u32>,
+    pub lock: PathBuf,
+}
+
 /// How this machine is shared, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
@@ -55,6 +64,23 @@ impl Share {
     pub(super) fn ticket(&self, folder: &Path, slip: &Slip) -> Result<(std::fs::File, PathBuf), LeaseError> {
         self.make_folders()?;
         files::new_ticket(folder, &text_of(slip)).map_err(LeaseError::io("write a ticket to", folder))
+    }
+
+    /// Those of the devices that are locked, although nobody who is known holds them.
+    pub fn strays(&self, standing: &Standing, devices: &[String]) -> Vec<Stray> {
+        let is_held = |device: &String| standing.held.iter().any(|entry| entry.slip.devices.contains(device));
+        let is_waiting = |pid: Option<u32>| match pid {
+            // One that waits keeps what it has got so far.
+            Some(pid) => standing.waiting.iter().any(|entry| entry.slip.request.pid == pid),
+            None => !standing.waiting.is_empty(),
+        };
+        let devices = devices.iter().filter(|device| !is_held(device));
+        let strays = devices.filter_map(|device| {
+            let lock = self.lock_of(device);
+            let pid = files::holder(&lock)?;
+            (!is_waiting(pid)).then(|| Stray { device: device.clone(), pid, lock })
+        });
+        strays.collect()
     }
 
     /// Who holds and who waits, of those who live.

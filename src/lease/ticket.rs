@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use super::{Lease, LeaseError, Outlook, Request, Share, Slip, files};
+use super::{Lease, LeaseError, Outlook, Request, Share, Slip, Stray, files};
 use crate::host;
 
 /// A place in the queue. Dropped, or with its process gone, it is nobody's any more.
@@ -18,13 +18,15 @@ pub struct Ticket {
     path: PathBuf,
     /// What it has got so far of what it wants: kept while it is its turn.
     taken: Vec<(String, File)>,
+    fresh: files::Fresh,
 }
 
 /// What a look at the queue came to.
 #[derive(Debug)]
 pub enum Turn {
     Granted(Box<Lease>),
-    Waits(Outlook),
+    /// With the devices that somebody keeps from it without a ticket.
+    Waits(Outlook, Vec<Stray>),
 }
 
 impl Ticket {
@@ -35,7 +37,7 @@ impl Ticket {
     pub fn enter(share: Share, request: Request, per_user: Option<usize>, devices: Vec<String>) -> Result<Ticket, LeaseError> {
         let slip = Slip { request: request.clone(), ..Slip::default() };
         let (file, path) = share.ticket(&share.queue(), &slip)?;
-        Ok(Ticket { share, request, per_user, devices, file, path, taken: Vec::new() })
+        Ok(Ticket { share, request, per_user, devices, file, path, taken: Vec::new(), fresh: files::Fresh::default() })
     }
 
     fn name(&self) -> &str {
@@ -52,20 +54,22 @@ impl Ticket {
             let slip = Slip { request: self.request.clone(), ..Slip::default() };
             (self.file, self.path) = self.share.ticket(&self.share.queue(), &slip)?;
         }
-        let standing = self.share.standing()?;
+        let (standing, mut strays) = (self.share.standing()?, Vec::new());
         if standing.turn(self.per_user) == Some(self.name()) {
             self.take()?;
             if self.taken.len() >= self.request.count {
                 return self.grant().map(|lease| Turn::Granted(Box::new(lease)));
             }
+            strays = self.share.strays(&standing, &self.devices);
         } else {
             // Somebody who was passed over may go first now: two that keep a part each would wait for each other for ever.
             self.taken.clear();
         }
-        let outlook = standing.outlook(self.name(), self.per_user, self.devices.len(), host::now_s());
+        let devices = self.devices.len() - strays.len();
+        let outlook = standing.outlook(self.name(), self.per_user, devices, host::now_s());
         // Seen by nobody for a moment, as in a folder that was just cleaned.
         let unknown = Outlook { place: 1, of: 1, start_s: None, is_passed_over: false };
-        Ok(Turn::Waits(outlook.unwrap_or(unknown)))
+        Ok(Turn::Waits(outlook.unwrap_or(unknown), strays))
     }
 
     fn take(&mut self) -> Result<(), LeaseError> {
@@ -78,6 +82,9 @@ impl Ticket {
                 continue;
             }
             let path = self.share.lock_of(device);
+            if self.fresh.is_fresh(&path).map_err(LeaseError::io("lock", &path))? {
+                continue;
+            }
             if let Some(file) = files::try_lock(&path).map_err(LeaseError::io("lock", &path))? {
                 self.taken.push((device.clone(), file));
             }

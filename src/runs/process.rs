@@ -15,6 +15,9 @@ pub use crate::domain::run::RUN_DIR_VARIABLE;
 use crate::host::process;
 pub use crate::host::process::{Process, look_up};
 
+/// Marks every process of a short question in its environment.
+pub const QUESTION_VARIABLE: &str = "HVD_LAB_QUESTION";
+
 /// Whether the process that was seen with this start time still runs.
 pub fn is_alive(pid: u32, start_ticks: u64) -> bool {
     look_up(pid).is_some_and(|process| !process.zombie && process.start_ticks == start_ticks)
@@ -125,6 +128,20 @@ pub fn signal_each(found: &[Process], signal: Signal) {
 /// elsewhere they go to the first of all.
 pub fn is_adopted(parent: u32, supervisor: u32) -> bool {
     parent == supervisor || !cfg!(target_os = "linux") && parent == 1
+}
+
+/// Processes of the run in this folder whose parents have ended, and which were handed on to this supervisor. What answers a short
+/// question of its own is none.
+pub fn adopted(folder: &Path) -> Vec<Process> {
+    let me = std::process::id();
+    let is_question = |process: &Process| {
+        let entry = [QUESTION_VARIABLE.as_bytes(), b"="].concat();
+        process::environment(process.pid).is_ok_and(|variables| variables.iter().any(|of| of.starts_with(&entry)))
+    };
+    let found = all().filter(|process| process.pid != me && is_adopted(process.parent, me));
+    // Elsewhere the first of all processes has the children of all others too.
+    let found = found.filter(|process| cfg!(target_os = "linux") || is_of_run(process.pid, folder) == Some(true));
+    found.filter(|process| !is_question(process)).collect()
 }
 
 /// All that a process has started, and what those have, as far as none between has ended.

@@ -74,7 +74,7 @@ fn read_run(home: &Path) {
         }
     }
     let _ = logs.answer();
-    let _ = pack(&folder, true);
+    let _ = pack(&folder, true, &mut |_, _| {});
     if let Ok(recording) = Recording::of_folder(folder) {
         play(recording);
     }

@@ -205,6 +205,14 @@ impl Room {
         self.slips().len()
     }
 
+    /// The lock of the one device.
+    pub fn lock(&self) -> fs::File {
+        let boots = fs::read_dir(self.folder()).unwrap().flatten();
+        let files = boots.flat_map(|boot| fs::read_dir(boot.path()).unwrap().flatten());
+        let lock = files.map(|file| file.path()).find(|path| path.extension().is_some_and(|end| end == "lock"));
+        fs::File::open(lock.unwrap()).unwrap()
+    }
+
     pub fn until(&self, mut is_so: impl FnMut() -> bool) {
         let begin = Instant::now();
         while !is_so() {

@@ -93,6 +93,10 @@ pub(super) fn is_open(_folder: &Path) -> bool {
     true
 }
 
+pub(super) fn written(_pid: u32) -> Option<u64> {
+    None
+}
+
 pub(super) fn limit_files(_pid: u32, _bytes: u64) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system sets no limits of another process"))
 }
@@ -145,6 +149,7 @@ mod tests {
         assert_eq!(environment(pid).unwrap_err().kind(), io::ErrorKind::NotFound);
         let here = Path::new("/");
         assert!(sees(std::process::id(), here) && !sees(pid, here) && is_open(here), "what they do not tell");
+        assert_eq!(written(std::process::id()), None);
         assert_eq!(limit_files(std::process::id(), 1).unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert_eq!((name(u32::MAX), user(u32::MAX)), (None, None));
     }

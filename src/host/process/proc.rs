@@ -93,6 +93,11 @@ pub(super) fn is_open(folder: &Path) -> bool {
     targets.any(|target: PathBuf| target.starts_with(&folder))
 }
 
+pub(super) fn written(pid: u32) -> Option<u64> {
+    let counts = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    counts.lines().find_map(|line| line.strip_prefix("wchar:"))?.trim().parse().ok()
+}
+
 pub(super) fn limit_files(pid: u32, bytes: u64) -> io::Result<()> {
     use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
     let limit = Rlimit { current: Some(bytes), ..getrlimit(Resource::Fsize) };

@@ -1,42 +1,57 @@
 //! How a job is ended: asked first, by force after that, until nothing of it is left.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use nix::sys::signal::Signal;
-
 use super::{DRAIN, GRACE, Job, ROUND, ROUNDS};
-use crate::domain::event::TopologyReport;
 use crate::launch::event_socket::EventSocket;
+use crate::launch::own::rank_number;
 use crate::launch::work::Work;
-use crate::runs::process;
+use crate::runs::process::{self, Process};
+
+/// For ranks that are asked to end, before they are ended, and then for the launcher to pass on what they have printed.
+const RANKS_GRACE: Duration = Duration::from_secs(1);
 
 impl Job {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
         if self.kill_at.is_none() {
-            let is_asked = self.asked_to_stop && self.ask_ranks();
+            let is_asked = self.asked_to_stop && self.signal_ranks(Signal::SIGTERM);
             // None once it has ended: its number may be another process's then.
             if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
                 process::signal(launcher, Signal::SIGTERM);
             }
-            self.kill_at = Some(Instant::now() + GRACE);
+            let writes_checkpoint = self.journal.evidence.work == Work::Photos;
+            self.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
+            self.launcher.is_spared = is_asked;
         }
     }
 
-    /// Ask ranks that may write a checkpoint first; whether all of them could be asked. The launcher would end them at once.
-    fn ask_ranks(&self) -> bool {
-        let evidence = &self.journal.evidence;
-        let ranks: Vec<&TopologyReport> = evidence.introduced().map(|(_, report)| report).collect();
-        let is_whole = ranks.len() == self.np && ranks.iter().all(|report| report.host == self.host);
-        if evidence.work != Work::Photos || !is_whole {
-            return false;
+    /// A signal to the ranks rather than to their launcher, which would end them at once and pass on nothing of what they have
+    /// printed last; whether all of them could be reached.
+    fn signal_ranks(&self, signal: Signal) -> bool {
+        let beneath = self.child.id().map(process::descendants).unwrap_or_default();
+        let numbered = beneath.into_iter().filter_map(|process| Some((rank_number(process.pid)?, process)));
+        let (numbers, ranks): (BTreeSet<usize>, Vec<Process>) = numbered.unzip();
+        let is_whole = !ranks.is_empty() && (0..self.np).all(|rank| numbers.contains(&rank));
+        if is_whole {
+            process::signal_each(&ranks, signal);
         }
-        // Its number is what a program printed: only one of this session is a rank.
-        let is_ours = |pid: &u32| process::look_up(*pid).is_some_and(|found| found.session == std::process::id());
-        let pids: Vec<u32> = ranks.iter().map(|report| report.pid).filter(is_ours).collect();
-        pids.iter().for_each(|pid| process::signal(*pid, Signal::SIGTERM));
-        pids.len() == self.np
+        is_whole
+    }
+
+    /// What was asked to end has not: the ranks first, where the launcher may still pass on what they have printed.
+    pub(super) fn end_by_force(&mut self) {
+        if std::mem::take(&mut self.launcher.is_spared) && self.signal_ranks(Signal::SIGKILL) {
+            self.kill_at = Some(Instant::now() + RANKS_GRACE);
+            return;
+        }
+        self.kill_at = Some(Instant::now() + ROUND);
+        self.kill_round();
     }
 
     /// SIGKILL to every process that was started for this run; whether there was any. Ranks have process groups of

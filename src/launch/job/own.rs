@@ -1,66 +1,50 @@
 //! A program of the user's own, which reports nothing by itself: what is read of it goes where reports go.
 
-use std::time::Instant;
-
-use nix::sys::signal::Signal;
-
-use super::{FAILURE_GRACE, Job};
-use crate::domain::event::{Event, TopologyReport};
+use super::Job;
+use crate::domain::event::{Event, MARKER, TopologyReport};
 use crate::launch::output::Line;
-use crate::runs::process;
 
 impl Job {
     /// What a line says goes before the line: nobody sees a line before what was read of it.
     pub(super) fn read_own_program(&mut self, line: &Line) {
         let Some(own) = &mut self.own else { return };
-        let logged = own.read(line).into_iter().map(|(process, logged)| (process, Event::Logged(logged)));
-        self.note_all(logged.collect());
+        if matches!(line, Line::Rank { text, .. } if text.starts_with(MARKER)) {
+            // An event: what it says goes where events go.
+            return;
+        }
+        for (process, logged) in own.read(line) {
+            let written = self.journal.note(process, Event::Logged(logged));
+            self.fail_if_unwritten(written);
+        }
     }
 
     /// Once a second: the ranks that were found, and what its files tell.
     pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
         let Some(own) = self.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
-        let events = own.look(self.folder.path(), self.child.id());
-        let reports = events.iter().filter_map(|(_, event)| match event {
-            Event::Topology(report) => Some(report.clone()),
-            _ => None,
+        let reports = own.new_ranks(self.folder.path(), self.child.id());
+        let topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
+        let mut written = topologies.map(|(process, event)| self.journal.note(process, event)).collect::<Result<(), _>>();
+        own.read_files(&mut |logged| {
+            if written.is_ok() {
+                written = self.journal.note(0, Event::Logged(logged));
+            }
         });
-        let reports = reports.collect();
-        self.note_all(events);
-        self.end_orphans();
+        self.fail_if_unwritten(written);
         reports
     }
 
-    /// What ranks leave behind holds their output open, and mpirun waits for its end: it is ended a while after the last rank.
-    fn end_orphans(&mut self) {
-        let evidence = &self.journal.evidence;
-        let is_there = |pid| process::look_up(pid).is_some_and(|found| !found.zombie);
-        let is_whole = evidence.on(&self.host).count() == self.np;
-        let is_gone = is_whole && !evidence.on(&self.host).any(|(_, report)| is_there(report.pid));
-        let Some(own) = &mut self.own else { return };
-        let since = *own.gone_since.get_or_insert_with(Instant::now);
-        if !is_gone {
-            own.gone_since = None;
-        } else if since.elapsed() >= FAILURE_GRACE {
-            let (me, launcher) = (std::process::id(), self.child.id());
-            let is_orphan = |pid: &u32| {
-                Some(*pid) != launcher && process::look_up(*pid).is_some_and(|found| process::is_adopted(found.parent, me))
-            };
-            let orphans = process::of_run(self.folder.path()).into_iter().filter(is_orphan);
-            orphans.for_each(|pid| process::signal(pid, Signal::SIGKILL));
-        }
-    }
-
-    /// What its files tell that nobody has read yet.
+    /// What its files tell that nobody has read yet, and the newest of what it told.
     pub(super) fn finish_own_program(&mut self) {
-        let events = self.own.as_mut().map(|own| own.finish()).unwrap_or_default();
-        self.note_all(events);
-    }
-
-    fn note_all(&mut self, events: Vec<(usize, Event)>) {
-        for (process, event) in events {
-            let written = self.journal.note(process, event);
-            self.fail_if_unwritten(written);
-        }
+        let mut written = Ok(());
+        let said = self.own.as_mut().and_then(|own| {
+            own.finish(&mut |logged| {
+                if written.is_ok() {
+                    written = self.journal.note(0, Event::Logged(logged));
+                }
+            })
+        });
+        let said = said.map_or(Ok(()), |said| self.journal.say(&said));
+        let written = written.and(said).and(self.journal.finish_events());
+        self.fail_if_unwritten(written);
     }
 }

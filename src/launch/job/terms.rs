@@ -21,7 +21,8 @@ impl Job {
     }
 
     /// Read what a program of the user's own prints.
-    pub fn with_own_program(self, own: Option<OwnProgram>) -> Job {
+    pub fn with_own_program(mut self, own: Option<OwnProgram>) -> Job {
+        self.journal.evidence.is_alone = own.as_ref().is_some_and(|own| own.is_alone);
         Job { own, ..self }
     }
 

@@ -16,7 +16,7 @@ use crate::launch::verdict::Verdict;
 use crate::runs::process;
 
 /// For somebody to let a stopped rank go on, before an elastic run gives it up.
-const FROZEN: Duration = Duration::from_secs(8);
+pub(super) const FROZEN: Duration = Duration::from_secs(8);
 
 impl Job {
     /// The processes of this host that reported and are of this run, with their pids.
@@ -101,34 +101,6 @@ impl Job {
         }
     }
 
-    /// Once a second: whether the launcher is stopped, or holds more output than it can pass on, before it fills the memory of this
-    /// host.
-    pub(super) fn look_at_launcher(&mut self) {
-        let launcher = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none()).and_then(process::look_up);
-        match launcher.as_ref().filter(|launcher| launcher.suspended).and(self.child.id()).filter(|_| self.own.is_none()) {
-            None => self.launcher_down = None,
-            Some(pid) => self.launcher_is_down(pid),
-        }
-        if let Some(why) = launcher.and_then(|launcher| self.bounds.backlog(launcher.resident)) {
-            self.stuck = Some(why);
-            self.begin_end();
-        }
-    }
-
-    /// Seen a second time: it is told. An elastic run does not wait for it for ever.
-    fn launcher_is_down(&mut self, pid: u32) {
-        let is_news = self.launcher_down.is_some_and(|(_, is_told)| !is_told);
-        let (since, _) = *self.launcher_down.get_or_insert_with(|| (Instant::now(), false));
-        if is_news {
-            self.launcher_down = Some((since, true));
-            self.warn(0, &format!("mpirun is stopped by a signal, and all ranks wait for it: `kill -CONT {pid}` lets it go on"));
-        }
-        if self.is_elastic && since.elapsed() >= FROZEN {
-            self.say(&format!("hvd-lab: mpirun has been stopped for {} s: it is ended", FROZEN.as_secs()));
-            process::signal(pid, Signal::SIGKILL);
-        }
-    }
-
     /// What a rank said may name the one that is at fault.
     pub(super) fn heard(&mut self, process: usize, event: &Event) {
         let line = match event {
@@ -185,13 +157,13 @@ impl Job {
         }
     }
 
-    fn warn(&mut self, process: usize, words: &str) {
+    pub(super) fn warn(&mut self, process: usize, words: &str) {
         let written = self.journal.warn(process, words);
         self.fail_if_unwritten(written);
         self.faults.found(process, words).into_iter().for_each(|line| self.say(&line));
     }
 
-    fn say(&mut self, line: &str) {
+    pub(super) fn say(&mut self, line: &str) {
         let written = self.journal.say(line);
         self.fail_if_unwritten(written);
     }

@@ -3,6 +3,7 @@
 //! Never changes what the program does.
 
 mod command;
+mod event_file;
 mod ranks;
 mod tensorboard;
 
@@ -13,16 +14,21 @@ use std::time::{Duration, Instant};
 use super::adapter::Adapter;
 use super::output::Line;
 use crate::domain::command::CommandSpec;
-use crate::domain::event::Event;
+use crate::domain::event::TopologyReport;
 use crate::domain::job::RunSpec;
 use crate::domain::logged::Logged;
+use crate::domain::units;
 use crate::runs::process;
 pub(super) use command::{environment, tags, words, write_module};
 use ranks::Ranks;
+pub(super) use ranks::number as rank_number;
 use tensorboard::TensorBoard;
 
-/// Looks at TensorBoard files when the program has ended, each of a few MiB.
-const MOST_PIECES: usize = 64;
+/// For a look at TensorBoard files while the program runs, and for the last one.
+const LOOK: Duration = Duration::from_millis(100);
+const LAST_LOOK: Duration = Duration::from_secs(10);
+/// Bytes that may be left of files: a record that was never whole.
+const LITTLE: u64 = 8 << 20;
 /// Between two readings of a bar that is drawn over itself, of one process.
 const BAR_EVERY: Duration = Duration::from_millis(500);
 
@@ -41,8 +47,8 @@ pub(super) struct OwnProgram {
     ranks: Ranks,
     /// When the bar of a process was read.
     drawn: BTreeMap<usize, Instant>,
-    /// Since when none of the ranks that were found is there any more.
-    pub gone_since: Option<Instant>,
+    /// It is one process, without a launcher.
+    pub is_alone: bool,
 }
 
 impl OwnProgram {
@@ -53,8 +59,9 @@ impl OwnProgram {
     pub fn new(run: &RunSpec, spec: &CommandSpec) -> Result<OwnProgram, String> {
         let tensorboard = spec.tensorboard.as_deref().map(|folder| TensorBoard::new(Path::new(folder)));
         let np = if spec.own_launcher().is_some() { spec.own_np() } else { Some(run.resources.np) };
-        let ranks = Ranks::new(np, run.starts_alone(), std::process::id());
-        Ok(OwnProgram { adapter: Adapter::new(spec)?, tensorboard, ranks, drawn: BTreeMap::new(), gone_since: None })
+        let is_alone = run.starts_alone();
+        let ranks = Ranks::new(np, is_alone, std::process::id());
+        Ok(OwnProgram { adapter: Adapter::new(spec)?, tensorboard, ranks, drawn: BTreeMap::new(), is_alone })
     }
 
     /// What a line says, with the process that printed it.
@@ -74,19 +81,27 @@ impl OwnProgram {
         self.adapter.read(text).into_iter().map(|logged| (process, logged)).collect()
     }
 
-    /// Once a second: ranks that were found in this run's processes, and what is new in its TensorBoard files. `child` is the
-    /// process that was started.
-    pub fn look(&mut self, folder: &Path, child: Option<u32>) -> Vec<(usize, Event)> {
-        let pids = || process::of_run(folder);
-        let found = self.ranks.look(pids, child).into_iter().map(|report| (report.topology.rank.0, Event::Topology(report)));
-        let logged = self.tensorboard.iter_mut().flat_map(TensorBoard::look).map(|logged| (0, Event::Logged(logged)));
-        found.chain(logged).collect()
+    /// Once a second: ranks that were found in this run's processes. `child` is the process that was started.
+    pub fn new_ranks(&mut self, folder: &Path, child: Option<u32>) -> Vec<TopologyReport> {
+        self.ranks.look(|| process::of_run(folder), child)
     }
 
-    /// What its files tell that nobody has looked at yet.
-    pub fn finish(&mut self) -> Vec<(usize, Event)> {
-        let Some(board) = &mut self.tensorboard else { return Vec::new() };
-        let pieces = std::iter::repeat_with(|| board.look()).take(MOST_PIECES).take_while(|logged| !logged.is_empty());
-        pieces.flatten().map(|logged| (0, Event::Logged(logged))).collect()
+    /// Once a second: what is new in its TensorBoard files.
+    pub fn read_files(&mut self, take: &mut dyn FnMut(Logged)) {
+        if let Some(board) = &mut self.tensorboard {
+            board.look(LOOK, take);
+        }
+    }
+
+    /// What its files tell that nobody has read yet. Returns what is to be said if not all of it was read.
+    pub fn finish(&mut self, take: &mut dyn FnMut(Logged)) -> Option<String> {
+        let board = self.tensorboard.as_mut()?;
+        if board.look(LAST_LOOK, take) <= LITTLE {
+            return None;
+        }
+        let (left_out, seconds) = (units::bytes(board.look_at_ends(take)), LAST_LOOK.as_secs());
+        Some(format!(
+            "hvd-lab: the program's TensorBoard files are so large that {left_out} before their ends were not read: it would take more than {seconds} s"
+        ))
     }
 }

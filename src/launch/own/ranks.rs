@@ -104,6 +104,13 @@ impl Ranks {
     }
 }
 
+/// The number of the rank that a process is, or that it was started by. What the supervisor has in its own environment, as in a job of
+/// Slurm, makes no rank.
+pub(in crate::launch) fn number(pid: u32) -> Option<usize> {
+    let of = candidate(pid)?;
+    of.numbers[0].filter(|_| std::env::var_os(KNOWN[of.known].names[0]).is_none())
+}
+
 fn candidate(pid: u32) -> Option<Candidate> {
     let environment = process::environment(pid).ok()?;
     let parent = look_up(pid).filter(|process| !process.zombie)?.parent;

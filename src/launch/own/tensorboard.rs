@@ -2,25 +2,26 @@
 //!
 //! Never reads what was there before the run, and never a record that is not whole yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use super::event_file::Reader;
 use crate::dataset::protobuf::{Fields, Value};
-use crate::dataset::tfrecord::masked_crc;
 use crate::domain::logged::Logged;
-use crate::host::read;
 
 /// Folders below the named one: runs, and in them train and validation.
 const DEPTH: usize = 4;
 /// Files that are followed, and entries of folders that are looked at for them.
 const MOST_FILES: usize = 256;
 const MOST_ENTRIES: usize = 10_000;
-/// Bytes that are read of a file at a time.
-const PIECE: usize = 4 << 20;
-/// Bytes of a record that may hold scalars: pictures and histograms are larger, and skipped.
-const LONGEST_RECORD: usize = 1 << 20;
+/// Bytes at the end of a file that are read in any case.
+const END: u64 = 1 << 20;
+/// Steps that may still get another scalar.
+const OPEN_STEPS: usize = 8;
+/// Tags of a file that are remembered.
+const MOST_TAGS: usize = 10_000;
 
 /// Follows the files of one folder.
 #[derive(Debug)]
@@ -38,19 +39,37 @@ impl TensorBoard {
         TensorBoard { folder: folder.to_owned(), read }
     }
 
-    /// What was written since the last look, in the order of steps within each file.
-    pub fn look(&mut self) -> Vec<Logged> {
-        let mut logged = Vec::new();
+    /// What was written since the last look, in the order of steps within each file, as far as it can be read in about so long.
+    /// Returns the bytes that are left.
+    pub fn look(&mut self, patience: Duration, take: &mut dyn FnMut(Logged)) -> u64 {
+        self.read_on(patience, None, take)
+    }
+
+    /// The end of each file alone. Returns the bytes that were left out before.
+    pub fn look_at_ends(&mut self, take: &mut dyn FnMut(Logged)) -> u64 {
+        self.read_on(Duration::MAX, Some(END), take)
+    }
+
+    fn read_on(&mut self, patience: Duration, last: Option<u64>, take: &mut dyn FnMut(Logged)) -> u64 {
+        let (begin, mut left) = (Instant::now(), 0);
         for file in files(&self.folder) {
             let Some(from) = *self.read.entry(file.clone()).or_insert(Some(0)) else { continue };
-            // One that cannot be read now may be at the next look.
-            let Ok(bytes) = piece(&file, from) else { continue };
-            let (records, used) = records(&bytes);
             let within = file.strip_prefix(&self.folder).unwrap_or(&file).display().to_string();
-            logged.extend(by_step(&records, &within));
-            self.read.insert(file, used.map(|used| from + used as u64));
+            // One that cannot be read now may be at the next look.
+            let Ok(mut reader) = Reader::open(&file, from) else { continue };
+            let mut steps = Steps { file: within, open: VecDeque::new(), tags: HashMap::new() };
+            if let Some(last) = last {
+                let before = reader.left();
+                while reader.left() > last && reader.piece(|_| {}) {}
+                left += before - reader.left();
+            }
+            // Each file is read on a little, however many there are.
+            while reader.piece(|record| steps.read(record, take)) && begin.elapsed() < patience {}
+            steps.open.drain(..).for_each(|(.., logged)| take(logged));
+            left += if last.is_none() { reader.left() } else { 0 };
+            self.read.insert(file, reader.at);
         }
-        logged
+        left
     }
 }
 
@@ -77,64 +96,49 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn piece(file: &Path, from: u64) -> std::io::Result<Vec<u8>> {
-    let file = read::open(file)?;
-    let length = file.metadata()?.len().saturating_sub(from).min(PIECE as u64);
-    let mut bytes = vec![0; length as usize];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], from + filled as u64)? {
-            0 => break,
-            more => filled += more,
-        }
-    }
-    bytes.truncate(filled);
-    Ok(bytes)
+/// Puts the scalars of each step of a file together. A step may be an epoch's number, as Keras has it.
+struct Steps {
+    file: String,
+    open: VecDeque<(i64, bool, Logged)>,
+    /// Which figure a tag is of, and whether it is told of epochs.
+    tags: HashMap<Vec<u8>, (Option<Slot>, bool)>,
 }
 
-/// The whole records at the start, and the bytes that they take; `None` where their lengths make no sense.
-fn records(bytes: &[u8]) -> (Vec<&[u8]>, Option<usize>) {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while let Some((length, rest)) = bytes[at..].split_first_chunk::<8>() {
-        let Some((checksum, rest)) = rest.split_first_chunk::<4>() else { break };
-        if *checksum != masked_crc(length) {
-            return (found, None);
-        }
-        let Ok(length) = usize::try_from(u64::from_le_bytes(*length)) else { return (found, None) };
-        let Some(message) = rest.get(..length) else {
-            // It would never be whole.
-            return (found, (length < PIECE).then_some(at));
-        };
-        let Some(foot) = rest[length..].first_chunk::<4>() else { break };
-        if length <= LONGEST_RECORD && *foot == masked_crc(message) {
-            found.push(message);
-        }
-        at += 12 + length + 4;
-    }
-    (found, Some(at))
-}
-
-/// The scalars of each step together. A step may be an epoch's number, as Keras has it.
-fn by_step(records: &[&[u8]], file: &str) -> Vec<Logged> {
-    let mut steps: Vec<(i64, bool, Logged)> = Vec::new();
-    for (step, tag, value) in records.iter().flat_map(|record| scalars(record)) {
-        let Some(put) = figure(&tag, file) else { continue };
-        let is_epoch = tag.starts_with("epoch_");
-        let is_it = |of: &&mut (i64, bool, Logged)| (of.0, of.1) == (step, is_epoch);
-        let at = match steps.iter_mut().rev().take(8).find(is_it) {
-            Some((.., logged)) => logged,
-            None => {
-                let number = Some(step as f64);
-                let (epoch, step_number) = if is_epoch { (number, None) } else { (None, number) };
-                let logged = Logged { epoch, step: step_number, by: "TensorBoard".into(), ..Logged::default() };
-                steps.push((step, is_epoch, logged));
-                let Some((.., logged)) = steps.last_mut() else { continue };
-                logged
+impl Steps {
+    /// What an event says. Steps that are complete go to `take`.
+    fn read(&mut self, event: &[u8], take: &mut dyn FnMut(Logged)) {
+        scalars(event, |step, tag, value| {
+            let (figure, is_epoch) = match self.tags.get(tag) {
+                Some(known) => *known,
+                None => self.learn(tag),
+            };
+            let Some(put) = figure else { return };
+            let is_it = |of: &&mut (i64, bool, Logged)| (of.0, of.1) == (step, is_epoch);
+            if let Some((.., logged)) = self.open.iter_mut().rev().find(is_it) {
+                *put(logged) = Some(value);
+                return;
             }
-        };
-        *put(at) = Some(value);
+            if self.open.len() == OPEN_STEPS
+                && let Some((.., logged)) = self.open.pop_front()
+            {
+                take(logged);
+            }
+            let number = Some(step as f64);
+            let (epoch, step_number) = if is_epoch { (number, None) } else { (None, number) };
+            let mut logged = Logged { epoch, step: step_number, by: "TensorBoard".into(), ..Logged::default() };
+            *put(&mut logged) = Some(value);
+            self.open.push_back((step, is_epoch, logged));
+        });
     }
-    steps.into_iter().map(|(.., logged)| logged).collect()
+
+    fn learn(&mut self, tag: &[u8]) -> (Option<Slot>, bool) {
+        let name = String::from_utf8_lossy(tag);
+        let known = (figure(&name, &self.file), name.starts_with("epoch_"));
+        if self.tags.len() < MOST_TAGS {
+            self.tags.insert(tag.to_vec(), known);
+        }
+        known
+    }
 }
 
 type Slot = fn(&mut Logged) -> &mut Option<f64>;
@@ -163,7 +167,7 @@ fn figure(tag: &str, file: &str) -> Option<Slot> {
 }
 
 /// Step, tag and value of the scalars of an event.
-fn scalars(event: &[u8]) -> Vec<(i64, String, f64)> {
+fn scalars(event: &[u8], mut take: impl FnMut(i64, &[u8], f64)) {
     let (mut step, mut summary) = (0, &[][..]);
     for field in Fields::of(event).map_while(Result::ok) {
         match field {
@@ -172,18 +176,20 @@ fn scalars(event: &[u8]) -> Vec<(i64, String, f64)> {
             _ => {}
         }
     }
-    let values = Fields::of(summary).map_while(Result::ok).filter_map(|field| match field {
-        (1, Value::Bytes(value)) => scalar(value),
-        _ => None,
-    });
-    values.map(|(tag, value)| (step, tag, value)).collect()
+    for field in Fields::of(summary).map_while(Result::ok) {
+        if let (1, Value::Bytes(value)) = field
+            && let Some((tag, value)) = scalar(value)
+        {
+            take(step, tag, value);
+        }
+    }
 }
 
-fn scalar(value: &[u8]) -> Option<(String, f64)> {
+fn scalar(value: &[u8]) -> Option<(&[u8], f64)> {
     let (mut tag, mut found) = (None, None);
     for field in Fields::of(value).map_while(Result::ok) {
         match field {
-            (1, Value::Bytes(name)) => tag = Some(String::from_utf8_lossy(name).into_owned()),
+            (1, Value::Bytes(name)) => tag = Some(name),
             (2, Value::Fixed32(bytes)) => found = Some(f64::from(f32::from_le_bytes(bytes))),
             (8, Value::Bytes(bytes)) => found = tensor(bytes),
             _ => {}
@@ -218,7 +224,8 @@ fn tensor(bytes: &[u8]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::dataset::protobuf::Message;
-    use crate::dataset::tfrecord::record;
+    use crate::dataset::tfrecord::{masked_crc, record};
+    use crate::launch::own::event_file::PIECE;
 
     /// An event as PyTorch and tensorboardX write it.
     fn event(step: u64, tag: &str, value: f32) -> Vec<u8> {
@@ -235,28 +242,36 @@ mod tests {
         record(&Message::default().varint(2, step).bytes(5, &summary.0).0)
     }
 
+    /// All that is new.
+    fn look(board: &mut TensorBoard) -> Vec<Logged> {
+        let mut logged = Vec::new();
+        assert_eq!(board.look(Duration::from_secs(60), &mut |of| logged.push(of)), 0, "nothing is left");
+        logged
+    }
+
     #[test]
     fn files_are_followed_while_they_grow() {
         let folder = tempfile::tempdir().unwrap();
         let old = folder.path().join("events.out.tfevents.1.old");
         fs::write(&old, event(1, "loss", 9.0)).unwrap();
         let mut board = TensorBoard::new(folder.path());
-        assert_eq!(board.look(), []);
+        assert_eq!(look(&mut board), []);
         let file = folder.path().join("run/validation/events.out.tfevents.2.host");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         let whole =
             [tensor_event(0, "epoch_loss", 0.5), tensor_event(0, "epoch_accuracy", 0.75), event(3, "Loss/train", 0.25)].concat();
         for end in [5, whole.len() - 3] {
             fs::write(&file, &whole[..end]).unwrap();
-            let seen = board.look();
-            assert_eq!(seen.len(), usize::from(end > 5), "{seen:?}");
+            let mut seen = Vec::new();
+            let left = board.look(Duration::from_secs(60), &mut |of| seen.push(of));
+            assert_eq!((seen.len(), left > 0), (usize::from(end > 5), true), "{seen:?}");
         }
         fs::write(&file, [whole, event(3, "accuracy", 0.5), event(3, "loss scale", 7.0)].concat()).unwrap();
-        let [step] = &board.look()[..] else { panic!() };
+        let [step] = &look(&mut board)[..] else { panic!() };
         assert_eq!((step.step, step.val_loss, step.val_accuracy), (Some(3.0), Some(0.25), Some(0.5)));
-        assert_eq!(board.look(), []);
+        assert_eq!(look(&mut board), []);
         assert_eq!(
-            TensorBoard { folder: folder.path().into(), read: BTreeMap::new() }.look().len(),
+            look(&mut TensorBoard { folder: folder.path().into(), read: BTreeMap::new() }).len(),
             3,
             "the old one, and two steps"
         );
@@ -269,8 +284,56 @@ mod tests {
         fs::write(folder.path().join("events.out.tfevents.1.x"), [7; 100]).unwrap();
         let long = (1_u64 << 60).to_le_bytes();
         fs::write(folder.path().join("events.out.tfevents.2.x"), [&long[..], &masked_crc(&long), &[0; 9]].concat()).unwrap();
-        assert_eq!((board.look(), board.look()), (vec![], vec![]));
+        assert_eq!((look(&mut board), look(&mut board)), (vec![], vec![]));
         assert!(board.read.values().all(Option::is_none), "{board:?}");
+    }
+
+    #[test]
+    fn long_records_are_skipped_or_read_whole_and_nothing_behind_them_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut board = TensorBoard::new(folder.path());
+        let file = folder.path().join("events.out.tfevents.1.x");
+        let picture = |bytes: usize| record(&Message::default().varint(2, 1).bytes(3, &vec![7; bytes]).0);
+        // As a file of pictures has it, one that is longer than a piece, and one that is not whole yet.
+        let long = {
+            let filler = Message::default().bytes(1, &vec![b'x'; PIECE]);
+            let value = Message::default().bytes(1, b"loss").float(2, 0.5);
+            record(&Message::default().varint(2, 2).bytes(5, &filler.bytes(1, &value.0).0).0)
+        };
+        let bytes = [event(1, "loss", 0.75), picture(5 << 20), long, picture(2 << 20), event(3, "loss", 0.25)].concat();
+        let steps = |logged: Vec<Logged>| logged.into_iter().filter_map(|of| of.step).collect::<Vec<_>>();
+        fs::write(&file, &bytes[..4 << 20]).unwrap();
+        let mut seen = Vec::new();
+        assert!(board.look(Duration::from_secs(60), &mut |of| seen.push(of)) > 0);
+        assert_eq!(steps(seen), [1.0]);
+        fs::write(&file, bytes).unwrap();
+        assert_eq!(steps(look(&mut board)), [2.0, 3.0]);
+    }
+
+    #[test]
+    fn a_look_at_a_large_file_ends_in_time_and_the_next_one_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut board = TensorBoard::new(folder.path());
+        let bytes: Vec<u8> = (0..40_000).flat_map(|step| event(step, "loss", 0.5)).collect();
+        fs::write(folder.path().join("events.out.tfevents.1.x"), &bytes).unwrap();
+        let (mut seen, mut looks) = (Vec::new(), 0);
+        while board.look(Duration::ZERO, &mut |of| seen.push(of.step.unwrap())) > 0 {
+            looks += 1;
+        }
+        assert!(looks >= bytes.len() / PIECE - 1 && looks > 3, "a piece at a time: {looks}");
+        assert!(seen.is_sorted() && seen.len() == 40_000, "{}", seen.len());
+    }
+
+    #[test]
+    fn of_a_file_that_takes_too_long_the_end_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut board = TensorBoard::new(folder.path());
+        let bytes: Vec<u8> = (0..60_000).flat_map(|step| event(step, "loss", 0.5)).collect();
+        fs::write(folder.path().join("events.out.tfevents.1.x"), &bytes).unwrap();
+        let mut seen = Vec::new();
+        let left_out = board.look_at_ends(&mut |of| seen.push(of.step.unwrap()));
+        assert_eq!((seen.last(), seen.is_sorted()), (Some(&59_999.0), true));
+        assert!(left_out > 1 << 20 && seen.len() > 10_000 && seen.len() < 30_000, "{left_out}, {}", seen.len());
     }
 
     #[test]

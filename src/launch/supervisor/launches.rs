@@ -39,7 +39,7 @@ impl Supervisor {
         let (mut elastic, begin) = (Elastic::of(&self.record, self.folder.path()), Instant::now());
         let mut why = None::<String>;
         loop {
-            match self.gather(&mut elastic, stop).await {
+            match self.gather(&mut elastic, lease.as_mut(), stop).await {
                 Ok(true) => {}
                 Ok(false) => {
                     let message = Work::of(&self.record.spec.workload).stopped_early().into();
@@ -87,7 +87,7 @@ impl Supervisor {
     }
 
     /// Take the hosts that there are, where somebody discovers them, and wait for enough. Whether the run is still wanted.
-    async fn gather(&mut self, elastic: &mut Elastic, stop: &mut Signals) -> Result<bool, String> {
+    async fn gather(&mut self, elastic: &mut Elastic, mut lease: Option<&mut Lease>, stop: &mut Signals) -> Result<bool, String> {
         let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
         let begin = Instant::now();
         while let Some(mut discovery) = elastic.discovery().cloned() {
@@ -99,6 +99,8 @@ impl Supervisor {
                     return Ok(false);
                 }
             };
+            // Nobody else may take its devices meanwhile, also where the folder of this machine is cleaned.
+            lease.iter_mut().for_each(|lease| drop(lease.keep()));
             let (hosts, discovery) = asked.map_err(|error| error.to_string())?;
             elastic.learn(discovery);
             let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };

@@ -40,12 +40,17 @@ const WHAT: &str = "hvd-lab recording";
 /// The first line of anything else may be endless.
 const LONGEST_HEADER: u64 = 1 << 20;
 
+/// Bytes that are packed as small as they get, which takes half a second a MiB; more are packed fast.
+const SMALL: u64 = 8 << 20;
+/// Bytes between two calls for what is shown of the progress.
+const PIECE: usize = 1 << 20;
+
 /// One file with all that the screen shows of a run: not its checkpoints. With `hide` the names of hosts, users and folders
-/// are left out.
+/// are left out. `progress` is called with the bytes that are packed and all there are.
 ///
 /// # Errors
 /// [`RecordingError::Going`], [`RecordingError::Io`].
-pub fn pack(folder: &RunFolder, hide: bool) -> Result<Vec<u8>, RecordingError> {
+pub fn pack(folder: &RunFolder, hide: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<u8>, RecordingError> {
     Recording::of_folder(folder.clone())?;
     let at = |path: &Path| {
         let path = path.to_owned();
@@ -59,6 +64,7 @@ pub fn pack(folder: &RunFolder, hide: bool) -> Result<Vec<u8>, RecordingError> {
         return Err(RecordingError::TooLarge { path: folder.path().to_owned(), cause });
     }
     let mut parts = Vec::new();
+    progress(0, total);
     for name in names {
         let path = folder.path().join(&name);
         let bytes = read::small_file(&path, MOST_BYTES).map_err(at(&path))?;
@@ -67,12 +73,18 @@ pub fn pack(folder: &RunFolder, hide: bool) -> Result<Vec<u8>, RecordingError> {
     if hide {
         anonymous::hide(&mut parts);
     }
+    let total = parts.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     let list = parts.iter().map(|(name, bytes)| Part { name: name.clone(), bytes: bytes.len() as u64 }).collect();
     let header = Header { what: WHAT.to_owned(), format: FORMAT, parts: list };
-    let packed = || -> io::Result<Vec<u8>> {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let mut packed = || -> io::Result<Vec<u8>> {
+        let level = if total > SMALL { Compression::fast() } else { Compression::best() };
+        let (mut packed, mut done) = (GzEncoder::new(Vec::new(), level), 0);
         writeln!(packed, "{}", serde_json::to_string(&header)?)?;
-        parts.iter().try_for_each(|(_, bytes)| packed.write_all(bytes))?;
+        for piece in parts.iter().flat_map(|(_, bytes)| bytes.chunks(PIECE)) {
+            packed.write_all(piece)?;
+            done += piece.len() as u64;
+            progress(done, total);
+        }
         packed.finish()
     };
     packed().map_err(at(folder.path()))

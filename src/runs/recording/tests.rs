@@ -72,7 +72,7 @@ fn packed(hide: bool) -> (tempfile::TempDir, std::path::PathBuf) {
     let (_home, folder) = run_folder();
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("run.hvdrun");
-    fs::write(&file, pack(&folder, hide).unwrap()).unwrap();
+    fs::write(&file, pack(&folder, hide, &mut |_, _| {}).unwrap()).unwrap();
     (out, file)
 }
 
@@ -90,6 +90,29 @@ fn states(played: &Played) -> Vec<RunState> {
         _ => None,
     };
     played.updates.iter().filter_map(state).collect()
+}
+
+#[test]
+fn a_large_run_is_packed_in_seconds_and_says_how_far_it_is() {
+    let (_home, folder) = run_folder();
+    // 16 MiB in which nothing comes again, as in a binary log.
+    let mut number = 1_u64;
+    let noise = std::iter::repeat_with(|| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (number >> 33) as u8
+    });
+    fs::write(folder.rank_log(0), noise.take(16 << 20).collect::<Vec<u8>>()).unwrap();
+    let (mut told, began) = (Vec::new(), std::time::Instant::now());
+    let bytes = pack(&folder, false, &mut |done, total| told.push((done, total))).unwrap();
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    let (first, last) = (told[0], *told.last().unwrap());
+    assert!(first.0 == 0 && first.1 > 16 << 20 && told.len() > 16, "{} looks, the first {first:?}", told.len());
+    assert_eq!(last.0, last.1);
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("run.hvdrun");
+    fs::write(&file, bytes).unwrap();
+    let again = Recording::open(&file).unwrap();
+    assert_eq!(fs::metadata(again.folder.rank_log(0)).unwrap().len(), 16 << 20);
 }
 
 #[test]
@@ -212,7 +235,7 @@ fn a_recording_of_a_stranger_takes_neither_memory_nor_disk() {
 fn a_run_that_left_too_much_is_not_recorded() {
     let (_home, folder) = run_folder();
     fs::File::create(folder.rank_log(0)).unwrap().set_len(600 << 20).unwrap();
-    let error = pack(&folder, false).unwrap_err().to_string();
+    let error = pack(&folder, false, &mut |_, _| {}).unwrap_err().to_string();
     assert!(error.contains("is too large") && error.contains("this one would have 600 MiB"), "{error}");
 }
 
@@ -220,7 +243,7 @@ fn a_run_that_left_too_much_is_not_recorded() {
 fn a_run_that_goes_on_is_not_recorded() {
     let (_home, folder) = run_folder();
     folder.write_status(&RunStatus::new(RunState::Running, "training", START)).unwrap();
-    let error = pack(&folder, false).unwrap_err().to_string();
+    let error = pack(&folder, false, &mut |_, _| {}).unwrap_err().to_string();
     assert!(error.contains("run 7 is still running"), "{error}");
 }
 

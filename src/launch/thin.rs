@@ -1,0 +1,172 @@
+//! What a program logs without end is thinned: a bounded part is written down, and of each kind the newest always.
+//!
+//! Never drops anything of a program that logs as much as people read.
+
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
+use std::time::{Duration, Instant};
+
+use crate::domain::event::{Event, EventLine};
+use crate::domain::logged::FIGURES;
+
+/// Events of a kind that are kept before every second one is skipped; after as many more, three of four, and so on. Of runs with
+/// many ranks fewer of each.
+const MOST: usize = 1024;
+const FEWEST: usize = 64;
+const MOST_OF_ALL_RANKS: usize = 16 << 10;
+/// One of a kind is kept at least so often, so that whoever watches sees it go on; of more than 16 ranks each less often.
+const EVERY: Duration = Duration::from_secs(10);
+/// A line of so many bytes counts as one event, a longer one as several.
+const BYTES: usize = 512;
+/// Kinds that are told apart.
+const MOST_KINDS: usize = 4096;
+
+/// The process, the event, and which figures it has.
+type Name = (usize, Option<Discriminant<Event>>, u16);
+
+/// Decides which events of one launch are written down.
+#[derive(Debug)]
+pub(super) struct Thin {
+    most: usize,
+    every: Duration,
+    kinds: HashMap<Name, Kind>,
+    news: Option<usize>,
+    is_told: bool,
+}
+
+#[derive(Debug)]
+struct Kind {
+    /// One of so many is kept.
+    stride: u64,
+    skipped: u64,
+    /// Room for further ones before the stride is doubled.
+    room: usize,
+    kept_at: Instant,
+    /// What was skipped last, if it came after the last one that was kept.
+    newest: Option<EventLine>,
+}
+
+impl Thin {
+    /// For a launch of so many ranks.
+    pub fn new(np: usize) -> Thin {
+        let np = np.max(1);
+        Thin {
+            most: (MOST_OF_ALL_RANKS / np).clamp(FEWEST, MOST),
+            every: EVERY.saturating_mul(u32::try_from(np.div_ceil(16)).unwrap_or(u32::MAX)),
+            kinds: HashMap::new(),
+            news: None,
+            is_told: false,
+        }
+    }
+
+    /// Whether an event of so many bytes is written down. `event` is `None` where this version does not know it.
+    pub fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> bool {
+        let most = self.most;
+        let new = || Kind { stride: 1, skipped: 0, room: most, kept_at: Instant::now(), newest: None };
+        let name = self.name(process, event);
+        let kind = self.kinds.entry(name).or_insert_with(new);
+        kind.skipped += 1;
+        if kind.skipped < kind.stride && kind.kept_at.elapsed() < self.every {
+            return false;
+        }
+        (kind.skipped, kind.newest, kind.kept_at) = (0, None, Instant::now());
+        kind.room = kind.room.saturating_sub(1 + bytes / BYTES);
+        if kind.room == 0 {
+            (kind.stride, kind.room) = (kind.stride.saturating_mul(2), most);
+            self.news = self.news.or(Some(process).filter(|_| !self.is_told));
+        }
+        true
+    }
+
+    /// An event that was not kept.
+    pub fn skipped(&mut self, line: EventLine) {
+        let name = self.name(line.process, Some(&line.event));
+        if let Some(kind) = self.kinds.get_mut(&name) {
+            kind.newest = Some(line);
+        }
+    }
+
+    fn name(&self, process: usize, event: Option<&Event>) -> Name {
+        let name = (process, event.map(discriminant), event.map_or(0, figures));
+        let is_one_too_many = self.kinds.len() >= MOST_KINDS && !self.kinds.contains_key(&name);
+        if is_one_too_many { (usize::MAX, None, 0) } else { name }
+    }
+
+    /// The first process whose events are thinned, told once.
+    pub fn news(&mut self) -> Option<usize> {
+        let news = self.news.take()?;
+        self.is_told = true;
+        Some(news)
+    }
+
+    /// The newest of each kind that was skipped.
+    pub fn rest(&mut self) -> Vec<EventLine> {
+        self.kinds.values_mut().filter_map(|kind| kind.newest.take()).collect()
+    }
+}
+
+/// Which figures a program logged, one bit each: the losses of training must not crowd out those of validation.
+fn figures(event: &Event) -> u16 {
+    let Event::Logged(logged) = event else { return 0 };
+    let bits = FIGURES.iter().enumerate().filter(|(_, field)| (field.get)(logged).is_some());
+    bits.fold(0, |bits, (place, _)| bits | 1 << place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::logged::Logged;
+
+    fn step(step: usize) -> Event {
+        Event::Logged(Logged { step: Some(step as f64), loss: Some(0.5), ..Logged::default() })
+    }
+
+    #[test]
+    fn of_a_million_events_some_thousand_are_kept_and_the_last_one() {
+        let mut thin = Thin::new(2);
+        let mut kept = 0;
+        for number in 0..1_000_000 {
+            let event = step(number);
+            if thin.keeps(0, Some(&event), 100) {
+                kept += 1;
+            } else {
+                thin.skipped(EventLine { time_s: 1.0, process: 0, event });
+            }
+        }
+        assert!((1_000..20_000).contains(&kept), "{kept}");
+        assert_eq!((thin.news(), thin.news()), (Some(0), None), "told once");
+        let rest = thin.rest();
+        assert_eq!((rest.len(), &rest[0].event), (1, &step(999_999)));
+        assert!(thin.rest().is_empty());
+    }
+
+    #[test]
+    fn rare_events_are_kept_beside_many() {
+        let mut thin = Thin::new(2);
+        let validation = Event::Logged(Logged { val_accuracy: Some(0.9), ..Logged::default() });
+        let mut kept = 0;
+        for number in 0..50_000 {
+            thin.keeps(1, Some(&step(number)), 100);
+            if number % 500 == 0 {
+                kept += usize::from(thin.keeps(1, Some(&validation), 100));
+            }
+        }
+        assert_eq!(kept, 100, "all of them");
+        assert!((0..500).all(|number| thin.keeps(0, Some(&step(number)), 100)), "and those of another process");
+    }
+
+    #[test]
+    fn long_lines_and_many_kinds_are_bounded_too() {
+        let mut thin = Thin::new(1);
+        let kept = (0..2_000).filter(|number| thin.keeps(0, Some(&step(*number)), 1 << 20)).count();
+        assert!(kept < 20, "{kept}");
+        let kept = (0..200_000).filter(|process| thin.keeps(*process, None, 100)).count();
+        assert!(kept < 20_000, "{kept}");
+    }
+
+    #[test]
+    fn what_is_seldom_thinned_is_seen_to_go_on() {
+        let mut thin = Thin { every: Duration::ZERO, ..Thin::new(1) };
+        assert!((0..5_000).all(|number| thin.keeps(0, Some(&step(number)), 100)));
+    }
+}
