@@ -122,7 +122,8 @@ impl Journal {
 
     /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
     pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
-        self.evidence.lines += 1;
+        // Events on the socket do not show that the launcher passes anything on.
+        self.evidence.lines += u64::from(!matches!(line, Line::Event { .. } | Line::Lost { .. }));
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
             Line::Drawn { .. } => Ok(None),

@@ -19,7 +19,7 @@ const MOST_WAITING: usize = 16 << 20;
 /// Milliseconds for which the last event waits for a supervisor that takes nothing at all.
 const PATIENCE_MS: u16 = 30_000;
 
-/// The channel of this process, and its pid: a child that was forked must not speak in its place.
+/// The channel of this process, and its pid: a child that was forked must not speak in its place, but to say why it ends its rank.
 static CHANNEL: OnceLock<(u32, Mutex<Channel>)> = OnceLock::new();
 
 /// Tells the supervisor.
@@ -27,6 +27,11 @@ pub(super) fn send(line: &EventLine) {
     let (owner, channel) = CHANNEL.get_or_init(|| (std::process::id(), Mutex::new(Channel::open(line.process))));
     if *owner == std::process::id() {
         channel.lock().unwrap_or_else(PoisonError::into_inner).send(line, &handed().secret);
+    } else if matches!(line.event, Event::Fatal { .. })
+        // A thread that the child does not have may hold it for ever.
+        && let Ok(mut channel) = channel.try_lock()
+    {
+        channel.send(line, &handed().secret);
     }
 }
 

@@ -22,8 +22,8 @@ impl Job {
     pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
         let Some(own) = self.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
         let reports = own.new_ranks(self.folder.path(), self.child.id());
-        let topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
-        let mut written = topologies.map(|(process, event)| self.journal.note(process, event)).collect::<Result<(), _>>();
+        let mut topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
+        let mut written = topologies.try_for_each(|(process, event)| self.journal.note(process, event));
         own.read_files(&mut |logged| {
             if written.is_ok() {
                 written = self.journal.note(0, Event::Logged(logged));
