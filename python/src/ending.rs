@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hvd_lab::comm;
-use hvd_lab::host::process;
+use hvd_lab::trainer::children::running;
 use hvd_lab::trainer::report::Reporter;
 use pyo3::prelude::*;
 
@@ -49,9 +49,7 @@ pub fn abandon() {
 /// The processes that this one has started and that still run: the number of each, and its command.
 #[pyfunction]
 pub fn children() -> Vec<(u32, String)> {
-    let own = std::process::id();
-    let is_child = |process: &process::Process| process.parent == own && !process.zombie;
-    process::all().filter(is_child).map(|child| (child.pid, process::command(child.pid))).collect()
+    running()
 }
 
 /// The program has ended well: tell so, and let go of the other ranks. Nothing happens where it never started.

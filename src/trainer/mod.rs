@@ -8,6 +8,7 @@ pub mod batches;
 pub mod buckets;
 pub mod build_info;
 pub mod checkpoint;
+pub mod children;
 pub mod commit;
 pub mod config;
 pub mod device;
