@@ -175,10 +175,10 @@ fn named_floors(source: &Source) -> BTreeSet<&'static str> {
 /// Towers never name each other, and nobody names a floor above.
 fn floors(source: &Source) -> Vec<String> {
     let allowed: Vec<&str> = match source.path.as_str() {
-        // The exercise and the solutions are the trainer with some steps on.
-        path if path == "src/bin/hvd-train.rs" || is_derived(path) => vec!["domain", "dataset", "comm", "trainer"],
-        // It also looks at the processes that a program leaves behind.
-        path if path.starts_with("python/") => vec!["domain", "dataset", "host", "comm", "trainer"],
+        // The exercise and the solutions are the trainer with some steps on, and for Python it comes in pieces.
+        path if path == "src/bin/hvd-train.rs" || is_derived(path) || path.starts_with("python/") => {
+            vec!["domain", "dataset", "comm", "trainer"]
+        }
         "src/bin/hvd-lab.rs" => vec!["domain", "dataset", "runs", "launch", "telemetry", "course", "tui", "cli"],
         _ => match floor(source) {
             Some(own) => {
