@@ -200,6 +200,9 @@ struct Row {
     name: String,
     find: String,
     put: String,
+    /// Further words that are changed, each with what takes their place.
+    #[serde(default)]
+    also: Vec<[String; 2]>,
     step: Option<usize>,
     says: Vec<String>,
     #[serde(default)]
@@ -222,8 +225,12 @@ pub fn judged_rows(file: &str, solution: &str, noun: &str, attempt: impl Fn(&str
     let (mut astray, minor) = (Vec::new(), minor_version());
     let is_asked = |row: &Row| only.split(',').any(|part| row.name.contains(part)) && row.python <= minor;
     for row in rows.wrong.into_iter().filter(is_asked) {
-        assert_eq!(solution.matches(&row.find).count(), 1, "{}: {}", row.name, row.find);
-        let output = attempt(&solution.replace(&row.find, &row.put));
+        let mut program = solution.to_owned();
+        for [find, put] in row.also.iter().chain([&[row.find.clone(), row.put.clone()]]) {
+            assert_eq!(program.matches(find).count(), 1, "{}: {find}", row.name);
+            program = program.replace(find, put);
+        }
+        let output = attempt(&program);
         let text = stdout(&output);
         let verdict = match (row.step, row.passes) {
             (Some(step), true) => format!("{noun} {step:>2} passed: "),
