@@ -18,7 +18,20 @@ def list_physical_devices(device_type=None):
 
     There is one for each process on this host: if there are more processes than GPUs, the GPUs come again.
     """
-    return [Device(index, name) for index, name in enumerate(started().devices())]
+    return _Devices(Device(index, name) for index, name in enumerate(started().devices()))
+
+
+class _Devices(list):
+    """A list whose error says which numbers there are."""
+
+    def __getitem__(self, index):
+        try:
+            return super().__getitem__(index)
+        except IndexError:
+            raise IndexError(
+                "this host has {} devices, from 0 on, and no number {}: take the one with the number of this process on its own host, "
+                "hvd.local_rank()".format(len(self), index)
+            ) from None
 
 
 def set_visible_devices(device, device_type=None):

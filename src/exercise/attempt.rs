@@ -147,7 +147,8 @@ impl Program {
             let is_begun = done.contains(&shown.number) || shown.has_passed();
             let how = if is_begun { shown.outcome.name() } else { "is still to do" };
             let _ = writeln!(words, "{noun} {:>2} {how}: {}", shown.number, shown.evidence);
-            let names_a_line = shown.evidence.contains(&format!("{}:", self.file));
+            // A flag may be left out on any line.
+            let names_a_line = shown.evidence.contains(&format!("{}:", self.file)) || shown.evidence.contains("Use args.");
             let line = self.line_of(text, shown.number).filter(|_| shown.outcome == Outcome::Failed && is_begun && !names_a_line);
             if let Some(line) = line {
                 let _ = writeln!(words, "    See {}:{line}.", self.file);
@@ -159,6 +160,10 @@ impl Program {
         words += &match (broken, failed, next) {
             (Some(Broken::In(number)), ..) | (Some(Broken::Unexplained) | None, Some(number), _) => fix(number),
             (Some(Broken::At(line)), ..) => format!("next: fix {}:{line}\n", self.file),
+            // The program was ended with words of its own.
+            (Some(Broken::Unexplained), None, _) if status.message.contains("failed during") => {
+                "next: change that, and check again\n".to_owned()
+            }
             (Some(Broken::Unexplained), None, _) => "next: find out what ended the run, and check again\n".to_owned(),
             (None, None, Some((number, line))) => match shown.iter().any(|shown| shown.number == number && shown.has_passed()) {
                 // It is written, but the program still says that it is to do.
@@ -195,7 +200,7 @@ impl Program {
             (Some((name, number)), _) => _ = writeln!(words, "    `{name}` comes with {} {number}.", self.noun),
             // The message says so itself.
             (None, Some(number)) if message.contains(&format!("({} {number})", self.noun)) => {
-                if let Some(line) = self.line_of(text, number) {
+                if let Some(line) = self.line_of(text, number).filter(|_| named.is_empty()) {
                     let _ = writeln!(words, "    See {}:{line}.", self.file);
                 }
             }

@@ -41,7 +41,7 @@ impl Bounds {
     ) -> Option<String> {
         let asked = self.epochs.filter(|_| self.is_own)?;
         let epochs = units::counted(asked, "epoch");
-        let loop_of = |what: &str| format!("so the run was ended: look at the loop over the {what}");
+        let loop_of = |what: &str| format!("so the run was ended: look at the loop over the {what}, and at how many it is given");
         match event {
             Event::Step { epoch, .. } if *epoch >= asked => {
                 Some(format!("process {process} began epoch {}, and the run is of {epochs}, {}", epoch + 1, loop_of("epochs")))

@@ -123,7 +123,13 @@ pub fn multiplied_again(rate: f64) -> String {
 
 /// Two ranks, each with its step.
 pub fn differs(who: &str, one: &TrainingStep, root: &str, other: &TrainingStep) -> String {
-    format!("{who} trained {} at {}, and {root} at {}", place(one), digits(one.lr), digits(other.lr))
+    format!(
+        "{who} trained {} at {}, and {root} at {}: every rank needs the same rate, by the number of all ranks (hvd.size() in Python), not of \
+         those on its host",
+        place(one),
+        digits(one.lr),
+        digits(other.lr)
+    )
 }
 
 /// `ranks`: the number for which all rates would be right, where there is one.

@@ -110,8 +110,9 @@ pub fn other_value(who: &str, Instead { flag, asked, used }: &Instead, np: usize
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| is_shared && *number > 0);
     let cause = match (number(asked), number(used)) {
         (Some(asked), Some(used)) if used == asked * np => format!("it was multiplied by {np}, the number of ranks"),
+        (Some(asked), Some(used)) if used * np == asked => format!("it was divided by {np}, the number of ranks"),
         (Some(asked), Some(used)) if used == asked / np || used == asked.div_ceil(np) => {
-            format!("it was divided by {np}, the number of ranks")
+            format!("it was divided by {np}, the number of ranks, or your program ignores {flag}")
         }
         _ => format!("your program ignores {flag}"),
     };

@@ -122,8 +122,8 @@ pub fn went_on_elsewhere(root: &str, loaded: usize, resumed: usize) -> String {
         epoch => format!("went on after epoch {epoch}"),
     };
     format!(
-        "{root} loaded the checkpoint of epoch {loaded}, and training {from}: load it before training, let {root} broadcast its epoch, and \
-         begin with that (initial_epoch in Python)"
+        "{root} loaded the checkpoint of epoch {loaded}, and training {from}: load it before training, let {root} broadcast its epoch to all (from \
+         root 0), and begin with that (initial_epoch in Python)"
     )
 }
 
