@@ -159,6 +159,10 @@ impl Program {
         let fix = |number| format!("next: fix {noun} {number} ({})\n", (self.title)(number));
         words += &match (broken, failed, next) {
             (Some(Broken::In(number)), ..) | (Some(Broken::Unexplained) | None, Some(number), _) => fix(number),
+            // A program as it was given ends with the error that its first place removes.
+            (Some(Broken::At(_)), _, Some((number, line))) if done.is_empty() => {
+                format!("next: {noun} {number} ({}), line {line}\n", (self.title)(number))
+            }
             (Some(Broken::At(line)), ..) => format!("next: fix {}:{line}\n", self.file),
             // The program was ended with words of its own.
             (Some(Broken::Unexplained), None, _) if status.message.contains("failed during") => {
