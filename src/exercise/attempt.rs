@@ -163,7 +163,13 @@ impl Program {
             (Some(Broken::At(_)), _, Some((number, line))) if done.is_empty() => {
                 format!("next: {noun} {number} ({}), line {line}\n", (self.title)(number))
             }
-            (Some(Broken::At(line)), ..) => format!("next: fix {}:{line}\n", self.file),
+            (Some(Broken::At(line)), ..) => {
+                // The check of a place may know the error by its line.
+                let named = format!("{}:{line}:", self.file);
+                let knows = |shown: &&Shown| done.contains(&shown.number) && shown.evidence.contains(&named);
+                let place = shown.iter().filter(|shown| shown.outcome == Outcome::Failed).find(knows);
+                place.map_or_else(|| format!("next: fix {}:{line}\n", self.file), |shown| fix(shown.number))
+            }
             // The program was ended with words of its own.
             (Some(Broken::Unexplained), None, _) if status.message.contains("failed during") => {
                 "next: change that, and check again\n".to_owned()
