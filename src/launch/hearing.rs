@@ -12,11 +12,19 @@ pub(super) struct Hearing {
     numbers: BTreeMap<usize, u64>,
     /// Processes whose last line was empty: it may belong to an event.
     pub blanks: BTreeSet<usize>,
+    /// Processes in whose place somebody else has spoken.
+    pub distrusted: BTreeSet<usize>,
 }
 
 impl Hearing {
     pub fn new(np: usize) -> Hearing {
-        Hearing { np, connections: BTreeMap::new(), numbers: BTreeMap::new(), blanks: BTreeSet::new() }
+        Hearing {
+            np,
+            connections: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            blanks: BTreeSet::new(),
+            distrusted: BTreeSet::new(),
+        }
     }
 
     /// Whether this connection is the one of this process, which is one of the launch.

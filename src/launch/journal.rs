@@ -218,7 +218,7 @@ impl Journal {
 
     /// Somebody tells events that are not of this process. Then none of its events shows anything.
     fn distrust(&mut self, process: usize, why: &str) -> Result<(), JournalError> {
-        if !self.evidence.imitating.insert(process) {
+        if !self.hearing.distrusted.insert(process) {
             return Ok(());
         }
         self.note(process, Event::Lost { events: 1 })?;
