@@ -70,7 +70,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, follower: Follower, json: bool
     follow_run(store, id, follower, json, None, false)
 }
 
-/// [`follow`], of a run that is then judged: what ended it is told there, and not here.
+/// As [`follow`], for a run that is judged afterwards: the verdict says what ended it.
 ///
 /// # Errors
 /// The run's files cannot be read.
@@ -162,7 +162,7 @@ struct View<'a> {
     logged: LoggedSoFar,
     /// The last message of its status: what a run waits for is told once.
     told: String,
-    /// What ended the run is told elsewhere.
+    /// A verdict follows and says what ended the run.
     is_judged: bool,
     /// Of each rank.
     last_words: BTreeMap<usize, LastWords>,

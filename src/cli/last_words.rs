@@ -1,4 +1,4 @@
-//! Leaves out of what a rank prints what its log alone is to keep: MPI's notice of an abort, and a cause that is told at the end.
+//! Filters the lines of a rank for the terminal: MPI's notice of an abort stays in the log, and so does a cause that the verdict repeats.
 //!
 //! Never changes a line.
 
@@ -17,7 +17,7 @@ pub(super) struct LastWords {
 }
 
 impl LastWords {
-    /// What is to be shown now that this line has come. `is_judged` of a run whose cause of failure is told in words of its own.
+    /// The lines to show after this one has come. `is_judged`: a verdict follows, and it says why the run failed.
     pub(super) fn take(&mut self, process: usize, line: &str, is_judged: bool) -> Vec<String> {
         let is_rule = line.len() >= 20 && line.bytes().all(|byte| byte == b'-');
         if self.is_notice {

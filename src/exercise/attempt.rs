@@ -157,12 +157,11 @@ impl Program {
         let failed = shown.iter().find(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
         let failed = failed.map(|shown| shown.number);
         let fix = |number| format!("next: fix {noun} {number} ({})\n", (self.title)(number));
+        let begin = |(number, line): (usize, usize)| format!("next: {noun} {number} ({}), line {line}\n", (self.title)(number));
         words += &match (broken, failed, next) {
             (Some(Broken::In(number)), ..) | (Some(Broken::Unexplained) | None, Some(number), _) => fix(number),
             // A program as it was given ends with the error that its first place removes.
-            (Some(Broken::At(_)), _, Some((number, line))) if done.is_empty() => {
-                format!("next: {noun} {number} ({}), line {line}\n", (self.title)(number))
-            }
+            (Some(Broken::At(_)), _, Some(next)) if done.is_empty() => begin(next),
             (Some(Broken::At(line)), ..) => {
                 // The check of a place may know the error by its line.
                 let named = format!("{}:{line}:", self.file);
@@ -178,7 +177,7 @@ impl Program {
             (None, None, Some((number, line))) => match shown.iter().any(|shown| shown.number == number && shown.has_passed()) {
                 // It is written, but the program still says that it is to do.
                 true => format!("next: your program does {noun} {number} already, so take its TODO out of line {line}\n"),
-                false => format!("next: {noun} {number} ({}), line {line}\n", (self.title)(number)),
+                false => begin((number, line)),
             },
             (None, None, None) if self.has_passed(shown, text) => format!("All {} {noun}s pass.\n", self.count),
             (None, None, None) => String::new(),
