@@ -2,6 +2,7 @@
 
 Works in any program that `hvd-lab run -- python ...` has started. Anywhere else a call does nothing.
 """
+import atexit
 import json
 import math
 import os
@@ -62,6 +63,7 @@ class _Channel:
                 channel.sendall(f"{_SECRET} {_rank()}\n".encode())
                 channel.setblocking(False)
                 self.socket = channel
+                atexit.register(self.finish)
             except OSError:
                 channel.close()
 
@@ -79,6 +81,15 @@ class _Channel:
                 self.waiting = self.waiting[self.socket.send(self.waiting):]
         except BlockingIOError:
             pass
+
+    def finish(self):
+        """At the end of the program: what a busy lab has not taken yet."""
+        if self.process == os.getpid():
+            try:
+                self.socket.settimeout(5)
+                self.socket.sendall(self.waiting)
+            except OSError:
+                pass
 
 
 def _tell(text):
