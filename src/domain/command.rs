@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounded, MAX_RANKS, count};
+use super::bounds::{Bounded, count};
+use super::launcher::{LauncherWords, OwnLauncher};
 use super::logged::{FIGURES, Field};
 use super::safe;
 
@@ -23,108 +24,29 @@ pub struct CommandSpec {
     pub tensorboard: Option<String>,
 }
 
-/// Programs that start ranks themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OwnLauncher {
-    /// `torchrun`, `python -m torch.distributed.run`.
-    Torchrun,
-    Mpirun,
-    Horovodrun,
-    Srun,
-    /// One whose lines do not say which rank printed them: accelerate, deepspeed.
-    Untagged,
-}
-
-/// How a launcher is told how many ranks to start: by the product of these flags.
-struct Known {
-    launcher: OwnLauncher,
-    names: &'static [&'static str],
-    flags: &'static [&'static [&'static str]],
-}
-
-const KNOWN: [Known; 6] = [
-    Known {
-        launcher: OwnLauncher::Torchrun,
-        names: &["torchrun", "torch.distributed.run", "torch.distributed.launch"],
-        flags: &[&["--nproc_per_node", "--nproc-per-node"], &["--nnodes"]],
-    },
-    Known {
-        launcher: OwnLauncher::Mpirun,
-        names: &["mpirun", "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich", "orterun", "prterun"],
-        flags: &[&["-np", "-n", "--np", "--n", "-c"]],
-    },
-    Known { launcher: OwnLauncher::Horovodrun, names: &["horovodrun"], flags: &[&["-np", "--num-proc"]] },
-    Known { launcher: OwnLauncher::Srun, names: &["srun"], flags: &[&["-n", "--ntasks"]] },
-    Known { launcher: OwnLauncher::Untagged, names: &["accelerate"], flags: &[&["--num_processes", "--num-processes"]] },
-    Known { launcher: OwnLauncher::Untagged, names: &["deepspeed"], flags: &[&["--num_gpus"], &["--num_nodes"]] },
-];
-
 /// Words and letters of a command line that a record may have.
 const MAX_WORDS: usize = 10_000;
 const MAX_LETTERS: usize = 1 << 20;
 
 impl CommandSpec {
-    fn known(&self) -> Option<&'static Known> {
-        let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-        let first = name(self.argv.first()?);
-        // `python -m torch.distributed.run` is torchrun.
-        let module = first.starts_with("python").then(|| self.argv.windows(2).find(|pair| pair[0] == "-m").map(|pair| &pair[1]));
-        let is = |known: &&Known| {
-            known.names.contains(&first.as_str()) || module.flatten().is_some_and(|module| known.names.contains(&module.as_str()))
-        };
-        KNOWN.iter().find(is)
+    /// The launcher that starts its ranks, and its words; `None` where the lab starts them.
+    pub fn launcher_words(&self) -> Option<LauncherWords> {
+        LauncherWords::of(&self.argv)
     }
 
     /// Who starts its ranks; `None` where the lab does.
     pub fn own_launcher(&self) -> Option<OwnLauncher> {
-        self.known().map(|known| known.launcher)
-    }
-
-    /// Where the launcher's own words end: behind its name.
-    pub fn launcher_words(&self) -> usize {
-        let module = self.argv.windows(2).position(|pair| pair[0] == "-m");
-        match self.own_launcher() {
-            Some(OwnLauncher::Torchrun) => module.map_or(1, |at| at + 2),
-            _ => 1,
-        }
-    }
-
-    /// How many ranks the words ask their own launcher for, with the places of the numbers; `None` where they do not say so in
-    /// a number.
-    fn asked(&self) -> Option<(usize, Vec<(usize, usize)>)> {
-        let (mut product, mut places) = (None, Vec::new());
-        for flags in self.known()?.flags {
-            let Some((word, letter, value)) = self.value_of(flags) else { continue };
-            // `--nnodes=1:4` is elastic.
-            product = Some(product.unwrap_or(1_usize).checked_mul(value.parse().ok()?)?);
-            places.push((word, letter));
-        }
-        Some((product?, places))
-    }
-
-    /// The value of a flag: the word that it is in, from which letter on, and its text.
-    fn value_of(&self, names: &[&str]) -> Option<(usize, usize, &str)> {
-        self.argv.iter().enumerate().skip(1).find_map(|(at, word)| {
-            let behind = || names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('='));
-            match names.contains(&word.as_str()) {
-                true => Some((at + 1, 0, self.argv.get(at + 1)?.as_str())),
-                false => behind().map(|value| (at, word.len() - value.len(), value)),
-            }
-        })
+        self.launcher_words().map(|words| words.launcher)
     }
 
     /// Ranks that its own launcher starts, as far as its words say so.
     pub fn own_np(&self) -> Option<usize> {
-        self.asked().map(|(np, _)| np).filter(|np| (1..=MAX_RANKS).contains(np))
+        self.launcher_words()?.np
     }
 
     /// Its words without the number of ranks: what is the same in all runs of the same work.
     pub fn work(&self) -> Vec<String> {
-        let mut words = self.argv.clone();
-        for (word, letter) in self.asked().map(|(_, places)| places).unwrap_or_default() {
-            words[word].replace_range(letter.., "N");
-        }
-        words
+        self.launcher_words().map_or_else(|| self.argv.clone(), |words| words.without_counts(&self.argv))
     }
 
     /// In a column of a table: its script, or else the program, without folders.
@@ -184,30 +106,6 @@ impl CommandSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn launchers_are_known_by_their_names() {
-        for (line, launcher, np, work) in [
-            ("python train.py -n 4", None, None, "python train.py -n 4"),
-            ("./mpirun.py -np 4", None, None, "./mpirun.py -np 4"),
-            ("torchrun --nproc_per_node=2 t.py", Some(OwnLauncher::Torchrun), Some(2), "torchrun --nproc_per_node=N t.py"),
-            (
-                "python3 -m torch.distributed.run --nnodes 2 --nproc-per-node 4 t.py",
-                Some(OwnLauncher::Torchrun),
-                Some(8),
-                "python3 -m torch.distributed.run --nnodes N --nproc-per-node N t.py",
-            ),
-            ("torchrun --nproc_per_node=gpu t.py", Some(OwnLauncher::Torchrun), None, "torchrun --nproc_per_node=gpu t.py"),
-            ("/opt/mpi/bin/mpirun -np 3 ./a.out", Some(OwnLauncher::Mpirun), Some(3), "/opt/mpi/bin/mpirun -np N ./a.out"),
-            ("horovodrun -np 2 python t.py", Some(OwnLauncher::Horovodrun), Some(2), "horovodrun -np N python t.py"),
-            ("srun --ntasks=2 python t.py", Some(OwnLauncher::Srun), Some(2), "srun --ntasks=N python t.py"),
-            ("accelerate launch t.py", Some(OwnLauncher::Untagged), None, "accelerate launch t.py"),
-            ("mpirun -np 0 t", Some(OwnLauncher::Mpirun), None, "mpirun -np N t"),
-        ] {
-            let spec = CommandSpec::sample(line);
-            assert_eq!((spec.own_launcher(), spec.own_np(), spec.work().join(" ")), (launcher, np, work.to_owned()), "{line}");
-        }
-    }
 
     #[test]
     fn what_cannot_run_is_said() {

@@ -13,6 +13,7 @@ pub mod fault;
 pub mod history;
 pub mod images;
 pub mod job;
+pub mod launcher;
 pub mod logged;
 pub mod markup;
 pub mod measured;

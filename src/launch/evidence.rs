@@ -119,6 +119,11 @@ impl Evidence {
         self.history.attempt()?.fatal.first()
     }
 
+    /// Why this process could not go on, in its own words: they win over the signal that ended it, whichever came first.
+    pub fn fatal_of(&self, process: usize) -> Option<&Fatal> {
+        self.history.attempt()?.fatal.iter().find(|fatal| fatal.process == process)
+    }
+
     /// Library versions that ranks reported, each once: a bounded number, whatever a program of the learner's says.
     pub fn versions(&self) -> BTreeSet<String> {
         let all: BTreeSet<&String> = self.introduced().flat_map(|(_, report)| &report.versions).collect();

@@ -132,6 +132,8 @@ pub(super) struct End {
     pub exit_code: Option<i32>,
     /// Library versions that the ranks reported.
     pub versions: BTreeSet<String>,
+    /// Ranks that a program of the user's own had, by what was in their environment.
+    pub np: Option<usize>,
     /// The part of this host's cores that other programs used during the training, where that can be told.
     pub others_cpu: Option<f64>,
     /// Slurm will start it again.
@@ -183,7 +185,7 @@ impl Job {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
-        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags, sender.clone())));
+        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags.clone(), sender.clone())));
         let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
         let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
@@ -307,11 +309,12 @@ impl Job {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
         let versions = evidence.versions();
+        let np = self.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
         self.judged(&verdict);
         let is_requeued =
             !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
-        End { verdict, exit_code, versions, others_cpu: self.others_cpu, is_requeued, is_resized }
+        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {

@@ -2,7 +2,7 @@
 //!
 //! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`Journal::flush`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::evidence::Evidence;
 use super::hearing::Hearing;
@@ -42,6 +42,8 @@ pub struct Journal {
     /// Not written down yet.
     arrived: Arrivals,
     hearing: Hearing,
+    /// Processes whose logs cannot be opened: their training goes on without.
+    unopened: BTreeSet<usize>,
     thin: Thin,
     pub evidence: Evidence,
 }
@@ -61,6 +63,7 @@ impl Journal {
             secret,
             log_bytes,
             hearing: Hearing::new(np),
+            unopened: BTreeSet::new(),
             evidence: Evidence::default(),
             folder,
         };
@@ -102,7 +105,16 @@ impl Journal {
     fn write_log(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
         let most = self.log_bytes;
         self.evidence.printed += text.len() as u64 + 1;
-        let log = self.log(process)?;
+        if self.unopened.contains(&process) {
+            return Ok(());
+        }
+        let log = match self.log(process) {
+            Ok(log) => log,
+            Err(error) => {
+                self.unopened.insert(process);
+                return self.say(&format!("hvd-lab: what process {process} prints is not kept, and it goes on: {error}"));
+            }
+        };
         if log.written >= most {
             return Ok(());
         }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::Flavour;
-use super::adapter::tagged;
+use super::own::RankTags;
 
 /// One line of the launcher's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,15 +40,13 @@ impl Line {
 }
 
 /// How lines say which process printed them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Tags {
     /// As this launcher tags them; what has no tag is the launcher's own.
     Of(Flavour),
-    /// As any launcher tags them; what has no tag is the launcher's own.
-    Any,
-    /// As any launcher tags them; what has no tag is of process 0.
-    AnyOrFirst,
-    /// Not at all: there is only process 0.
+    /// As the launcher of a program of the user's own does; what has no tag is the launcher's own.
+    By(RankTags),
+    /// Not at all: all are taken for process 0's.
     No,
 }
 
@@ -78,11 +76,10 @@ impl Sorter {
         // Some launchers end their messages with a zero byte.
         let text = String::from_utf8_lossy(bytes).replace('\0', "");
         let text = text.trim_end_matches('\r');
-        let tag = match self.tags {
+        let tag = match &self.tags {
             Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => return self.pieces(text),
             Tags::Of(Flavour::Mpich) => hydra_tag(text),
-            Tags::Any => tagged(text).map(|tagged| (tagged.rank, tagged.text)),
-            Tags::AnyOrFirst => Some(tagged(text).map_or((0, text), |tagged| (tagged.rank, tagged.text))),
+            Tags::By(tags) => tags.read(text),
             Tags::No => Some((0, text)),
         };
         vec![match tag {
@@ -124,7 +121,7 @@ impl Sorter {
     fn tag(&self, text: &str) -> Option<Tag> {
         let mut tag = open_mpi_tag(text)?;
         // Open MPI 5 puts one blank behind the colon; with 4 a blank there is the rank's own.
-        if self.tags == Tags::Of(Flavour::OpenMpi5) && text[tag.length..].starts_with(' ') {
+        if matches!(self.tags, Tags::Of(Flavour::OpenMpi5)) && text[tag.length..].starts_with(' ') {
             tag.length += 1;
         }
         Some(tag)

@@ -13,8 +13,9 @@ use super::flavour::{Flavour, version_line};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
-use crate::domain::command::{CommandSpec, OwnLauncher};
+use crate::domain::command::CommandSpec;
 use crate::domain::job::{RunSpec, Workload};
+use crate::domain::launcher::OwnLauncher;
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
@@ -107,11 +108,12 @@ impl Launcher {
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`].
     pub fn detect() -> Result<Launcher, LaunchError> {
-        Launcher::at(find_launcher()?)
+        Launcher::at(find_launcher()?, &[])
     }
 
-    fn at(mpirun: PathBuf) -> Result<Launcher, LaunchError> {
-        let text = version_text(&mpirun)?;
+    /// `words` stand between it and the launcher, where it is a wrapper such as env.
+    fn at(mpirun: PathBuf, words: &[String]) -> Result<Launcher, LaunchError> {
+        let text = version_text(&mpirun, words)?;
         let flavour = Flavour::from_version_text(&text).ok_or_else(|| LaunchError::BadLauncher {
             path: mpirun.clone(),
             cause: format!("its --version says `{}`", version_line(&text)),
@@ -123,9 +125,10 @@ impl Launcher {
 impl Launcher {
     /// The lab's, or the one that the user's own words name.
     fn of(spec: &RunSpec, program: &Path) -> Result<Launcher, LaunchError> {
-        match spec.command().and_then(CommandSpec::own_launcher) {
+        let own = spec.command().and_then(|command| Some((command.launcher_words()?, command)));
+        match own.map(|(own, command)| (own.launcher, &command.argv[1..own.start])) {
             None if !spec.starts_alone() => Launcher::detect(),
-            Some(OwnLauncher::Mpirun) => Launcher::at(program.to_owned()),
+            Some((OwnLauncher::Mpirun, words)) => Launcher::at(program.to_owned(), words),
             // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
             _ => {
                 let name = program.file_name().filter(|_| !spec.starts_alone());
@@ -296,9 +299,10 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-fn version_text(mpirun: &Path) -> Result<String, LaunchError> {
+fn version_text(mpirun: &Path, words: &[String]) -> Result<String, LaunchError> {
     let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.to_owned(), cause };
-    let answer = ask(Command::new(mpirun).arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
+    let answer =
+        ask(Command::new(mpirun).args(words).arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
     match answer.status.success() {
         true => Ok(answer.stdout),
         false => Err(bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)))),

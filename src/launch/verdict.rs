@@ -90,8 +90,8 @@ fn lost_ranks(evidence: &Evidence, failed: Option<usize>) -> Option<Lost> {
         let ranks = evidence.introduced().filter(|(_, report)| short(&report.host) == short(&host)).count();
         return Some(Lost { ranks, host: Some(host) });
     }
-    let said = evidence.fatal().map(|fatal| fatal.process);
-    (failed.is_some() && said != failed && evidence.introduced().next().is_some()).then_some(Lost { ranks: 1, host: None })
+    let is_silent = failed.is_some_and(|process| evidence.fatal_of(process).is_none());
+    (is_silent && evidence.introduced().next().is_some()).then_some(Lost { ranks: 1, host: None })
 }
 
 fn short(name: &str) -> &str {
@@ -114,8 +114,8 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         && (process.is_some() || aborted.is_none())
         && let Some(process) = known_process(*process, *pid, evidence)
     {
-        return match evidence.fatal() {
-            Some(own) if own.process == process => fatal(own),
+        return match evidence.fatal_of(process) {
+            Some(own) => fatal(own),
             _ if evidence.given_up.contains(&process) => given_up(process, evidence),
             _ => (Some(process), format!("process {process} was ended{} by {}", place(process, evidence), signal_words(*signal))),
         };

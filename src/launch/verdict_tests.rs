@@ -105,6 +105,17 @@ fn failed(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Stri
 }
 
 #[test]
+fn a_rank_that_says_why_it_fails_is_not_told_by_the_signal_that_ended_it() {
+    // Both ranks fail by the same line, and the launcher notices the second first.
+    let mut run = evidence(OPEN_MPI_SIGNAL);
+    for process in [0, 1] {
+        fail(&mut run, process, "training", "a copy cannot train");
+    }
+    assert_eq!(failed(&run, code(137)), (Some(1), "process 1 failed during training: a copy cannot train".into()));
+    assert_eq!(judge(&run, code(137), false, None).lost, None);
+}
+
+#[test]
 fn a_run_is_finished_only_when_every_rank_says_so() {
     let mut run = evidence("");
     epoch_ends(&mut run, 3);

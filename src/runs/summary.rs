@@ -192,8 +192,14 @@ impl Accountant {
     fn logged_rate(&self) -> Option<f64> {
         let attempt = self.history.attempt()?;
         let all = || attempt.processes.values().map(|process: &Process| &process.logged);
-        let added = || all().map(LoggedSoFar::own_rate).sum::<Option<f64>>().filter(|_| attempt.processes.len() == self.np);
+        let added = || all().map(LoggedSoFar::own_rate).sum::<Option<f64>>().filter(|_| attempt.processes.len() == self.own_np());
         all().find_map(LoggedSoFar::total_rate).or_else(added)
+    }
+
+    /// Ranks of a program of the user's own: its words may ask for another number than there are, or not say it.
+    fn own_np(&self) -> usize {
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| attempt.processes.values());
+        processes.filter_map(|process| Some(process.topology.as_ref()?.topology.size.0)).max().unwrap_or(self.np)
     }
 
     fn tally_own(&self) -> Tally {
@@ -201,7 +207,7 @@ impl Accountant {
         Tally {
             last_epoch: logged.and_then(|logged| logged.last.epoch).map_or(0, |epoch| (epoch.max(0.0) as usize).min(MAX_EPOCHS)),
             validation: logged.and_then(LoggedSoFar::validation).map(|(loss, accuracy)| Metrics { loss, accuracy }),
-            figures: Figures { np: self.np, images_per_sec: self.logged_rate(), seconds_to_target: None },
+            figures: Figures { np: self.own_np(), images_per_sec: self.logged_rate(), seconds_to_target: None },
             devices: self.devices(),
             logged: Some(
                 logged.map_or_else(LoggedTally::default, |of| LoggedTally { last: of.last.clone(), read_by: of.read_by() }),

@@ -21,7 +21,6 @@ use self::family::{Family, compiled};
 use self::words::Words;
 use crate::domain::command::CommandSpec;
 use crate::domain::logged::{FIGURES, Field, Logged};
-pub(super) use line::tagged;
 
 /// In this order: a line that two could read is the first one's.
 const FAMILIES: [&Family; 7] = [

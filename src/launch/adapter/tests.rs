@@ -1,6 +1,8 @@
 //! Lines of other programs, and lines that mean harm.
 
 use super::*;
+use crate::domain::launcher::OwnLauncher;
+use crate::launch::own::RankTags;
 use crate::domain::logged::LoggedSoFar;
 
 /// A line of another program, what is in it, and who reads it. Where each comes from stands in tests/data/outputs.
@@ -17,6 +19,13 @@ fn adapter(patterns: &[&str]) -> Adapter {
     Adapter::new(&CommandSpec { patterns, ..CommandSpec::sample("python train.py") }).unwrap()
 }
 
+/// As the reader of a launcher's lines hands it on.
+fn without_tag(line: &str) -> &str {
+    let launchers = [OwnLauncher::Torchrun, OwnLauncher::Horovodrun, OwnLauncher::Srun];
+    let mut tags = launchers.into_iter().filter_map(|launcher| RankTags::of(launcher, None, None, None));
+    tags.find_map(|tags| tags.read(line)).map_or(line, |(_, text)| text)
+}
+
 fn close(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-9 * b.abs().max(1.0),
@@ -31,7 +40,7 @@ fn lines_of_other_programs_are_read_as_labelled() {
     let samples: Vec<Sample> = samples.map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(samples.len() > 50);
     for Sample { source, line, by, logged } in samples {
-        let text = tagged(&line).map_or(line.as_str(), |tagged| tagged.text);
+        let text = without_tag(&line);
         let read = adapter.read(text).pop().unwrap_or_default();
         for field in FIGURES {
             assert!(

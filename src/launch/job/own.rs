@@ -24,12 +24,14 @@ impl Job {
         let reports = own.new_ranks(self.folder.path(), self.child.id());
         let mut topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
         let mut written = topologies.try_for_each(|(process, event)| self.journal.note(process, event));
+        let news = own.news();
         own.read_files(&mut |logged| {
             if written.is_ok() {
                 written = self.journal.note(0, Event::Logged(logged));
             }
         });
         self.fail_if_unwritten(written);
+        news.iter().for_each(|news| self.warn(0, news));
         reports
     }
 

@@ -3,7 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::domain::command::{CommandSpec, OwnLauncher};
+use super::tags::{RankTags, TORCHRUN_PREFIX, TORCHRUN_TEMPLATE};
+use crate::domain::command::CommandSpec;
+use crate::domain::launcher::OwnLauncher;
 use crate::host::files;
 use crate::launch::output::Tags;
 use crate::launch::setup::Setup;
@@ -25,16 +27,12 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
     let mut argv = spec.argv.clone();
     argv[0] = LaunchError::text(&setup.program)?;
     let mut notes = Vec::new();
-    let given = |flags: &[&str]| {
-        let is = |word: &String| {
-            flags.iter().any(|flag| word == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')))
-        };
-        spec.argv.iter().any(is)
-    };
-    let words: &[&str] = match spec.own_launcher() {
-        Some(OwnLauncher::Torchrun) if !given(&["--tee", "-t", "--redirects", "-r"]) => &["--tee", "3"],
-        Some(OwnLauncher::Srun) if !given(&["-l", "--label"]) => &["--label"],
-        Some(OwnLauncher::Mpirun) => match setup.flavour {
+    let Some(own) = spec.launcher_words() else { return Ok((argv, notes)) };
+    let given = |flags: &[&str]| own.has(&spec.argv, flags);
+    let words: &[&str] = match own.launcher {
+        OwnLauncher::Torchrun if !given(&["--tee", "-t", "--redirects", "-r"]) => &["--tee", "3"],
+        OwnLauncher::Srun if !given(&["-l", "--label"]) => &["--label"],
+        OwnLauncher::Mpirun => match setup.flavour {
             Flavour::OpenMpi5 if !given(&["--output", "--tag-output", "-tag-output"]) => &["--output", "tag"],
             Flavour::OpenMpi4 if !given(&["--tag-output", "-tag-output"]) => &["--tag-output"],
             Flavour::Mpich if !given(&["-prepend-rank", "-l"]) => &["-prepend-rank"],
@@ -43,13 +41,12 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
         _ => &[],
     };
     if !words.is_empty() {
-        let at = spec.launcher_words();
-        argv.splice(at..at, words.iter().map(|word| (*word).to_owned()));
+        argv.splice(own.start..own.start, words.iter().map(|word| (*word).to_owned()));
         notes.push(format!("`{}` is added, so that each line says which rank printed it", words.join(" ")));
     }
-    let is_open_mpi = spec.own_launcher() == Some(OwnLauncher::Mpirun) && setup.flavour != Flavour::Mpich;
+    let is_open_mpi = own.launcher == OwnLauncher::Mpirun && setup.flavour != Flavour::Mpich;
     if is_open_mpi && setup.machine.is_root && !given(&["--allow-run-as-root"]) {
-        argv.insert(1, "--allow-run-as-root".into());
+        argv.insert(own.start, "--allow-run-as-root".into());
         notes.push("you are root: --allow-run-as-root is added, since Open MPI would refuse otherwise".to_owned());
     }
     Ok((argv, notes))
@@ -57,11 +54,13 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
 
 /// How the lines of a program say which rank printed them. `is_alone`: it is started without a launcher.
 pub(in crate::launch) fn tags(spec: &CommandSpec, is_alone: bool, flavour: Flavour) -> Tags {
-    match spec.own_launcher() {
-        None if is_alone => Tags::No,
-        None | Some(OwnLauncher::Mpirun) => Tags::Of(flavour),
-        Some(OwnLauncher::Torchrun | OwnLauncher::Horovodrun | OwnLauncher::Srun) => Tags::Any,
-        Some(OwnLauncher::Untagged) => Tags::AnyOrFirst,
+    let Some(own) = spec.launcher_words() else { return if is_alone { Tags::No } else { Tags::Of(flavour) } };
+    let role = own.value(&spec.argv, &["--role"]);
+    let template = env::var(TORCHRUN_PREFIX).ok();
+    match RankTags::of(own.launcher, own.np, role.as_deref(), template.as_deref()) {
+        Some(tags) => Tags::By(tags),
+        None if own.launcher == OwnLauncher::Mpirun => Tags::Of(flavour),
+        None => Tags::No,
     }
 }
 
@@ -72,7 +71,10 @@ pub(in crate::launch) fn environment(log_dir: &Path) -> Vec<(String, String)> {
     let path = before.into_iter().chain([folder.display().to_string()]).collect::<Vec<_>>().join(":");
     let unbuffered = env::var("PYTHONUNBUFFERED").ok().filter(|value| !value.is_empty()).unwrap_or_else(|| "1".into());
     let columns = env::var("COLUMNS").ok().filter(|value| !value.is_empty()).unwrap_or_else(|| COLUMNS.into());
-    vec![("PYTHONPATH".into(), path), ("PYTHONUNBUFFERED".into(), unbuffered), ("COLUMNS".into(), columns)]
+    let prefix = env::var(TORCHRUN_PREFIX).unwrap_or_else(|_| TORCHRUN_TEMPLATE.into());
+    [("PYTHONPATH", path), ("PYTHONUNBUFFERED", unbuffered), ("COLUMNS", columns), (TORCHRUN_PREFIX, prefix)]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
 }
 
 fn python_folder(log_dir: &Path) -> PathBuf {
@@ -106,6 +108,9 @@ mod tests {
         for (line, flavour, expected) in [
             ("torchrun --nproc_per_node 2 t.py", five, "/bin/prog --tee 3 --nproc_per_node 2 t.py"),
             ("python3 -m torch.distributed.run t.py", five, "/bin/prog -m torch.distributed.run --tee 3 t.py"),
+            ("torchrun -m pkg.train --tee 1", five, "/bin/prog --tee 3 -m pkg.train --tee 1"),
+            ("env A=1 srun -l prog", five, "/bin/prog A=1 srun -l prog"),
+            ("nohup mpirun -np 1 a : -np 1 b", five, "/bin/prog mpirun --allow-run-as-root --output tag -np 1 a : -np 1 b"),
             ("torchrun --tee=1 t.py", five, "/bin/prog --tee=1 t.py"),
             ("mpirun -np 2 ./a", five, "/bin/prog --allow-run-as-root --output tag -np 2 ./a"),
             ("mpirun --tag-output -np 2 ./a", four, "/bin/prog --allow-run-as-root --tag-output -np 2 ./a"),
@@ -123,7 +128,8 @@ mod tests {
     #[test]
     fn a_program_alone_has_no_tags() {
         let tags = |line: &str, is_alone| tags(&CommandSpec::sample(line), is_alone, Flavour::OpenMpi5);
-        assert_eq!((tags("python t.py", true), tags("python t.py", false)), (Tags::No, Tags::Of(Flavour::OpenMpi5)));
-        assert_eq!((tags("torchrun t.py", false), tags("accelerate launch t.py", false)), (Tags::Any, Tags::AnyOrFirst));
+        assert!(matches!(tags("python t.py", true), Tags::No) && matches!(tags("accelerate launch t.py", false), Tags::No));
+        assert!(matches!(tags("python t.py", false), Tags::Of(Flavour::OpenMpi5)));
+        assert!(matches!(tags("torchrun t.py", false), Tags::By(_)));
     }
 }

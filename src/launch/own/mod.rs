@@ -5,6 +5,7 @@
 mod command;
 mod event_file;
 mod ranks;
+mod tags;
 mod tensorboard;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use crate::runs::process;
 pub(super) use command::{environment, tags, words, write_module};
 use ranks::Ranks;
 pub(super) use ranks::number as rank_number;
+pub(super) use tags::RankTags;
 use tensorboard::TensorBoard;
 
 /// For a look at TensorBoard files while the program runs, and for the last one.
@@ -49,6 +51,8 @@ pub(super) struct OwnProgram {
     drawn: BTreeMap<usize, Instant>,
     /// It is one process, without a launcher.
     pub is_alone: bool,
+    /// It was told that the program starts ranks which the lab does not see.
+    is_inside_told: bool,
 }
 
 impl OwnProgram {
@@ -61,13 +65,22 @@ impl OwnProgram {
         let np = if spec.own_launcher().is_some() { spec.own_np() } else { Some(run.resources.np) };
         let is_alone = run.starts_alone();
         let ranks = Ranks::new(np, is_alone, std::process::id());
-        Ok(OwnProgram { adapter: Adapter::new(spec)?, tensorboard, ranks, drawn: BTreeMap::new(), is_alone })
+        Ok(OwnProgram {
+            adapter: Adapter::new(spec)?,
+            tensorboard,
+            ranks,
+            drawn: BTreeMap::new(),
+            is_alone,
+            is_inside_told: false,
+        })
     }
 
     /// What a line says, with the process that printed it.
     pub fn read(&mut self, line: &Line) -> Vec<(usize, Logged)> {
         let (process, text) = match line {
-            Line::Launcher(_) | Line::Event { .. } | Line::Lost { .. } => return Vec::new(),
+            Line::Event { .. } | Line::Lost { .. } => return Vec::new(),
+            // What no rank is named for: the launcher does not tag lines, or it is its own line and has no figures.
+            Line::Launcher(text) => (0, text),
             Line::Rank { process, text } => (*process, text),
             Line::Drawn { process, text } => {
                 let last = self.drawn.entry(*process).or_insert_with(|| Instant::now() - BAR_EVERY);
@@ -84,6 +97,16 @@ impl OwnProgram {
     /// Once a second: ranks that were found in this run's processes. `child` is the process that was started.
     pub fn new_ranks(&mut self, folder: &Path, child: Option<u32>) -> Vec<TopologyReport> {
         self.ranks.look(|| process::of_run(folder), child)
+    }
+
+    /// Once: that a program which was taken for one process has started ranks.
+    pub fn news(&mut self) -> Option<String> {
+        let (np, by) = self.ranks.inside.filter(|_| !std::mem::replace(&mut self.is_inside_told, self.ranks.inside.is_some()))?;
+        Some(format!(
+            "the program starts {np} ranks of its own (found by the variables of {by}). The lab sees one process: all that they print counts as \
+             its own, and figures of several ranks are mixed. Write their launcher itself behind --, such as `hvd-lab run -- torchrun \
+             --nproc-per-node {np} train.py` or `hvd-lab run -- mpirun -np {np} ...`"
+        ))
     }
 
     /// Once a second: what is new in its TensorBoard files.

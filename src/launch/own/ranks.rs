@@ -15,7 +15,7 @@ struct Variables {
 }
 
 /// In this order: a batch system's are there as well where a launcher runs inside of it.
-const KNOWN: [Variables; 6] = [
+const KNOWN: [Variables; 7] = [
     Variables {
         launcher: "Open MPI",
         names: ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"],
@@ -25,6 +25,8 @@ const KNOWN: [Variables; 6] = [
     Variables { launcher: "torchrun", names: ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"] },
     Variables { launcher: "PMIx", names: ["PMIX_RANK", "", "", ""] },
     Variables { launcher: "Slurm", names: ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""] },
+    // Lightning, for the ranks that a program starts itself.
+    Variables { launcher: "LOCAL_RANK", names: ["LOCAL_RANK", "WORLD_SIZE", "LOCAL_RANK", ""] },
 ];
 
 /// Finds them once.
@@ -36,6 +38,8 @@ pub(super) struct Ranks {
     supervisor: u32,
     /// The pids that were found, by rank.
     found: BTreeMap<usize, u32>,
+    /// Ranks that a program has started which was taken for one process, and by whose variables they are known.
+    pub inside: Option<(usize, &'static str)>,
 }
 
 /// A process of the run, and what its environment says of ranks: which of [`KNOWN`], and its four numbers.
@@ -49,16 +53,18 @@ struct Candidate {
 impl Ranks {
     /// `supervisor` is the process that is given the children of ranks that have ended.
     pub fn new(np: Option<usize>, is_alone: bool, supervisor: u32) -> Ranks {
-        Ranks { np, is_alone, supervisor, found: BTreeMap::new() }
+        Ranks { np, is_alone, supervisor, found: BTreeMap::new(), inside: None }
     }
 
     /// Ranks that were not known yet. Nobody is looked for while all that were asked for are there.
     pub fn look(&mut self, pids: impl FnOnce() -> Vec<u32>, child: Option<u32>) -> Vec<TopologyReport> {
         let is_there = |pid: &u32| look_up(*pid).is_some_and(|process| !process.zombie);
-        if self.np.is_some_and(|np| self.found.len() >= np) && self.found.values().all(is_there) {
+        let is_complete = self.np.is_some_and(|np| self.found.len() >= np) && self.found.values().all(is_there);
+        if is_complete && !(self.is_alone && self.inside.is_none()) {
             return Vec::new();
         }
         if self.is_alone {
+            self.inside = self.inside.or_else(|| inside(pids()));
             let child = child.filter(|pid| self.found.get(&0) != Some(pid));
             return child.into_iter().map(|pid| self.report(0, pid, "none", Topology::ALONE)).collect();
         }
@@ -109,6 +115,15 @@ impl Ranks {
 pub(in crate::launch) fn number(pid: u32) -> Option<usize> {
     let of = candidate(pid)?;
     of.numbers[0].filter(|_| std::env::var_os(KNOWN[of.known].names[0]).is_none())
+}
+
+/// How many ranks there are among these processes, and by whose variables; `None` of fewer than two. What the supervisor has in its
+/// own environment makes no rank.
+fn inside(pids: Vec<u32>) -> Option<(usize, &'static str)> {
+    let ranks = pids.into_iter().filter_map(candidate).filter(|of| std::env::var_os(KNOWN[of.known].names[0]).is_none());
+    let sizes =
+        ranks.map(|of| (of.numbers[1].unwrap_or(1).max(of.numbers[0].map_or(1, |rank| rank + 1)), KNOWN[of.known].launcher));
+    sizes.max().filter(|(size, _)| *size > 1)
 }
 
 fn candidate(pid: u32) -> Option<Candidate> {

@@ -209,13 +209,14 @@ impl Supervisor {
     /// What the record is to tell of an attempt that has ended.
     fn remember(&mut self, end: &job::End) {
         let new = |known: &[String]| end.versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
-        let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some();
+        let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some() || end.np.is_some();
         if is_told && self.lock.is_in_place() {
             // Good to know, but no reason for a run to fail.
             let _ = self.folder.change_record(|record| {
                 let room = MAX_VERSIONS.saturating_sub(record.versions.len());
                 record.versions.extend(new(&record.versions).into_iter().take(room));
                 if let Some(attempt) = record.attempts.last_mut() {
+                    attempt.np = end.np.or(attempt.np);
                     // Further digits say nothing.
                     attempt.others_cpu = end.others_cpu.map(|part| (part * 1000.0).round() / 1000.0);
                 }
