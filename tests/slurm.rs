@@ -232,7 +232,7 @@ fn a_batch_job_over_its_time_limit_keeps_its_epochs() {
 }
 
 #[test]
-fn a_batch_job_whose_supervisor_was_killed_is_cancelled() {
+fn a_batch_job_whose_supervisor_was_killed_trains_on_until_somebody_stops_it() {
     let _turn = trainer::turn();
     let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
     let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
@@ -241,6 +241,10 @@ fn a_batch_job_whose_supervisor_was_killed_is_cancelled() {
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL).unwrap();
     assert_eq!(finish(run).status.code(), Some(1));
     assert_eq!(lab.status(1).state, RunState::Failed);
+    // Whoever only looks cancels nothing.
+    assert!(slurm.lab(&lab, &["runs"]).wait_with_output().unwrap().status.success());
+    assert!(slurm.queue().contains("RUNNING"), "{}", slurm.queue());
+    assert!(slurm.lab(&lab, &["stop", "1"]).wait_with_output().unwrap().status.success());
     wait_for("an empty queue", || slurm.queue().is_empty().then_some(()));
     lab.assert_nothing_left(1);
 }

@@ -257,6 +257,8 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
     loop {
         let (status, supervision) = store.supervision(id)?;
         match supervision {
+            // Its job may go on without a supervisor.
+            Supervision::Over if crate::runs::cancel_job(store.folder(id).path()) => return Ok(()),
             Supervision::Over => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
             Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
             Supervision::Here { pid, start_ticks } => {

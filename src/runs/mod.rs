@@ -57,7 +57,7 @@ pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
 pub use measurement::{Measurement, Measurements, measured};
-pub use orphans::{JOB_FOLLOWED, JOB_NUMBER, cancel_job};
+pub use orphans::{JOB_FOLLOWED, JOB_NUMBER, SlurmJob, cancel_job};
 pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord, Trial};
 pub use references::{Published, Source, references};

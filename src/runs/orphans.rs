@@ -44,11 +44,21 @@ pub(super) fn reconcile(
         // It was continued meanwhile, and whoever did is gone as well: the next look finds that out.
         return (newest, Supervision::Beginning);
     }
-    end_leftovers(folder);
-    scratch::sweep();
-    let message = match newest.supervisor_pid {
-        0 => "its supervisor did not start; launcher.log may say why".to_owned(),
-        pid => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", newest.state.name()),
+    // Whoever only looks ends no job of Slurm's, which may train on without its supervisor, on this host as well.
+    let job = followed_job(folder.path());
+    if job.is_none() {
+        end_leftovers(folder);
+        scratch::sweep();
+    }
+    let message = match (newest.supervisor_pid, &job) {
+        (0, _) => "its supervisor did not start; launcher.log may say why".to_owned(),
+        (pid, None) => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", newest.state.name()),
+        (pid, Some(job)) => format!(
+            "its supervisor (pid {pid}) was killed while it was {}, and nobody follows job {} of Slurm any more, which may go on: stop or \
+             continue the run, or delete it, and the job is cancelled",
+            newest.state.name(),
+            job.number
+        ),
     };
     let failed = failed(newest, message);
     // On a disk that takes nothing the next reader comes to the same result.
@@ -87,25 +97,62 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
 pub const JOB_NUMBER: &str = "job.id";
 pub const JOB_FOLLOWED: &str = "followed";
 
-/// Cancel the job of Slurm that a run was, if its supervisor was killed while it followed the job.
-pub fn cancel_job(folder: &Path) {
-    let file = folder.join(JOB_NUMBER);
-    let Ok(text) = std::fs::read_to_string(&file) else { return };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    if let [number, .., JOB_FOLLOWED] = words[..]
-        && number.parse::<u32>().is_ok()
-    {
-        let cancelled = Command::new("scancel").arg(number).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        // Where this is no machine of the cluster, another may yet do it.
-        if cancelled.is_ok_and(|status| status.success()) {
-            let _ = std::fs::remove_file(file);
+/// A job of Slurm, as sbatch names it: `17`, or `17;cluster`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlurmJob {
+    pub number: u32,
+    /// Where it is not the cluster of this machine.
+    pub cluster: Option<String>,
+}
+
+impl SlurmJob {
+    /// `None` of any other text.
+    pub fn of(text: &str) -> Option<SlurmJob> {
+        let (number, cluster) = text.split_once(';').map_or((text, None), |(number, cluster)| (number, Some(cluster.to_owned())));
+        let is_name = |name: &String| !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace);
+        Some(SlurmJob { number: number.parse().ok()?, cluster: cluster.filter(is_name) })
+    }
+
+    /// A program of Slurm's about this job.
+    pub fn command(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(self.cluster.iter().flat_map(|cluster| ["-M", cluster])).args(words).arg(self.number.to_string());
+        command
+    }
+}
+
+impl std::fmt::Display for SlurmJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.cluster {
+            Some(cluster) => write!(f, "{};{cluster}", self.number),
+            None => write!(f, "{}", self.number),
         }
     }
 }
 
+/// The job of Slurm that a run is, or was when its supervisor was killed.
+fn followed_job(folder: &Path) -> Option<SlurmJob> {
+    let text = std::fs::read_to_string(folder.join(JOB_NUMBER)).ok()?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [job, .., JOB_FOLLOWED] = words[..] else { return None };
+    SlurmJob::of(job)
+}
+
+/// Cancel the job of Slurm that a run was, if its supervisor was killed while it followed the job; whether it is cancelled. Not for
+/// whoever only looks at the run.
+pub fn cancel_job(folder: &Path) -> bool {
+    let Some(job) = followed_job(folder) else { return false };
+    let cancelled = job.command("scancel", &[]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    // Where this is no machine of the cluster, another may yet do it.
+    let is_cancelled = cancelled.is_ok_and(|status| status.success());
+    if is_cancelled {
+        let _ = std::fs::remove_file(folder.join(JOB_NUMBER));
+    }
+    is_cancelled
+}
+
 /// SIGTERM, a short grace, SIGKILL, to everything started for the run.
 fn end_leftovers(folder: &RunFolder) {
-    cancel_job(folder.path());
     let mut left = process::signal_run(folder.path(), Signal::SIGTERM);
     let begin = Instant::now();
     while left && begin.elapsed() < GRACE * 2 {

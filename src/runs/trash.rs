@@ -149,7 +149,11 @@ impl RunStore {
         let now = status.map_or(Supervision::Over, |status| orphans::reconcile(folder, record.as_ref(), status, self.here()).1);
         match now {
             Supervision::Over if is_damaged && !process::of_run(folder.path()).is_empty() => Err(StoreError::StillGoing { id }),
-            Supervision::Over => Ok(()),
+            Supervision::Over => {
+                // A job of Slurm would write into a folder that is gone.
+                orphans::cancel_job(folder.path());
+                Ok(())
+            }
             Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
             Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
         }

@@ -28,7 +28,10 @@ impl Job {
         }
         let beneath = process::descendants(pid);
         self.look_for_endless_line(&launcher, &beneath);
-        self.end_left_behind(pid, &beneath);
+        // What Slurm has started is Slurm's, on this host as well.
+        if !self.is_batch {
+            self.end_left_behind(pid, &beneath);
+        }
         if let Some(why) = self.bounds.backlog(launcher.resident) {
             self.stuck = Some(why);
             self.begin_end();

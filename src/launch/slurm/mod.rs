@@ -4,6 +4,7 @@
 //! ranks print, and where the job is in the queue.
 
 mod follow;
+mod refusal;
 mod state;
 
 use std::path::Path;
@@ -16,6 +17,8 @@ use crate::domain::units;
 
 pub use follow::follow;
 
+/// In front of what a script asks for.
+const ASKED: &str = "#SBATCH ";
 /// Within the folder of the run: what is submitted, and what it prints.
 const SCRIPT: &str = "job.sh";
 const OUTPUT: &str = "job.log";
@@ -45,7 +48,7 @@ pub fn script(resources: &Resources, line: &CommandLine, name: &str) -> String {
         // Wherever a site has another default: the ranks sign their reports with what is in there.
         Some("--export=ALL".into()),
     ];
-    let asked: String = asked.into_iter().flatten().map(|words| format!("#SBATCH {words}\n")).collect();
+    let asked: String = asked.into_iter().flatten().map(|words| format!("{ASKED}{words}\n")).collect();
     let env: String = line.env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
     let argv = line.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     format!("#!/bin/sh\n{asked}{env}exec {argv}\n")
