@@ -94,30 +94,6 @@ pub struct DeviceSample {
     pub processes: Vec<DeviceProcess>,
 }
 
-/// What NVML says of a GPU that is lost.
-pub const OFF_THE_BUS: &str = "the GPU has fallen off the bus";
-pub const NEEDS_RESET: &str = "the GPU needs a reset";
-
-/// The GPUs that CUDA shows to a program, by their places in the list of numbers and UUIDs: as it reads CUDA_VISIBLE_DEVICES, where
-/// the first entry that means nothing, or something again, ends the list.
-pub fn visible(gpus: &[(usize, &str)], choice: Option<&str>) -> Vec<usize> {
-    let Some(choice) = choice else { return (0..gpus.len()).collect() };
-    let mut seen = Vec::new();
-    for word in choice.split(',').map(str::trim) {
-        let is_it = |(index, uuid): &(usize, &str)| match word.parse::<usize>() {
-            Ok(number) => number == *index && !uuid.starts_with("MIG-"),
-            Err(_) => (word.starts_with("GPU-") || word.starts_with("MIG-")) && uuid.starts_with(word),
-        };
-        let mut found = gpus.iter().enumerate().filter(|(_, gpu)| is_it(gpu)).map(|(place, _)| place);
-        // A beginning that two UUIDs have means neither.
-        match (found.next(), found.next()) {
-            (Some(place), None) if !seen.contains(&place) => seen.push(place),
-            _ => break,
-        }
-    }
-    seen
-}
-
 impl DeviceSample {
     /// A device that is listed and tells nothing else, for one and the same reason.
     pub fn silent(kind: DeviceKind, index: usize, name: impl Into<String>, why: &str) -> DeviceSample {
@@ -152,13 +128,11 @@ impl DeviceSample {
         }
     }
 
-    /// Why a GPU answers nothing at all, if it does not: it has fallen off the bus, or needs a reset. What it does not support, or
-    /// nobody may ask for, makes it no lost one.
+    /// Why a GPU answers nothing at all, if it does not: it has fallen off the bus, or needs a reset.
     pub fn lost(&self) -> Option<&str> {
         let why = self.temperature_celsius.reason()?;
         let others = [self.memory_used_bytes.reason(), self.power_watts.reason(), self.performance_state.reason()];
-        let is_lost = self.kind == DeviceKind::Gpu && (why.contains(OFF_THE_BUS) || why.contains(NEEDS_RESET));
-        (is_lost && others.iter().all(|other| *other == Some(why))).then_some(why)
+        (self.kind == DeviceKind::Gpu && others.iter().all(|other| *other == Some(why))).then_some(why)
     }
 
     /// A part of a GPU: a MIG device.

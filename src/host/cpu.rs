@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::{cgroup, process};
+use super::process;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 
 /// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
@@ -15,12 +15,9 @@ use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, 
 pub fn host_memory() -> (u64, u64) {
     let mut system = System::new();
     system.refresh_memory();
-    room(&system)
-}
-
-fn room(system: &System) -> (u64, u64) {
+    let limits = system.cgroup_limits();
     let (available, total) = (system.available_memory(), system.total_memory());
-    cgroup::memory().map_or((available, total), |room| (available.min(room.free), total.min(room.total)))
+    limits.map_or((available, total), |limits| (available.min(limits.free_memory), total.min(limits.total_memory)))
 }
 
 /// Use is a difference of two readings.
@@ -106,14 +103,14 @@ impl CpuProbe {
             0 => Reading::missing(FIRST),
             _ => Reading::Value(tenths(self.core_percent.iter().sum::<f64>() / cores as f64)),
         };
-        let (available, total) = room(&self.system);
+        let total = self.system.total_memory();
         let memory = |bytes: u64| if total > 0 { Reading::Value(bytes) } else { Reading::missing("this system does not tell") };
         let name = self.system.cpus().first().map(|core| core.brand().trim().to_owned()).filter(|name| !name.is_empty());
         let device = DeviceSample {
             bus_id: Reading::missing("a CPU has none"),
             utilization_percent,
             core_percent: self.core_percent.clone(),
-            memory_used_bytes: memory(total - available.min(total)),
+            memory_used_bytes: memory(self.system.used_memory()),
             memory_total_bytes: memory(total),
             nvlink_bytes_per_sec: Reading::missing("a CPU has none"),
             processes,

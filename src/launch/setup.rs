@@ -14,19 +14,15 @@ use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
-use crate::domain::device::visible;
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::launcher::OwnLauncher;
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
-use crate::telemetry::{DeviceProbe, NvmlProbe};
+use crate::telemetry::NvmlProbe;
 
 /// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
 const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
-
-/// Where a user says which GPUs are to be seen.
-pub(super) const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// Everything a command line depends on beside the run's own settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -313,25 +309,12 @@ fn version_text(mpirun: &Path, words: &[String]) -> Result<String, LaunchError> 
     }
 }
 
-/// GPUs that CUDA shows to programs: what CUDA_VISIBLE_DEVICES hides is none.
-fn gpus() -> usize {
-    let choice = std::env::var(VISIBLE).ok();
-    let has_uuid = choice.as_ref().is_some_and(|choice| choice.contains("GPU-") || choice.contains("MIG-"));
-    let found: Vec<(usize, String)> = match driver::nvidia() {
-        Err(_) => return 0,
-        Ok(_) if has_uuid => {
-            let devices = NvmlProbe::open().map_or_else(|_| Vec::new(), |mut probe| probe.sample(&[]).devices);
-            devices.into_iter().map(|gpu| (gpu.index, gpu.uuid)).collect()
-        }
-        Ok(_) => (0..counted()).map(|index| (index, String::new())).collect(),
-    };
-    let known: Vec<(usize, &str)> = found.iter().map(|(index, uuid)| (*index, uuid.as_str())).collect();
-    visible(&known, choice.as_deref()).len()
-}
-
 /// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them, and where it has neither
 /// (WSL 2), as NVML counts them, which takes longer.
-fn counted() -> usize {
+fn gpus() -> usize {
+    if driver::nvidia().is_err() {
+        return 0;
+    }
     let count = |folder: &str, is_gpu: fn(&str) -> bool| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
@@ -349,7 +332,7 @@ fn counted() -> usize {
 /// Variables that change how ranks find or use their devices and libraries, and for whom they write.
 fn forwarded(names: impl Iterator<Item = String>) -> Vec<String> {
     let wanted = |name: &String| {
-        let others = [VISIBLE, "LD_LIBRARY_PATH", "OMP_NUM_THREADS", GROUP_VARIABLE];
+        let others = ["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", GROUP_VARIABLE];
         name.starts_with("NCCL_") || others.contains(&name.as_str())
     };
     let mut names: Vec<String> = names.filter(wanted).collect();

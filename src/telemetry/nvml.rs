@@ -16,9 +16,7 @@ use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 
 use super::probe::DeviceProbe;
-use crate::domain::device::{
-    DeviceKind, DeviceProcess, DeviceSample, NEEDS_RESET, OFF_THE_BUS, RankPlace, Reading, TelemetrySample,
-};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::host::{self, cpu::CpuProbe, process};
 
 /// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
@@ -240,8 +238,8 @@ fn reason(error: &NvmlError) -> String {
         NvmlError::NotSupported => "not supported by this device".into(),
         NvmlError::NoPermission => "no permission: an administrator can allow it".into(),
         NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound => "unknown to this driver's NVML".into(),
-        NvmlError::GpuLost => OFF_THE_BUS.into(),
-        NvmlError::ResetRequired => NEEDS_RESET.into(),
+        NvmlError::GpuLost => "the GPU has fallen off the bus".into(),
+        NvmlError::ResetRequired => "the GPU needs a reset".into(),
         NvmlError::NotFound | NvmlError::NoData => "no data at the moment".into(),
         other => other.to_string(),
     }

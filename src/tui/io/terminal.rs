@@ -82,18 +82,8 @@ pub fn size() -> Message {
 
 /// The part that is drawn on.
 fn drawn() -> Rect {
-    let (columns, rows) = whole().unwrap_or_default();
+    let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     Rect::new(0, 0, columns.min(MOST.0), rows.min(MOST.1))
-}
-
-/// A terminal may not say how large it is (0x0): a serial console, or a container's. Then COLUMNS and LINES do, or it is 80x24.
-fn whole() -> io::Result<(u16, u16)> {
-    let (columns, rows) = crossterm::terminal::size()?;
-    let or = |said: u16, name: &str, usual: u16| match said {
-        0 => std::env::var(name).ok().and_then(|text| text.trim().parse().ok()).filter(|size| *size > 0).unwrap_or(usual),
-        said => said,
-    };
-    Ok((or(columns, "COLUMNS", 80), or(rows, "LINES", 24)))
 }
 
 pub fn columns() -> Option<usize> {
@@ -101,7 +91,7 @@ pub fn columns() -> Option<usize> {
 }
 
 pub fn cells() -> Option<(usize, usize)> {
-    whole().ok().map(|(columns, rows)| (usize::from(columns), usize::from(rows)))
+    crossterm::terminal::size().ok().map(|(columns, rows)| (usize::from(columns), usize::from(rows)))
 }
 
 /// The terminal while the lab draws on it; dropped, it is as it was.
