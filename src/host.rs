@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::place::Place;
 
 pub mod access;
+mod cgroup;
 pub mod cores;
 pub mod cpu;
 pub mod driver;

@@ -43,6 +43,10 @@ impl<T> Reading<T> {
     }
 }
 
+/// NVML's words for a GPU that no longer answers. Only a reading that is missing for one of these makes a device a lost one.
+pub const FALLEN: &str = "the GPU has fallen off the bus";
+pub const NEEDS_RESET: &str = "the GPU needs a reset";
+
 /// For fields that samples of older versions do not have.
 fn not_recorded<T>() -> Reading<T> {
     Reading::missing("not recorded at the time")
@@ -92,6 +96,9 @@ pub struct DeviceSample {
     /// Sum over the active links, both directions.
     pub nvlink_bytes_per_sec: Reading<u64>,
     pub processes: Vec<DeviceProcess>,
+    /// CUDA_VISIBLE_DEVICES keeps programs that are started here from using it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
 }
 
 impl DeviceSample {
@@ -125,14 +132,14 @@ impl DeviceSample {
             pcie_rx_bytes_per_sec: missing(why),
             nvlink_bytes_per_sec: missing(why),
             processes: Vec::new(),
+            hidden: false,
         }
     }
 
-    /// Why a GPU answers nothing at all, if it does not: it has fallen off the bus, or needs a reset.
+    /// Why a GPU no longer answers, if NVML says so: it has fallen off the bus, or needs a reset.
     pub fn lost(&self) -> Option<&str> {
-        let why = self.temperature_celsius.reason()?;
-        let others = [self.memory_used_bytes.reason(), self.power_watts.reason(), self.performance_state.reason()];
-        (self.kind == DeviceKind::Gpu && others.iter().all(|other| *other == Some(why))).then_some(why)
+        let reasons = [self.temperature_celsius.reason(), self.memory_used_bytes.reason(), self.power_watts.reason()];
+        reasons.into_iter().flatten().find(|why| [FALLEN, NEEDS_RESET].contains(why))
     }
 
     /// A part of a GPU: a MIG device.
@@ -173,7 +180,8 @@ impl DeviceSample {
             (Reading::Value(used), Reading::Value(limit)) => Reading::Value(format!("{used:.0} of {limit:.0} W")),
             (used, _) => used.map(|watts| format!("{watts:.0} W")),
         };
-        vec![
+        let hidden = self.hidden.then(|| ("visible", Reading::Value("no: hidden by CUDA_VISIBLE_DEVICES".to_owned())));
+        let facts = vec![
             (self.load_name(), percent(&self.utilization_percent)),
             ("memory", memory),
             ("temperature", self.temperature_celsius.map(|value| format!("{value:.0} C"))),
@@ -190,8 +198,47 @@ impl DeviceSample {
             ("PCIe in", traffic(&self.pcie_rx_bytes_per_sec)),
             ("NVLink", traffic(&self.nvlink_bytes_per_sec)),
             ("bus", self.bus_id.clone()),
-        ]
+        ];
+        facts.into_iter().chain(hidden).collect()
     }
+}
+
+/// A GPU or MIG device as NVML lists it: the number of its GPU, and its UUID.
+pub type GpuId = (usize, String);
+
+/// Places of the GPUs and MIG devices that CUDA shows to a program with this CUDA_VISIBLE_DEVICES, in its order: numbers, or
+/// UUIDs or the beginnings of them, up to the first that names none. Numbers are those of NVML, as with
+/// CUDA_DEVICE_ORDER=PCI_BUS_ID.
+pub fn visible(choice: Option<&str>, gpus: &[GpuId]) -> Vec<usize> {
+    const SLICE: &str = "MIG-";
+    let Some(choice) = choice else { return (0..gpus.len()).collect() };
+    // The first entry decides for all of them.
+    let kind = ["GPU-", SLICE].into_iter().find(|kind| choice.trim_start().starts_with(kind));
+    let is_named = |word: &str, (index, uuid): &GpuId| match kind {
+        Some(kind) => word.starts_with(kind) && uuid.starts_with(word),
+        None => leading_number(word) == Some(*index) && !uuid.starts_with(SLICE),
+    };
+    let mut places = Vec::new();
+    for word in choice.split(',').map(str::trim) {
+        let mut named = (0..gpus.len()).filter(|place| is_named(word, &gpus[*place]));
+        let (Some(place), None) = (named.next(), named.next()) else { break };
+        if places.contains(&place) {
+            return Vec::new();
+        }
+        places.push(place);
+        if kind == Some(SLICE) {
+            // CUDA uses one MIG device at a time.
+            break;
+        }
+    }
+    places
+}
+
+/// CUDA reads numbers as C does: what follows the digits does not count.
+fn leading_number(word: &str) -> Option<usize> {
+    let word = word.strip_prefix('+').unwrap_or(word);
+    let end = word.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(word.len());
+    word[..end].parse().ok()
 }
 
 /// Devices, cores and processes of the largest host.
@@ -293,4 +340,58 @@ pub struct TelemetrySample {
     pub devices: Vec<DeviceSample>,
     /// Why there are no GPUs among the devices, if there are none.
     pub gpu_missing: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuda_reads_its_list_up_to_the_first_entry_that_names_no_gpu() {
+        let gpus = ["GPU-aa", "GPU-ab", "GPU-b"].into_iter().zip(0..).map(|(uuid, index)| (index, uuid.to_owned()));
+        let mut gpus: Vec<GpuId> = gpus.collect();
+        let cases: &[(&str, &[usize])] = &[
+            ("2,0", &[2, 0]),
+            (" 1 , 2\n", &[1, 2]),
+            ("+1,2x", &[1, 2]),
+            ("0,5,1", &[0]),
+            ("1,-1,2", &[1]),
+            ("0,,1", &[0]),
+            ("", &[]),
+            ("-1", &[]),
+            ("NoDevFiles", &[]),
+            ("all", &[]),
+            ("99999999999999999999999,0", &[]),
+            ("1,1", &[]),
+            ("GPU-b", &[2]),
+            ("GPU-ab,GPU-aa", &[1, 0]),
+            ("GPU-a", &[]),
+            ("GPU-b,0", &[2]),
+            ("0,GPU-b", &[0]),
+            ("GPU-b,GPU-b", &[]),
+            ("MIG-1", &[]),
+        ];
+        for (choice, expected) in cases {
+            assert_eq!(visible(Some(choice), &gpus), *expected, "{choice:?}");
+        }
+        assert_eq!(visible(None, &gpus), [0, 1, 2]);
+        // MIG devices stand behind their GPU.
+        gpus.splice(1..1, [(0, "MIG-11".to_owned()), (0, "MIG-GPU-aa/1/0".to_owned())]);
+        let cases: &[(&str, &[usize])] = &[("MIG-GPU-aa/1/0", &[2]), ("MIG-1,MIG-GPU", &[1]), ("MIG-", &[]), ("1", &[3])];
+        for (choice, expected) in cases {
+            assert_eq!(visible(Some(choice), &gpus), *expected, "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_gpu_that_nvml_calls_lost_is_lost() {
+        for (why, lost) in
+            [("not supported by this device", false), ("unknown error", false), (FALLEN, true), (NEEDS_RESET, true)]
+        {
+            let mut gpu = DeviceSample::silent(DeviceKind::Gpu, 0, "GPU", why);
+            assert_eq!(gpu.lost(), Some(why).filter(|_| lost));
+            gpu.temperature_celsius = Reading::Value(40.0);
+            assert_eq!(gpu.lost().is_some(), lost, "{why}: one figure of a while ago does not bring it back");
+        }
+    }
 }

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
+use super::cgroup;
+
 /// The cores that a thread may use, in their order; 0 is the one that asks, and a process is its first thread. None where the
 /// system does not say, as of one that has ended.
 #[cfg(target_os = "linux")]
@@ -40,6 +42,13 @@ pub fn allowed(_thread: u32) -> Vec<usize> {
 #[cfg(not(target_os = "linux"))]
 pub fn bind(_thread: u32, _cores: &[usize]) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system keeps no thread on a core of its own"))
+}
+
+/// Cores' worth of processor time that this process can use: a quota of its control groups may leave less than the cores it may
+/// run on. At least 1; of a fraction the whole part.
+pub fn usable() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cgroup::limits().cores as usize).clamp(1, cores)
 }
 
 /// Distinct cores behind the logical ones that this thread may use: a launcher counts no others. `None` where nothing says.

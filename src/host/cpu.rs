@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::process;
+use super::{cgroup, process};
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 
 /// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
@@ -15,9 +15,8 @@ use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, 
 pub fn host_memory() -> (u64, u64) {
     let mut system = System::new();
     system.refresh_memory();
-    let limits = system.cgroup_limits();
-    let (available, total) = (system.available_memory(), system.total_memory());
-    limits.map_or((available, total), |limits| (available.min(limits.free_memory), total.min(limits.total_memory)))
+    let limits = cgroup::limits();
+    (system.available_memory().min(limits.free_memory), system.total_memory().min(limits.memory))
 }
 
 /// Use is a difference of two readings.
@@ -48,7 +47,6 @@ impl CpuProbe {
     pub fn new(gpu_missing: impl Into<String>) -> CpuProbe {
         let mut system = System::new();
         system.refresh_cpu_usage();
-        system.refresh_memory();
         CpuProbe {
             system,
             host: super::name(),
@@ -96,21 +94,20 @@ impl CpuProbe {
     /// `ranks` are this host's ranks; those that have ended are left out.
     pub fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         self.refresh();
-        self.system.refresh_memory();
         let processes = self.processes(ranks);
         let cores = self.core_percent.len();
         let utilization_percent = match cores {
             0 => Reading::missing(FIRST),
             _ => Reading::Value(tenths(self.core_percent.iter().sum::<f64>() / cores as f64)),
         };
-        let total = self.system.total_memory();
+        let (available, total) = host_memory();
         let memory = |bytes: u64| if total > 0 { Reading::Value(bytes) } else { Reading::missing("this system does not tell") };
         let name = self.system.cpus().first().map(|core| core.brand().trim().to_owned()).filter(|name| !name.is_empty());
         let device = DeviceSample {
             bus_id: Reading::missing("a CPU has none"),
             utilization_percent,
             core_percent: self.core_percent.clone(),
-            memory_used_bytes: memory(self.system.used_memory()),
+            memory_used_bytes: memory(total.saturating_sub(available)),
             memory_total_bytes: memory(total),
             nvlink_bytes_per_sec: Reading::missing("a CPU has none"),
             processes,

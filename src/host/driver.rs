@@ -18,6 +18,11 @@ pub fn nvidia() -> Result<(), String> {
     ANSWER.get_or_init(open).clone()
 }
 
+/// The GPUs that the user wants programs to see, as CUDA reads it; `None` where they may see all.
+pub fn visible_devices() -> Option<String> {
+    std::env::var_os("CUDA_VISIBLE_DEVICES").map(|choice| choice.to_string_lossy().into_owned())
+}
+
 fn open() -> Result<(), String> {
     for name in LIBRARIES {
         // SAFETY: the loader runs what a library does when it is opened; the driver's own are made to be opened by anyone.

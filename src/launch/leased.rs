@@ -103,7 +103,7 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
     gpus.sort_by_key(|gpu| !gpu.processes.is_empty());
     let (devices, names) = lent(&share.rules, &gpus);
     let candidates = match devices {
-        Devices::Gpus => visible(&names, &gpus, std::env::var("CUDA_VISIBLE_DEVICES").ok().as_deref()),
+        Devices::Gpus => gpus.into_iter().filter(|gpu| !gpu.hidden).map(|gpu| gpu.uuid).collect(),
         Devices::Cores => names,
     };
     let uses_none = devices == Devices::Gpus && spec.benchmark().is_some_and(|benchmark| benchmark.no_cuda);
@@ -157,22 +157,6 @@ fn is_elsewhere(spec: &RunSpec) -> bool {
         None => false,
     };
     is_named || resources.hostfile.is_some() || Machine::detect().in_allocation
-}
-
-/// Those of the GPUs that the user's own choice leaves, by number or UUID as CUDA reads it.
-fn visible(names: &[String], gpus: &[DeviceSample], choice: Option<&str>) -> Vec<String> {
-    let Some(choice) = choice else { return names.to_vec() };
-    // From the first entry on that means nothing, CUDA reads no further.
-    let chosen: Vec<&DeviceSample> = choice
-        .split(',')
-        .map_while(|word| {
-            let word = word.trim();
-            let is_it =
-                |gpu: &&DeviceSample| word.parse() == Ok(gpu.index) || (word.starts_with("GPU-") && gpu.uuid.starts_with(word));
-            gpus.iter().find(is_it)
-        })
-        .collect();
-    names.iter().filter(|name| chosen.iter().any(|gpu| gpu.uuid == **name)).cloned().collect()
 }
 
 impl Wanted {
@@ -266,18 +250,6 @@ mod tests {
 
     fn gpu(index: usize, uuid: &str) -> DeviceSample {
         DeviceSample { uuid: uuid.into(), ..DeviceSample::silent(DeviceKind::Gpu, index, "GPU", "not asked") }
-    }
-
-    #[test]
-    fn the_users_own_choice_of_gpus_counts() {
-        let gpus = [gpu(0, "GPU-aa"), gpu(1, "GPU-ab"), gpu(2, "GPU-b")];
-        let names: Vec<String> = gpus.iter().map(|gpu| gpu.uuid.clone()).collect();
-        let visible = |choice: Option<&str>| visible(&names, &gpus, choice).join(" ");
-        assert_eq!(visible(None), "GPU-aa GPU-ab GPU-b");
-        assert_eq!(visible(Some("2,0")), "GPU-aa GPU-b");
-        assert_eq!(visible(Some("GPU-b")), "GPU-b");
-        assert_eq!(visible(Some("1,-1,2")), "GPU-ab");
-        assert_eq!(visible(Some("")), "");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
+use crate::domain::device::visible;
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::launcher::OwnLauncher;
 use crate::host::access::GROUP_VARIABLE;
@@ -155,7 +156,7 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
 
 impl Machine {
     pub fn detect() -> Machine {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = cores::usable();
         Machine {
             cores,
             // A quota on processor time leaves fewer cores than there are.
@@ -320,12 +321,18 @@ fn gpus() -> usize {
         entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
     };
     let numbered = |name: &str| name.strip_prefix("nvidia").is_some_and(|number| number.parse::<usize>().is_ok());
-    match count("/dev", numbered) {
-        0 => match count("/proc/driver/nvidia/gpus", |_| true) {
-            0 => NvmlProbe::open().map_or(0, |probe| probe.system().gpus.len()),
-            gpus => gpus,
-        },
+    let choice = driver::visible_devices();
+    let files = || match count("/dev", numbered) {
+        0 => count("/proc/driver/nvidia/gpus", |_| true),
         gpus => gpus,
+    };
+    // Only NVML knows what is hidden by its UUID.
+    match (&choice, files()) {
+        (None, gpus) if gpus > 0 => gpus,
+        (choice, gpus) => NvmlProbe::open().map_or_else(
+            |_| visible(choice.as_deref(), &(0..gpus).map(|index| (index, String::new())).collect::<Vec<_>>()).len(),
+            |probe| probe.system().visible.len(),
+        ),
     }
 }
 

@@ -16,8 +16,8 @@ use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 
 use super::probe::DeviceProbe;
-use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
-use crate::host::{self, cpu::CpuProbe, process};
+use crate::domain::device::{self, DeviceKind, DeviceProcess, DeviceSample, GpuId, RankPlace, Reading, TelemetrySample};
+use crate::host::{self, cpu::CpuProbe, driver, process};
 
 /// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
 const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
@@ -35,6 +35,8 @@ pub struct GpuSystem {
     /// Newest CUDA version that the driver runs, as `13.0`.
     pub cuda: Reading<String>,
     pub gpus: Vec<String>,
+    /// Those of them that CUDA_VISIBLE_DEVICES leaves, or of which it leaves a MIG device.
+    pub visible: Vec<usize>,
 }
 
 pub struct NvmlProbe {
@@ -81,7 +83,21 @@ impl NvmlProbe {
             Ok(name) => name,
             Err(error) => format!("not accessible: {}", reason(&error)),
         });
-        GpuSystem { driver: read(self.nvml.sys_driver_version()), cuda: read(cuda), gpus: gpus.collect() }
+        let gpus = gpus.collect();
+        GpuSystem { driver: read(self.nvml.sys_driver_version()), cuda: read(cuda), gpus, visible: self.visible() }
+    }
+
+    fn visible(&self) -> Vec<usize> {
+        let uuid = |device: &Device| device.uuid().unwrap_or_default();
+        let ids = |(index, device): (u32, Result<Device<'static>, NvmlError>)| -> Vec<GpuId> {
+            let Ok(device) = device else { return vec![(index as usize, String::new())] };
+            [uuid(&device)].into_iter().chain(slices_of(&device).iter().map(uuid)).map(|uuid| (index as usize, uuid)).collect()
+        };
+        let ids: Vec<GpuId> = self.devices().flat_map(ids).collect();
+        let mut visible: Vec<usize> =
+            device::visible(driver::visible_devices().as_deref(), &ids).into_iter().map(|place| ids[place].0).collect();
+        visible.dedup();
+        visible
     }
 
     fn devices(&self) -> impl Iterator<Item = (u32, Result<Device<'static>, NvmlError>)> + use<> {
@@ -95,7 +111,7 @@ impl DeviceProbe for NvmlProbe {
         let mut devices = Vec::new();
         for (index, device) in self.devices() {
             match device {
-                Err(error) => devices.push(lost(index as usize, &reason(&error))),
+                Err(error) => devices.push(unopened(index as usize, &reason(&error))),
                 Ok(device) => {
                     let slices = slices_of(&device);
                     let mut whole = self.sample_device(index as usize, &device, ranks);
@@ -110,6 +126,7 @@ impl DeviceProbe for NvmlProbe {
                 }
             }
         }
+        hide(&mut devices, driver::visible_devices().as_deref());
         // Ranks that train on the CPU beside idle GPUs, or whose ids NVML tells in another container's numbers.
         let is_placed =
             |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
@@ -175,6 +192,7 @@ impl NvmlProbe {
             nvlink_bytes_per_sec,
             processes: processes(device, &uuid, ranks),
             uuid,
+            hidden: false,
         }
     }
 
@@ -238,8 +256,12 @@ fn reason(error: &NvmlError) -> String {
         NvmlError::NotSupported => "not supported by this device".into(),
         NvmlError::NoPermission => "no permission: an administrator can allow it".into(),
         NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound => "unknown to this driver's NVML".into(),
-        NvmlError::GpuLost => "the GPU has fallen off the bus".into(),
-        NvmlError::ResetRequired => "the GPU needs a reset".into(),
+        NvmlError::GpuLost => device::FALLEN.into(),
+        NvmlError::ResetRequired => device::NEEDS_RESET.into(),
+        NvmlError::InUse => "another program has the GPU for itself".into(),
+        NvmlError::Unknown | NvmlError::OperatingSystem | NvmlError::IrqIssue => {
+            "the driver reports an error that it does not explain: see `dmesg`".into()
+        }
         NvmlError::NotFound | NvmlError::NoData => "no data at the moment".into(),
         other => other.to_string(),
     }
@@ -340,7 +362,18 @@ fn unseen_rank(place: &RankPlace) -> DeviceProcess {
     }
 }
 
+/// Marks what programs do not see. A GPU is seen with any of its MIG devices, and those of a GPU that is seen as a whole with it.
+fn hide(devices: &mut [DeviceSample], choice: Option<&str>) {
+    let ids: Vec<GpuId> = devices.iter().map(|device| (device.index, device.uuid.clone())).collect();
+    let visible = device::visible(choice, &ids);
+    for device in devices {
+        let is_part = |place: &usize| ids[*place].0 == device.index && !(device.is_slice() && ids[*place].1.starts_with("MIG-"));
+        device.hidden =
+            !visible.iter().any(|place| ids[*place].1 == device.uuid && ids[*place].0 == device.index || is_part(place));
+    }
+}
+
 /// A GPU that NVML counts but does not open.
-fn lost(index: usize, why: &str) -> DeviceSample {
+fn unopened(index: usize, why: &str) -> DeviceSample {
     DeviceSample::silent(DeviceKind::Gpu, index, format!("GPU {index}: {why}"), why)
 }

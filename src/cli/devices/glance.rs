@@ -1,7 +1,7 @@
 //! The devices of a host in as many lines as a terminal has: a line each, bars for load and memory, then who runs on them.
 
 use crate::columns;
-use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading, TelemetrySample};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, FALLEN, Reading, TelemetrySample};
 use crate::domain::{safe, units};
 
 /// Wider bars tell no more, shorter ones nothing.
@@ -41,13 +41,16 @@ fn processes(sample: &TelemetrySample) -> impl Iterator<Item = (&DeviceSample, &
 fn counted(sample: &TelemetrySample) -> String {
     let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu && !device.is_slice()).count();
     let cores = sample.devices.iter().map(|device| device.core_percent.len()).sum();
-    if gpus > 0 { units::counted(gpus, "GPU") } else { units::counted(cores, "core") }
+    let hidden = sample.devices.iter().filter(|device| device.hidden && !device.is_slice()).count();
+    let hidden = if hidden > 0 { format!(" ({hidden} hidden by CUDA_VISIBLE_DEVICES)") } else { String::new() };
+    if gpus > 0 { units::counted(gpus, "GPU") + &hidden } else { units::counted(cores, "core") }
 }
 
 fn gpu(device: &DeviceSample, width: usize) -> String {
     let index = format!("{:>3}", device.index);
     if let Some(why) = device.lost() {
-        return format!("{index}  lost: {why}");
+        let lost = if why == FALLEN { "lost: " } else { "" };
+        return format!("{index}  {lost}{why}");
     }
     let shown = |reading: Reading<String>| reading.value().cloned().unwrap_or_else(|| "N/A".into());
     let name: String = device.name.trim().trim_start_matches("NVIDIA ").chars().take(14).collect();
@@ -60,7 +63,11 @@ fn gpu(device: &DeviceSample, width: usize) -> String {
     ];
     // What it computes for comes first; the name, which all of them share, goes first.
     let ranks: Vec<String> = device.processes.iter().filter_map(|process| process.rank).map(|rank| rank.to_string()).collect();
-    let ranks = if ranks.is_empty() { String::new() } else { format!("  rank {}", ranks.join(",")) };
+    let ranks = match ranks.is_empty() {
+        true if device.hidden => "  hidden".into(),
+        true => String::new(),
+        false => format!("  rank {}", ranks.join(",")),
+    };
     let least = index.len() + of_bars(device, *BAR.start()).len() + ranks.len();
     let mut left = width.saturating_sub(least);
     let mut kept = [false; 4];

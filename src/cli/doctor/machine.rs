@@ -44,14 +44,37 @@ pub(super) fn gpus() -> Gpus {
         Ok(probe) => {
             let system = probe.system();
             let shown = |reading: &Reading<String>| reading.value().cloned().unwrap_or_else(|| "unknown".into());
+            let choice = host::driver::visible_devices();
+            let (all, count) = (system.gpus.len(), system.visible.len());
+            let counted = choice.as_ref().map_or(all.to_string(), |choice| {
+                format!("{count} of {all} visible: CUDA_VISIBLE_DEVICES={}", if choice.is_empty() { "''" } else { choice })
+            });
             let found = format!(
-                "{} ({}), NVML with driver {}, up to CUDA {}",
-                system.gpus.len(),
+                "{counted} ({}), NVML with driver {}, up to CUDA {}",
                 grouped(&system.gpus),
                 shown(&system.driver),
                 shown(&system.cuda)
             );
-            Gpus { count: system.gpus.len(), check: Check::ok("GPUs", found) }
+            let check = match choice {
+                Some(choice) if count < choice.split(',').count() => Check::warn(
+                    "GPUs",
+                    found,
+                    "CUDA stops at the first entry that names no GPU here, and sees none with one named twice: correct or unset \
+                     CUDA_VISIBLE_DEVICES; without a GPU ranks train on CPU cores",
+                ),
+                // CUDA numbers GPUs by speed unless it is told otherwise, NVML by their place on the bus.
+                Some(choice)
+                    if choice.starts_with(|first: char| first.is_ascii_digit())
+                        && system.gpus.iter().any(|name| *name != system.gpus[0])
+                        && std::env::var_os("CUDA_DEVICE_ORDER").is_none_or(|order| order != "PCI_BUS_ID") =>
+                {
+                    let remedy =
+                        "the GPUs differ, and CUDA numbers the fastest first: set CUDA_DEVICE_ORDER=PCI_BUS_ID for these numbers";
+                    Check::warn("GPUs", found, remedy)
+                }
+                _ => Check::ok("GPUs", found),
+            };
+            Gpus { count, check }
         }
         Err(reason) if host::driver::nvidia().is_ok() => {
             let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
@@ -108,7 +131,7 @@ pub(super) fn memory() -> Check {
     let (available, total) = host::cpu::host_memory();
     let found = format!("{} free of {}", units::bytes(available), units::bytes(total));
     match available {
-        0 => Check::warn("memory", "unknown: this system does not tell", "a rank takes about 1 GiB"),
+        _ if total == 0 => Check::warn("memory", "unknown: this system does not tell", "a rank takes about 1 GiB"),
         _ if available < MEMORY_WANTED_BYTES => {
             Check::warn("memory", found, "a rank takes about 1 GiB: end other programs, or use --np 1")
         }

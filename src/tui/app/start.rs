@@ -24,7 +24,7 @@ pub fn blank(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
 /// # Errors
 /// `lessons`, a folder that the user named, cannot be used.
 pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, CatalogError> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = crate::host::cores::usable();
     let presets = launch::presets().into_iter().map(|preset| preset.fitted(cores, 1)).collect();
     let preset = launch::default_preset(false).fitted(cores, 0);
     let mut state = blank(theme, presets, preset);

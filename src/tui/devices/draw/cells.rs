@@ -121,7 +121,10 @@ pub fn mig(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'stati
 
 /// Ranks by number, and how many processes are somebody else's.
 pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    let long = who(&device.processes);
+    let long = match who(&device.processes) {
+        nobody if nobody.is_empty() && device.hidden => "hidden".into(),
+        somebody => somebody,
+    };
     // `r0,1` where there is no room for the word.
     let short = || long.replace("ranks ", "r").replace("rank ", "r").replace(" + ", "+").replace(" other", "");
     let who = if columns::width(&long) > width && long.starts_with("rank") { short() } else { long.clone() };
