@@ -72,6 +72,11 @@ fn compressed_and_plain_files_read_alike_and_a_limit_gives_a_prefix() {
     }
     assert_eq!(load(folder.path(), None).unwrap(), all);
     assert_eq!(load(folder.path(), Some(7)).unwrap(), some);
+
+    for name in ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"] {
+        std::fs::rename(folder.path().join(name), folder.path().join(name.replace("-idx", ".idx"))).unwrap();
+    }
+    assert_eq!(load(folder.path(), None).unwrap(), all, "as unpackers and Kaggle spell the names");
 }
 
 /// What is wrong with a file, its bytes, and words that the message must hold.

@@ -65,10 +65,11 @@ pub(super) fn find_file(folder: &Path, name: &str) -> Result<PathBuf, DatasetErr
     if let Err(cause) = std::fs::read_dir(folder) {
         return Err(DatasetError::unreadable(folder, &cause));
     }
-    let compressed = folder.join(format!("{name}.gz"));
-    let plain = folder.join(name);
-    [compressed, plain]
+    // Some unpackers and Kaggle write `train-images.idx3-ubyte`.
+    let dotted = name.replace("-idx", ".idx");
+    [format!("{name}.gz"), name.to_owned(), format!("{dotted}.gz"), dotted]
         .into_iter()
+        .map(|name| folder.join(name))
         .find(|path| path.exists())
         .ok_or_else(|| DatasetError::Missing { folder: folder.display().to_string(), file: name.into() })
 }

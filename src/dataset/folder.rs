@@ -1,11 +1,12 @@
 //! Images as files: a folder for each class, as ImageNet comes unpacked, and as `hvd-lab data make-images` draws them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::example::BoundingBox;
 use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo, names};
 use super::tfrecord::LARGEST_RECORD_BYTES;
+use crate::domain::safe;
 use crate::host::read;
 
 /// Where objects are, a line each: `class/file.jpg,ymin,xmin,ymax,xmax`, in fractions of the image.
@@ -20,6 +21,8 @@ pub struct Folder {
     /// Class and name of each file.
     pub files: Vec<(usize, String)>,
     boxes: HashMap<String, Vec<BoundingBox>>,
+    /// Folders without a JPEG: they are no classes.
+    pub passed_over: Vec<String>,
 }
 
 pub(super) fn open(root: &Path, names: &[String], part: Part) -> Result<Images, ImagesError> {
@@ -30,6 +33,8 @@ pub(super) fn open(root: &Path, names: &[String], part: Part) -> Result<Images, 
     };
     let own = part_names.iter().find(|name| names.iter().any(|there| there == *name)).map(|name| root.join(name));
     let folder = match (own, divided, part) {
+        // The labels are those that were trained on, whatever else lies in the folder.
+        (Some(own), true, Part::Validation) => Folder::open_as(&own, &Folder::open(&root.join("train"))?.classes)?,
         (Some(own), _, _) => Folder::open(&own)?,
         (None, false, Part::Train) => Folder::open(root)?,
         (None, false, Part::Validation) if !Folder::open(root)?.files.is_empty() => {
@@ -37,21 +42,49 @@ pub(super) fn open(root: &Path, names: &[String], part: Part) -> Result<Images, 
         }
         _ => return Err(ImagesError::None { folder: root.display().to_string(), part: part.name() }),
     };
-    // An empty class is nothing that is lost: its folder says so itself.
-    Ok(Images { source: Box::new(folder), left_out: Vec::new() })
+    let notes = folder.passed_over();
+    Ok(Images { source: Box::new(folder), left_out: Vec::new(), notes })
 }
 
 impl Folder {
     /// # Errors
     /// It cannot be read.
     pub fn open(root: &Path) -> Result<Folder, ImagesError> {
-        let classes: Vec<String> = names(root)?.into_iter().filter(|name| root.join(name).is_dir()).collect();
-        let mut files = Vec::new();
-        for (class, name) in classes.iter().enumerate() {
-            let jpegs = names(&root.join(name))?.into_iter().filter(|name| is_jpeg(name));
+        Folder::open_as(root, &[])
+    }
+
+    /// With these classes and no others, if there are any.
+    ///
+    /// # Errors
+    /// It cannot be read, or it has a class more.
+    pub fn open_as(root: &Path, known: &[String]) -> Result<Folder, ImagesError> {
+        let (mut classes, mut files, mut passed_over) = (known.to_vec(), Vec::new(), Vec::new());
+        for name in names(root)?.into_iter().filter(|name| root.join(name).is_dir()) {
+            let folder = root.join(&name);
+            // Some tools keep folders of such names.
+            let mut jpegs = names(&folder)?.into_iter().filter(|file| is_jpeg(file) && !folder.join(file).is_dir()).peekable();
+            if jpegs.peek().is_none() {
+                passed_over.push(name);
+                continue;
+            }
+            let class = match classes.iter().position(|class| *class == name) {
+                Some(class) => class,
+                None if known.is_empty() => {
+                    classes.push(name);
+                    classes.len() - 1
+                }
+                None => return Err(ImagesError::unreadable(&folder, "there is no such class to train on")),
+            };
             files.extend(jpegs.map(|file| (class, file)));
         }
-        Ok(Folder { root: root.to_owned(), classes, files, boxes: boxes(root)? })
+        let boxes = boxes(root, &classes, &files)?;
+        Ok(Folder { root: root.to_owned(), classes, files, boxes, passed_over })
+    }
+
+    /// What is said of folders that are no classes.
+    pub fn passed_over(&self) -> Vec<String> {
+        let say = |name: &String| format!("{} holds no JPEG: it is no class and is passed over", self.root.join(name).display());
+        self.passed_over.iter().map(say).collect()
     }
 
     pub fn root(&self) -> &Path {
@@ -70,23 +103,36 @@ fn is_jpeg(name: &str) -> bool {
     matches!(extension.as_deref(), Some("jpg" | "jpeg"))
 }
 
-fn boxes(root: &Path) -> Result<HashMap<String, Vec<BoundingBox>>, ImagesError> {
+/// How far outside of the image a side may be, by rounding: it is cut to the edge.
+const A_HAIR: f32 = 0.01;
+
+fn boxes(root: &Path, classes: &[String], files: &[(usize, String)]) -> Result<HashMap<String, Vec<BoundingBox>>, ImagesError> {
     let path = root.join(BOXES);
     let mut boxes: HashMap<String, Vec<BoundingBox>> = HashMap::new();
     if !path.exists() {
         return Ok(boxes);
     }
     let text = read::small_text(&path, LARGEST_LIST_BYTES).map_err(|cause| ImagesError::unreadable(&path, cause))?;
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
+    let photos: HashSet<String> = files.iter().map(|(class, file)| format!("{}/{file}", classes[*class])).collect();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |cause: &str| Err(ImagesError::unreadable(&path, format!("line {} {cause}", at + 1)));
         let mut parts = line.rsplitn(5, ',');
-        let mut number =
-            || parts.next().and_then(|part| part.trim().parse::<f32>().ok()).filter(|number| (0.0..=1.0).contains(number));
+        let mut number = || parts.next().and_then(|part| part.trim().parse::<f32>().ok());
         let sides = [number(), number(), number(), number()];
         let ([Some(xmax), Some(ymax), Some(xmin), Some(ymin)], Some(name)) = (sides, parts.next()) else {
-            let cause = format!("line {} is not `class/file.jpg,ymin,xmin,ymax,xmax` with fractions from 0 to 1", at + 1);
-            return Err(ImagesError::unreadable(&path, cause));
+            return wrong("is not `class/file.jpg,ymin,xmin,ymax,xmax` with fractions from 0 to 1");
         };
-        boxes.entry(name.to_owned()).or_default().push(BoundingBox { ymin, xmin, ymax, xmax });
+        if let Some(number) = [ymin, xmin, ymax, xmax].iter().find(|number| !(-A_HAIR..=1.0 + A_HAIR).contains(*number)) {
+            return wrong(&format!("has {number}: the sides are fractions of the image, from 0 to 1"));
+        }
+        if ymin > ymax || xmin > xmax {
+            return wrong("has a minimum above its maximum: the order is ymin,xmin,ymax,xmax");
+        }
+        if !photos.contains(name.trim()) {
+            return wrong(&format!("names {}, and there is no such photo", safe::excerpt(name)));
+        }
+        let [ymin, xmin, ymax, xmax] = [ymin, xmin, ymax, xmax].map(|side| side.clamp(0.0, 1.0));
+        boxes.entry(name.trim().to_owned()).or_default().push(BoundingBox { ymin, xmin, ymax, xmax });
     }
     Ok(boxes)
 }

@@ -32,6 +32,8 @@ pub struct Packed {
     pub validation_shards: usize,
     pub classes: usize,
     pub left_out: Vec<BadImage>,
+    /// Folders that are no class, in a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// Images of a folder, in the order in which they are packed.
@@ -76,7 +78,11 @@ impl Packing {
             return Err(PackError::Request(format!("--shards {shards} of {images} training images: use 1 to {images}")));
         }
         let folder = NewFolder::create(target).map_err(PackError::Write)?;
-        let mut packed = Packed { validation_shards, classes: train.source.classes.len(), ..Packed::default() };
+        let mut notes = [train.source.passed_over(), validation.source.passed_over()].concat();
+        // Both are the same folder where it is not divided.
+        notes.sort();
+        notes.dedup();
+        let mut packed = Packed { validation_shards, classes: train.source.classes.len(), notes, ..Packed::default() };
         let (mut done, total) = (0, train.order.len() + validation.order.len());
         let mut tell = || {
             done += 1;
@@ -130,13 +136,7 @@ impl Packing {
             let name = validation.display();
             return Err(PackError::Request(format!("{name} is the validation part already: leave --validation out")));
         }
-        let validation = Folder::open(&validation)?;
-        if validation.classes != train.classes {
-            let name = from.display();
-            return Err(PackError::Request(format!(
-                "the classes of the two parts of {name} are not the same: their folders should be"
-            )));
-        }
+        let validation = Folder::open_as(&validation, &train.classes)?;
         let kept = shuffled(validation.len(), self.seed);
         Ok((Share { source: train, order }, Share { source: validation, order: kept }))
     }

@@ -24,9 +24,14 @@ impl Part {
     }
 }
 
+/// Beside records: indices of DALI and others, checksums, notes.
+const NO_RECORDS: [&str; 9] = ["idx", "index", "tfindex", "json", "txt", "md", "md5", "sha256", "csv"];
+
 /// Whether a file of this name holds records.
 pub(super) fn is_shard(name: &str) -> bool {
-    [Part::Train, Part::Validation].iter().any(|part| name.strip_prefix(part.name()).is_some_and(|rest| rest.starts_with('-')))
+    let is_of = |part: &Part| name.strip_prefix(part.name()).is_some_and(|rest| rest.starts_with('-'));
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    [Part::Train, Part::Validation].iter().any(is_of) && !ending.is_some_and(|ending| NO_RECORDS.contains(&ending.as_str()))
 }
 
 /// An image that cannot be used, in one line.
@@ -101,6 +106,8 @@ pub struct Images {
     pub source: Box<dyn ImageSource>,
     /// Empty, missing or cut off files; none where they were to end the run.
     pub left_out: Vec<BadImage>,
+    /// Folders that are no class, in a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The names in a folder in their order, without those that are hidden, as half written files are.

@@ -1,11 +1,13 @@
 //! Images in TFRecord files, as ImageNet is kept for TensorFlow: `train-00000-of-01024`, `validation-00000-of-00128`.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::example;
-use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo, is_shard};
 use super::tfrecord::{self, Span};
+use crate::host::read;
 
 struct Shard {
     name: String,
@@ -23,7 +25,11 @@ struct Shards {
 
 pub(super) fn open(root: &Path, names: &[String], part: Part, classes: usize) -> Result<Images, ImagesError> {
     let prefix = format!("{}-", part.name());
-    let own: Vec<&String> = names.iter().filter(|name| name.starts_with(&prefix)).collect();
+    let own: Vec<&String> = names.iter().filter(|name| name.starts_with(&prefix) && is_shard(name)).collect();
+    if let Some(name) = own.iter().find(|name| is_gzip(&root.join(name))) {
+        let cause = "it is compressed with gzip, which cannot be read from any place: unpack it with gunzip";
+        return Err(ImagesError::Bad(BadImage { place: root.join(name).display().to_string(), reason: cause.into() }));
+    }
     let mut left_out = missing(root, &own);
     let mut shards = Vec::new();
     let mut images = 0;
@@ -40,7 +46,13 @@ pub(super) fn open(root: &Path, names: &[String], part: Part, classes: usize) ->
         images += index.spans.len();
         shards.push(Shard { name: path.display().to_string(), file: index.file, spans: index.spans, before });
     }
-    Ok(Images { source: Box::new(Shards { shards, images, classes }), left_out })
+    Ok(Images { source: Box::new(Shards { shards, images, classes }), left_out, notes: Vec::new() })
+}
+
+fn is_gzip(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = read::open(path).and_then(|mut file| file.read_exact(&mut start));
+    path.extension().is_some_and(|ending| ending == "gz") || (read.is_ok() && start == [0x1f, 0x8b])
 }
 
 /// Files that the names of the others promise: `-of-00008` says that there are eight.

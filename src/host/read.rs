@@ -38,12 +38,21 @@ pub fn small_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// As [`small_file`], of a text.
+/// As [`small_file`], of a text, without the byte order mark that editors and spreadsheets put before it.
 ///
 /// # Errors
 /// As [`small_file`], and what is not UTF-8.
 pub fn small_text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(small_file(path, most)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    let invalid = |cause: String| io::Error::new(io::ErrorKind::InvalidData, cause);
+    let bytes = small_file(path, most)?;
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Err(invalid("it is UTF-16 text (by its byte order mark): save it as UTF-8".into()));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
 }
 
 /// What a look for the next line found.
@@ -96,6 +105,10 @@ mod tests {
             assert!(said(odd).contains("not a file"), "{}", odd.display());
         }
         assert_eq!(small_file(&folder.path().join("none"), 3).unwrap_err().kind(), io::ErrorKind::NotFound);
+        std::fs::write(&path, "\u{feff}a\r\n").unwrap();
+        assert_eq!(small_text(&path, 9).unwrap(), "a\r\n", "without its byte order mark");
+        std::fs::write(&path, b"\xff\xfea\0").unwrap();
+        assert!(small_text(&path, 9).unwrap_err().to_string().contains("save it as UTF-8"));
         std::fs::write(&path, b"\xff").unwrap();
         assert_eq!(small_text(&path, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }

@@ -69,7 +69,7 @@ impl Layers {
             layer: Vec<Layer>,
         }
         let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
-        let layers = match first.split(',').any(|column| column.trim() == "parameters") {
+        let layers = match cells(first, separator(first)).iter().any(|column| column.eq_ignore_ascii_case("parameters")) {
             true => from_lines(text)?,
             false => {
                 // The whole message has the line in it, drawn with a pointer.
@@ -117,24 +117,38 @@ impl Layers {
     }
 }
 
+/// What stands between the columns, by the heading: a spreadsheet's semicolon or tab, else a comma.
+fn separator(heading: &str) -> char {
+    [';', '\t'].into_iter().find(|separator| heading.contains(*separator)).unwrap_or(',')
+}
+
+/// The cells of a line, without quotes around them and without an empty one behind the last separator.
+fn cells(line: &str, separator: char) -> Vec<&str> {
+    let line = line.strip_suffix(separator).unwrap_or(line);
+    line.split(separator).map(|cell| cell.trim().trim_matches('"')).collect()
+}
+
 fn from_lines(text: &str) -> Result<Vec<Layer>, String> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let heading: Vec<&str> = lines.next().map(|(_, line)| line.split(',').map(str::trim).collect()).unwrap_or_default();
-    let column = |name: &str| heading.iter().position(|column| *column == name);
-    let unknown = heading.iter().find(|column| !["name", "parameters", "work"].contains(column));
+    let first = lines.next().map_or("", |(_, line)| line);
+    let separator = separator(first);
+    let heading: Vec<String> = cells(first, separator).iter().map(|column| column.to_ascii_lowercase()).collect();
+    let column = |name: &str| heading.iter().position(|column| column == name);
+    let unknown = heading.iter().find(|column| !["name", "parameters", "work"].contains(&column.as_str()));
     if let Some(unknown) = unknown {
         return Err(format!("`{}` is not a column: use name, parameters and work", safe::excerpt(unknown)));
     }
     let mut layers = Vec::new();
     for (at, line) in lines {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cells = cells(line, separator);
         let cell = |name: &str| column(name).and_then(|at| cells.get(at)).copied();
         if cells.len() != heading.len() {
             return Err(format!("line {at} has {} columns, and the heading {}", cells.len(), heading.len()));
         }
         let parameters = cell("parameters").and_then(|cell| cell.parse().ok());
-        let work = cell("work").map_or(Some(0.0), |cell| cell.parse().ok());
+        // Where commas do not separate columns, they separate decimals.
+        let work = cell("work").map_or(Some(0.0), |cell| cell.replace(',', ".").parse().ok());
         let (Some(parameters), Some(work)) = (parameters, work) else {
             return Err(format!("line {at}: parameters must be a whole number, and work a number"));
         };
@@ -215,6 +229,9 @@ mod tests {
         let toml = "[[layer]]\nname = \"a\"\nparameters = 10\nwork = 2.5\n[[layer]]\nparameters = 20\n";
         let lines = "# mine\nname,parameters,work\na, 10, 2.5\n\n,20,0\n";
         let expected = Layers::parse("mine", toml).unwrap();
+        for table in ["Name;Parameters;Work\r\na;10;2,5\r\n;20;0\r\n", "parameters\tname\twork\n10\t\"a\"\t2.5\n20\t\t0\n"] {
+            assert_eq!(Layers::parse("mine", table).as_ref(), Ok(&expected), "{table}");
+        }
         assert_eq!(expected, Layers::parse("mine", lines).unwrap());
         assert_eq!((expected.parameters(), expected.work()), (30, 2.5));
         assert_eq!(Layers::parse("x", "parameters\n5\n6").unwrap().work(), 2.0, "equal where nothing is known");

@@ -27,6 +27,8 @@ pub struct Photos {
     source: Arc<dyn ImageSource>,
     /// Files that cannot be used at all.
     left_out: Vec<String>,
+    /// Folders that are no class.
+    pub notes: Vec<String>,
 }
 
 impl Photos {
@@ -58,7 +60,7 @@ impl Photos {
             return Err(format!("{folder} has {classes} classes, and {} has outputs for {most}", spec.model));
         }
         let left_out = images.left_out.iter().map(ToString::to_string).collect();
-        Ok(Photos { source: images.source.into(), left_out })
+        Ok(Photos { source: images.source.into(), left_out, notes: images.notes })
     }
 
     pub fn len(&self) -> usize {

@@ -103,6 +103,9 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
 
     // The images, and with them the number of steps.
     let photos = Photos::open(spec, if spec.eval { Part::Validation } else { Part::Train }, comm)?;
+    // All ranks find the same.
+    let notes = photos.iter().filter(|_| topology.is_root()).flat_map(|photos| &photos.notes);
+    notes.for_each(|note| report.warning(note));
     let steps_per_epoch = photos.as_ref().map(|photos| photos.order(spec, &topology).steps_per_epoch());
     let schedule = Schedule::new(steps_per_epoch, spec.num_batches, spec.num_epochs);
     let images = photos.as_ref().map(Photos::len);

@@ -64,6 +64,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Err(PackError::Write(error)) if is_interruption(&error) => return Ok(interrupted(&args.out)),
         Err(PackError::Write(error)) => return Err(unwritten(&args.out, &error)),
     };
+    packed.notes.iter().for_each(|note| say(note));
     packed.left_out.iter().for_each(|bad| say(&format!("left out {bad}")));
     let files = |images: usize, what: &str, shards: usize| {
         format!("{} in {} {what}-*", units::counted(images, "image"), units::counted(shards, "file"))

@@ -96,11 +96,18 @@ static void fail(struct decompress* jpeg) {
   longjmp(of(jpeg)->failed, 1);
 }
 
-// A warning means that what follows is made up, apart from some bytes too many, as many cameras leave them.
+// Of all warnings these alone say that pixels are made up: the scan ended early, or its codes make no sense. The others (an unknown
+// JFIF revision or Adobe transform, odd scan parameters, a broken colour profile, bytes too many) cost no pixel, and Pillow and
+// TensorFlow decode such files.
+static int loses_pixels(const char* message) {
+  return strncmp(message, "Premature end", 13) == 0 ||
+      (strncmp(message, "Corrupt JPEG data", 17) == 0 && strstr(message, "extraneous bytes") == NULL && strstr(message, "ICC") == NULL);
+}
+
 static void emit(struct decompress* jpeg, int level) {
   if (level >= 0) return;
   jpeg->err->format_message(jpeg, of(jpeg)->message);
-  if (strstr(of(jpeg)->message, "extraneous bytes") == NULL) longjmp(of(jpeg)->failed, 1);
+  if (loses_pixels(of(jpeg)->message)) longjmp(of(jpeg)->failed, 1);
 }
 
 static void silent(struct decompress* jpeg) { (void)jpeg; }
