@@ -106,6 +106,10 @@ impl Bounded for Logged {
     }
 }
 
+/// Who reads event files.
+pub const TENSORBOARD: &str = "TensorBoard";
+/// Where in the training it is: files count otherwise than what is printed, so these are of one of the two.
+const PLACE: [&str; 4] = ["epoch", "epochs", "step", "steps"];
 /// Letters of [`Logged::by`].
 const LONGEST_NAME: usize = 100;
 /// Rates that are kept of a process: no run's median needs more.
@@ -140,6 +144,20 @@ impl LoggedSoFar {
             // A bar of something else, such as of a validation.
             return;
         }
+        let mut logged = logged.clone();
+        let is_of_files = logged.by == TENSORBOARD;
+        let of_other = |name: &&str| self.by.get(name).is_some_and(|by| (by == TENSORBOARD) != is_of_files);
+        if (logged.epoch.is_some() || logged.step.is_some()) && PLACE.iter().any(of_other) {
+            let stale = if is_of_files { &mut logged } else { &mut self.last };
+            for field in PLACE.into_iter().filter_map(Field::named) {
+                *(field.slot)(stale) = None;
+            }
+            if !is_of_files {
+                self.by.retain(|name, _| !PLACE.contains(name));
+                self.steps_before = 0.0;
+            }
+        }
+        let logged = &logged;
         if logged.epoch.is_some() && self.last.epoch.is_none() {
             self.counts_from_1 = logged.epoch == Some(1.0);
         }
@@ -310,6 +328,17 @@ mod tests {
             assert_eq!(so_far.place(), LoggedPlace { epochs: Some(epochs), steps: Some(steps) });
         }
         assert_eq!(so_far.read_by(), "epoch, number of epochs, step, number of steps, loss (Keras)");
+    }
+
+    #[test]
+    fn what_files_count_is_not_mixed_with_what_is_printed() {
+        let file = Logged { epoch: Some(1.0), loss: Some(0.25), by: TENSORBOARD.into(), ..Logged::default() };
+        let printed = Logged { epoch: Some(2.0), epochs: Some(2.0), by: "Keras".into(), ..Logged::default() };
+        for order in [[&file, &printed], [&printed, &file]] {
+            let mut so_far = LoggedSoFar::default();
+            order.into_iter().for_each(|logged| so_far.take(logged));
+            assert_eq!((so_far.in_short(), so_far.last.loss), ("epoch 2/2  loss 0.250".into(), Some(0.25)));
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod words;
 
 use regex::{Captures, Regex};
 
-use self::family::{Family, compiled};
+use self::family::{Family, compiled, figure};
 use self::words::Words;
 use crate::domain::command::CommandSpec;
 use crate::domain::logged::{FIGURES, Field, Logged};
@@ -92,7 +92,7 @@ impl Adapter {
         }
         let by_pattern = self.by_pattern(line);
         let mut by_adapter =
-            self.by_family(line).unwrap_or_else(|| self.words.read(line, Logged { by: ANY.into(), ..Logged::default() }));
+            self.by_family(line).unwrap_or_else(|| self.words.read_any(line, Logged { by: ANY.into(), ..Logged::default() }));
         // What was asked for counts.
         for field in FIGURES.iter().filter(|field| (field.get)(&by_pattern).is_some()) {
             *(field.slot)(&mut by_adapter) = None;
@@ -105,7 +105,7 @@ impl Adapter {
         for (field, regex) in &self.patterns {
             // The group, or all of it where there is none.
             let found = regex.captures(line).and_then(|found| found.get(1).or(found.get(0)));
-            if let Some(value) = found.and_then(|found| found.as_str().trim().parse().ok()) {
+            if let Some(value) = found.and_then(|found| figure(line, found)) {
                 *(field.slot)(&mut logged) = Some(value);
             }
         }
@@ -114,24 +114,19 @@ impl Adapter {
 
     fn by_family(&self, line: &str) -> Option<Logged> {
         let (shape, found) = self.shapes.iter().find_map(|shape| Some((shape, shape.regex.captures(line)?)))?;
-        let logged = named(&shape.regex, &found, Logged { by: shape.family.into(), ..Logged::default() });
+        let logged = named(line, &shape.regex, &found, Logged { by: shape.family.into(), ..Logged::default() });
         if !shape.has_words {
             return Some(logged);
         }
-        if found.name("val").is_none() {
-            return Some(self.words.read(line, logged));
-        }
-        let logged = self.words.read_validation(line, logged);
-        // How far a test is says nothing of the training.
-        let tells = logged.val_loss.is_some() || logged.val_accuracy.is_some();
-        Some(if tells { logged } else { Logged { step: None, steps: None, ..logged } })
+        let is_validation = found.name("val").is_some();
+        Some(if is_validation { self.words.read_validation(line, logged) } else { self.words.read(line, logged) })
     }
 }
 
 /// The named groups of a line as figures.
-fn named(regex: &Regex, found: &Captures<'_>, mut logged: Logged) -> Logged {
+fn named(line: &str, regex: &Regex, found: &Captures<'_>, mut logged: Logged) -> Logged {
     for name in regex.capture_names().flatten() {
-        let Some(value) = found.name(name).and_then(|group| group.as_str().parse::<f64>().ok()) else { continue };
+        let Some(value) = found.name(name).and_then(|group| figure(line, group)) else { continue };
         let (name, value) = match name.strip_suffix("_percent") {
             Some(name) => (name, value / 100.0),
             None => (name, value),

@@ -1,8 +1,8 @@
 //! Figures by the words before them, as most programs print them: `loss: 0.3`, `'eval_accuracy': 0.8`, `train_loss=0.5`, `85 img/s`.
 
-use regex::Regex;
+use regex::{Captures, Match, Regex};
 
-use super::family::compiled;
+use super::family::{compiled, figure};
 use crate::domain::logged::Logged;
 
 /// Finds figures by their words.
@@ -17,10 +17,21 @@ pub(super) struct Words {
     rates: Vec<Regex>,
     learning_rate: Regex,
     validation: Regex,
+    /// Settings, help and warnings have numbers too.
+    no_figures: Regex,
+    /// Of libraries whose accuracies are in per cent, without saying so.
+    percents: Regex,
 }
+
+/// Between a figure's name and its number.
+const IS: &str = r#"(?:['"]?\s*[:=]\s*\[?(?:['"]|(?:(?:torch\.)?tensor|(?:np\.|jnp\.)?array|Array|np\.float\d+)\(\[?)?|\s+)"#;
+/// Words that may stand before a figure's name and leave it what it is: `current loss`, but not `best loss` or `box loss`.
+const ASIDE: &str = " train training lm total global batch step iter iteration optimizer current running final average avg mean info debug warning root \
+    and with of in at for the throughput speed starting start finished end set s sec ms it nan inf epoch results accuracy acc ";
 
 impl Words {
     pub fn new() -> Result<Words, String> {
+        let compiled = |text: &str| compiled(&text.replace("IS", IS));
         let all = |list: &[&str]| list.iter().map(|text| compiled(text)).collect::<Result<Vec<Regex>, String>>();
         Ok(Words {
             epoch: compiled(r#"(?i)(?:^|[^\w])epoch['"]?[ :=#\[]+['"]?\s*(NUM)(?:\s*/\s*(\d+)\b)?"#)?,
@@ -36,21 +47,33 @@ impl Words {
                 // Keras
                 r"^\s*(\d+)/(\d+) (?:\[|━|-)",
             ])?,
-            download: compiled(r"(?i)[\d.]+\s*[kmg]?i?b(?:ytes)?/s\b")?,
+            download: compiled(r"(?i)[\d.]+\s*[kmg]?i?b(?:ytes)?/s\b|^\s*class\s+images\b")?,
             loss: compiled(
-                r#"(?i)(?:^|[^\w])((?:val|eval|valid|validation|test|average|avg)[_ /.]|)((?:train|training|lm|total)[_ /.])?loss(?:['"]?\s*[:=]\s*['"]?|\s+)(NUM)"#,
+                r#"(?i)(?:^|[^\w])((?:val|eval|valid|validation|test|average|avg)(?: set)?[-_ /.]|)((?:train|training|lm|total)[-_ /.])?lossIS(NUM)"#,
             )?,
             accuracy: compiled(
-                r#"(?i)(?:^|[^\w])((?:val|eval|valid|validation|test)[_ /.]|)(?:(?:sparse|categorical|binary|train|training)[_ /.])*((?:acc|prec)@1|acc1|top1|top-1|acc(?:uracy)?)(?:['"]?\s*[:=]\s*['"]?|\s+)(NUM)\s*(%?)"#,
+                r#"(?i)(?:^|[^\w])((?:val|eval|valid|validation|test)(?: set)?[-_ /.]|)(?:(?:sparse|categorical|binary|train|training)[-_ /.])*((?:acc|prec)@1|acc1|top1|top-1|acc(?:uracy)?)IS(NUM)\s*(%?)"#,
             )?,
             rates: all(&[
+                r"(?i)\b(total)_ips\s*:\s*(NUM) img/s",
                 r"(?i)\b(total )?(?:images|img|imgs|samples|examples)\s*/\s*s(?:ec(?:ond)?)?(?: per (?:gpu|cpu|device))?(?: on \d+ \w+\(s\))?\s*[:=]\s*(NUM)",
                 r"(?i)()(?:^|[\s:])(NUM)\s*(?:images|img|imgs|samples|examples)\s*/\s*s(?:ec)?\b",
                 r"(?i)()(?:samples|images|examples)[_ ]per[_ ]sec(?:ond)?['\x22]?\s*[:=]\s*['\x22]?(NUM)",
             ])?,
-            learning_rate: compiled(r#"(?i)(?:^|[^\w])(?:lr|learning[_ ]rate)(?:['"]?\s*[:=]\s*\[?['"]?|\s+)(NUM)"#)?,
-            validation: compiled(r"(?i)^\s*\*|^\s*(?:test|validat(?:e|ion)|eval(?:uation)?)\b[^:]*:|\btest set:")?,
+            learning_rate: compiled(r#"(?i)(?:^|[^\w])(?:lr|learning[_ ]rate)IS(NUM)"#)?,
+            validation: compiled(
+                r"(?i)^\s*\*|^\s*(?:test|validat(?:e|ion)|eval(?:uation)?)\b[^:]*:|\btest set:|[\[(](?:val|valid|validation|test|eval)[\])]|\b(?:validation|evaluation):|\bvalid on '|\bsaving dict for global step",
+            )?,
+            no_figures: compiled(
+                r#"Namespace\(|^usage:|^\s*--\w|\w(?:Warning|Error): |\b(?:batch_size|num_workers|weight_decay|seed|data_dir|output_dir|num_epochs|max_epochs)\b['"]?\s*[:=]"#,
+            )?,
+            percents: compiled(r" mm\w+ - |\bxent:")?,
         })
+    }
+
+    /// What a line of no family says.
+    pub fn read_any(&self, line: &str, logged: Logged) -> Logged {
+        if self.no_figures.is_match(line) { logged } else { self.read(line, logged) }
     }
 
     /// What the line says beside what is known of it.
@@ -64,41 +87,79 @@ impl Words {
     }
 
     fn look(&self, line: &str, mut logged: Logged, is_validation: bool) -> Logged {
-        if let Some(found) = self.epoch.captures(line).filter(|_| logged.epoch.is_none()) {
-            logged.epoch = number(&found[1]);
-            logged.epochs = logged.epochs.or_else(|| number(found.get(2)?.as_str()));
+        let is_any = logged.by == super::ANY;
+        let number = |group: Option<Match<'_>>| figure(line, group?);
+        let first = |regex: &Regex| regex.captures_iter(line).find(|found| is_plain(line, found.get_match()));
+        if let Some(found) = first(&self.epoch).filter(|_| logged.epoch.is_none()) {
+            logged.epoch = number(found.get(1));
+            logged.epochs = logged.epochs.or_else(|| number(found.get(2)).filter(|_| logged.epoch.is_some()));
         }
-        let step = || self.steps.iter().find_map(|regex| regex.captures(line));
+        // `epoch: [1/10]` is no step.
+        let of_epoch = self.epoch.captures(line).and_then(|found| found.get(1)).map(|of| of.start());
+        let is_step = |found: &Captures<'_>| found.get(1).map(|of| of.start()) != of_epoch && is_plain(line, found.get_match());
+        let step = || self.steps.iter().find_map(|regex| regex.captures_iter(line).find(is_step));
         if let Some(found) = step().filter(|_| logged.step.is_none() && !self.download.is_match(line)) {
-            logged.step = number(&found[1]);
-            logged.steps = found.get(2).and_then(|steps| number(steps.as_str()));
+            logged.step = number(found.get(1));
+            logged.steps = number(found.get(2)).filter(|_| logged.step.is_some());
         }
-        for found in self.loss.captures_iter(line) {
+        let of_line = |regex: &'_ Regex| -> Vec<_> {
+            regex.captures_iter(line).filter(|found| is_plain(line, found.get_match())).collect()
+        };
+        for found in of_line(&self.loss) {
             // An average is of what the line is about.
             let is_plain = found[1].is_empty() || found[1].starts_with(['a', 'A']);
             let own = found.get(2).is_some() || is_plain && !is_validation;
             let slot = if own { &mut logged.loss } else { &mut logged.val_loss };
-            *slot = slot.or_else(|| number(&found[3]));
+            *slot = slot.or_else(|| number(found.get(3)));
         }
-        for found in self.accuracy.captures_iter(line) {
+        for found in of_line(&self.accuracy) {
             let own = found[1].is_empty() && !is_validation;
-            let is_percent = &found[4] == "%" || found[2].ends_with('1');
+            let (is_percent, is_top) = (&found[4] == "%", found[2].ends_with('1'));
+            let value = number(found.get(3)).filter(|value| {
+                let is_fraction = (0.0..=1.0).contains(value);
+                // Without a sign, some mean per cent and some do not.
+                let is_unclear = is_any && is_fraction && (is_top && !found[2].contains('@') || self.percents.is_match(line));
+                is_percent || if is_top { !is_unclear } else { is_fraction && !is_unclear }
+            });
             let slot = if own { &mut logged.accuracy } else { &mut logged.val_accuracy };
-            *slot = slot.or_else(|| Some(number(&found[3])? / if is_percent { 100.0 } else { 1.0 }));
+            *slot = slot.or_else(|| Some(value? / if is_percent || is_top { 100.0 } else { 1.0 }));
         }
         if logged.images_per_sec.is_none()
             && logged.val_images_per_sec.is_none()
-            && let Some(found) = self.rates.iter().find_map(|regex| regex.captures(line))
+            && let Some(found) = self.rates.iter().find_map(first)
         {
             logged.is_total = found.get(1).is_some_and(|total| !total.is_empty());
-            let rate = number(&found[2]);
+            let rate = found.get(2).filter(|of| !is_split(line, *of)).and_then(|of| figure(line, of));
+            logged.is_total &= rate.is_some();
             if is_validation { logged.val_images_per_sec = rate } else { logged.images_per_sec = rate }
         }
-        logged.learning_rate = logged.learning_rate.or_else(|| number(&self.learning_rate.captures(line)?[1]));
+        logged.learning_rate = logged.learning_rate.or_else(|| number(first(&self.learning_rate)?.get(1)));
+        // How far a test is says nothing of the training.
+        if is_validation && logged.val_loss.is_none() && logged.val_accuracy.is_none() {
+            (logged.step, logged.steps) = (None, None);
+        }
         logged
     }
 }
 
-fn number(text: &str) -> Option<f64> {
-    text.parse().ok()
+/// Whether the name in what was found is not the end of a longer one.
+fn is_plain(line: &str, found: Match<'_>) -> bool {
+    let name = found.as_str().trim_start_matches(|c: char| !c.is_alphanumeric());
+    let before = &line[..found.end() - name.len()];
+    let Some(joined) = before.strip_suffix([' ', '-', '/']).filter(|_| name.starts_with(char::is_alphabetic)) else {
+        return true;
+    };
+    let rest = joined.trim_end_matches(|c: char| c.is_alphanumeric());
+    let word = &joined[rest.len()..];
+    word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) || ASIDE.contains(&format!(" {} ", word.to_lowercase()))
+}
+
+/// Whether a space may stand between the thousands of a number: `12 345`.
+fn is_split(line: &str, found: Match<'_>) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let is_group = |text: &str| digits(text) == 3;
+    let text = found.as_str();
+    let follows = line[..found.start()].strip_suffix(' ').is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()));
+    let goes_on = line[found.end()..].strip_prefix(' ').is_some_and(is_group);
+    follows && is_group(text) || goes_on && digits(text) == text.len()
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::event_file::Reader;
 use crate::dataset::protobuf::{Fields, Value};
-use crate::domain::logged::Logged;
+use crate::domain::logged::{Logged, TENSORBOARD};
 
 /// Folders below the named one: runs, and in them train and validation.
 const DEPTH: usize = 4;
@@ -123,9 +123,13 @@ impl Steps {
             {
                 take(logged);
             }
-            let number = Some(step as f64);
-            let (epoch, step_number) = if is_epoch { (number, None) } else { (None, number) };
-            let mut logged = Logged { epoch, step: step_number, by: "TensorBoard".into(), ..Logged::default() };
+            // Keras counts from 0 here, and from 1 where it prints. Its files lie in these folders.
+            let folder = Path::new(&self.file).parent().and_then(Path::file_name);
+            let is_keras = folder.is_some_and(|folder| folder == "train" || folder == "validation");
+            let number = step as f64;
+            let (epoch, step_number) =
+                if is_epoch { (Some(number + f64::from(u8::from(is_keras))), None) } else { (None, Some(number)) };
+            let mut logged = Logged { epoch, step: step_number, by: TENSORBOARD.into(), ..Logged::default() };
             *put(&mut logged) = Some(value);
             self.open.push_back((step, is_epoch, logged));
         });
