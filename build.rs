@@ -36,6 +36,10 @@ fn main() {
     // An installed lab has them beside its programs: see assets/setup/dist.py, which takes the others out.
     let is_macos = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "macos");
     let origin = if is_macos { "@loader_path" } else { "$ORIGIN" };
+    if !is_macos {
+        // DT_RPATH: the only one that LD_LIBRARY_PATH of a module, of conda or of an image does not win over.
+        println!("cargo:rustc-link-arg=-Wl,--disable-new-dtags");
+    }
     for folder in INSTALLED {
         println!("cargo:rustc-link-arg-bins=-Wl,-rpath,{origin}/../lib/hvd-lab/{folder}");
     }

@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::host_name::HostName;
 use super::preflight::{Host, listed, unfit};
 use super::question::{NoAnswer, ask};
 use crate::domain::job::Resources;
@@ -24,7 +25,7 @@ const COOLDOWN: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
     script: String,
-    /// By the first part of its name.
+    /// By its name.
     lost: BTreeMap<String, Lost>,
     /// Hosts that were looked at and can have ranks.
     fit: BTreeSet<String>,
@@ -126,8 +127,10 @@ impl Discovery {
     }
 
     fn trusted(&self, hosts: Vec<Host>) -> Vec<Host> {
-        let is_trusted = |host: &Host| self.lost.get(short(&host.name)).is_none_or(Lost::is_over);
-        hosts.into_iter().filter(is_trusted).collect()
+        let names = || hosts.iter().map(|host| host.name.as_str());
+        let lost = self.lost.iter().filter(|(_, lost)| !lost.is_over());
+        let left_out: BTreeSet<&str> = lost.filter_map(|(lost, _)| HostName::of(lost).among(names())).collect();
+        hosts.iter().filter(|host| !left_out.contains(host.name.as_str())).cloned().collect()
     }
 
     /// What to do about a program that gives no answer.
@@ -150,8 +153,10 @@ impl Discovery {
 
     /// For a while it counts as gone, whatever the program says. `why` is a sentence without its end.
     pub fn distrust(&mut self, host: &str, why: &str) {
-        self.fit.retain(|fit| short(fit) != short(host));
-        self.lost.insert(short(host).to_owned(), Lost { since: Instant::now(), why: why.to_owned() });
+        if let Some(known) = HostName::of(host).among(self.fit.iter().map(String::as_str)).map(str::to_owned) {
+            self.fit.remove(&known);
+        }
+        self.lost.insert(host.to_owned(), Lost { since: Instant::now(), why: why.to_owned() });
     }
 
     /// Behind the number of slots that there are: the hosts that are left out, and why. Empty where there are none.
@@ -197,11 +202,6 @@ pub(super) fn in_words(hosts: &[Host]) -> String {
     hosts.iter().map(|host| format!("{}:{}", host.name, host.slots.unwrap_or(1))).collect::<Vec<_>>().join(",")
 }
 
-/// A name without its domain.
-pub(super) fn short(name: &str) -> &str {
-    name.split('.').next().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -225,6 +225,19 @@ mod tests {
         discovery.distrust("a", "host a cannot be reached");
         assert_eq!(in_words(&discovery.hosts().unwrap()), "b:1");
         assert_eq!(discovery.left_out(), "; a is left out for 60 s: host a cannot be reached");
+    }
+
+    #[test]
+    fn a_host_with_the_same_first_part_is_not_left_out_with_a_lost_one() {
+        for (printed, lost, left) in [
+            ("10.0.0.1 10.0.0.2", "10.0.0.2", "10.0.0.1:1"),
+            ("w.1.lab w.2.lab", "w.1.lab", "w.2.lab:1"),
+            ("a.x a.y", "a", "a.x:1,a.y:1"),
+        ] {
+            let (_folder, mut discovery) = discovery(&format!("printf '%s\\n' {printed}"));
+            discovery.distrust(lost, "it is gone");
+            assert_eq!(in_words(&discovery.hosts().unwrap()), left, "{lost}");
+        }
     }
 
     #[test]

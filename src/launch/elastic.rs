@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use super::discovery::{Discovery, Wish, in_words, short, slots};
+use super::discovery::{Discovery, Wish, in_words, slots};
+use super::host_name::HostName;
 use super::preflight::{Host, listed};
 use super::verdict::{Lost, Verdict};
 use crate::domain::job::{RESET_LIMIT, Resources};
@@ -108,7 +109,11 @@ impl Elastic {
             return Err(format!("it had gone on {} before, which is the limit (--reset-limit)", times(limit)));
         }
         match &mut self.discovery {
-            Some(discovery) => lost.host.iter().for_each(|host| discovery.distrust(host, &verdict.message)),
+            Some(discovery) => {
+                let used = self.now.hosts.as_deref().and_then(|hosts| listed(hosts).ok()).unwrap_or_default();
+                let lost = lost.host.as_deref().map(|host| as_listed(host, &used));
+                lost.iter().for_each(|host| discovery.distrust(host, &verdict.message));
+            }
             None => self.now = self.without(lost, least)?,
         }
         self.resets += 1;
@@ -123,7 +128,8 @@ impl Elastic {
             return Ok(left);
         };
         let hosts = listed(hosts).map_err(|error| error.to_string())?;
-        let hosts: Vec<_> = hosts.into_iter().filter(|listed| short(&listed.name) != short(host)).collect();
+        let gone = as_listed(host, &hosts).to_owned();
+        let hosts: Vec<_> = hosts.into_iter().filter(|listed| listed.name != gone).collect();
         left.np = left.np.min(slots(&hosts));
         left.hosts = Some(in_words(&hosts));
         match left.np < least {
@@ -139,6 +145,12 @@ impl Elastic {
             resets => format!(" (it lost ranks {} and went on)", times(resets)),
         }
     }
+}
+
+/// A host that the launcher names in its own way, as the run names it.
+fn as_listed<'a>(lost: &'a str, hosts: &'a [Host]) -> &'a str {
+    let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+    HostName::of(lost).looked_up_among(&names).unwrap_or(lost)
 }
 
 fn times(count: usize) -> String {
@@ -191,6 +203,9 @@ mod tests {
         run.reset(&gone("b", 2)).unwrap();
         assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (3, Some("a:2,c:1")));
         assert!(run.reset(&gone("a.lab", 2)).unwrap_err().contains("1 rank is left, fewer than --min-np 2"));
+        let mut run = elastic(2, Some(1), None, Some("10.0.0.1:1,10.0.0.2:1"));
+        run.reset(&gone("10.0.0.2", 0)).unwrap();
+        assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (1, Some("10.0.0.1:1")));
         // It died before its ranks could report.
         let mut run = elastic(4, Some(1), None, Some("a:2,b:2"));
         run.reset(&gone("b", 0)).unwrap();

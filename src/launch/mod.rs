@@ -27,6 +27,7 @@ mod fault_request;
 mod flavour;
 mod hearing;
 mod held;
+mod host_name;
 mod job;
 mod journal;
 mod leased;

@@ -2,8 +2,10 @@
 //!
 //! Never runs anything and reads nothing: the same settings and setup always give the same line.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::host_name::HostName;
 use super::preflight::listed;
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, binding, links, own, presets};
@@ -190,6 +192,19 @@ fn open_mpi(
         // A host that is cut off does not say so: mpirun asks, or would wait for hours.
         let to_daemons = if is_4 { "--mca" } else { "--prtemca" };
         KEEPALIVE.iter().for_each(|(name, value)| add(&[to_daemons, name, value]));
+        let hosts = resources.hosts.as_deref().and_then(|hosts| listed(hosts).ok()).unwrap_or_default();
+        let domainless: Vec<&str> = hosts.iter().filter_map(|host| HostName::of(&host.name).without_domain()).collect();
+        if !domainless.is_empty() && !is_4 {
+            // By itself it compares the words alone, and may not know this host.
+            add(&[to_daemons, "prte_do_not_resolve", "0"]);
+        }
+        if domainless.iter().collect::<BTreeSet<_>>().len() < domainless.len() {
+            // It cuts names at their first dot, and takes w.1.lab and w.2.lab for one.
+            match is_4 {
+                true => add(&["--mca", "orte_keep_fqdn_hostnames", "1"]),
+                false => add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"]),
+            }
+        }
         if let Some(networks) = &resources.network_interface {
             add(&["--mca", "btl_tcp_if_include", networks, to_daemons, "oob_tcp_if_include", networks]);
         }

@@ -255,3 +255,20 @@ fn a_training_has_links_too_on_one_machine_without_gpus() {
         assert!(refused(&linked, &setup(flavour)).contains("links need Open MPI 5"));
     }
 }
+
+#[test]
+fn names_with_domains_are_not_cut_where_that_would_make_two_hosts_one() {
+    const RESOLVE: &str = "--prtemca prte_do_not_resolve 0";
+    const KEEP_4: &str = "--mca orte_keep_fqdn_hostnames 1";
+    const KEEP_5: &str = "--prtemca prte_keep_fqdn_hostnames 1 --pmixmca pmix_keep_fqdn_hostnames 1";
+    for (hosts, flavour, present) in [
+        ("a:4,b:4", Flavour::OpenMpi5, [false, false, false]),
+        ("10.0.0.1:4,10.0.0.2:4", Flavour::OpenMpi5, [false, false, false]),
+        ("a.lab:4,b.lab:4", Flavour::OpenMpi5, [true, false, false]),
+        ("w.1.lab:4,w.2.lab:4", Flavour::OpenMpi5, [true, false, true]),
+        ("w.1.lab:4,w.2.lab:4", Flavour::OpenMpi4, [false, true, false]),
+    ] {
+        let words = launcher_words(&spec(8).with(|job| job.resources.hosts = Some(hosts.into())), &setup(flavour));
+        assert_eq!([RESOLVE, KEEP_4, KEEP_5].map(|part| words.contains(part)), present, "{words}");
+    }
+}

@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::evidence::Evidence;
+use super::host_name::HostName;
 use super::notice::{Notice, notice};
 use super::slurm::{self, Ended};
 use super::work::Work;
@@ -87,15 +88,16 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
 /// The ranks that are gone; none where a rank said itself why it cannot go on, which it would say again.
 fn lost_ranks(evidence: &Evidence, failed: Option<usize>) -> Option<Lost> {
     if let Some(host) = lost_host(evidence) {
-        let ranks = evidence.introduced().filter(|(_, report)| short(&report.host) == short(&host)).count();
+        let ranks = ranks_of(&host, evidence).len();
         return Some(Lost { ranks, host: Some(host) });
     }
     let is_silent = failed.is_some_and(|process| evidence.fatal_of(process).is_none());
     (is_silent && evidence.introduced().next().is_some()).then_some(Lost { ranks: 1, host: None })
 }
 
-fn short(name: &str) -> &str {
-    name.split('.').next().unwrap_or_default()
+fn ranks_of(host: &str, evidence: &Evidence) -> Vec<usize> {
+    let known = HostName::of(host).among(evidence.introduced().map(|(_, report)| report.host.as_str()));
+    evidence.introduced().filter(|(_, report)| Some(report.host.as_str()) == known).map(|(process, _)| process).collect()
 }
 
 /// Which process failed first, and how, in one sentence.
@@ -223,8 +225,7 @@ fn lost_host(evidence: &Evidence) -> Option<String> {
 }
 
 fn lost(host: &str, evidence: &Evidence) -> (Option<usize>, String) {
-    let ranks: Vec<usize> =
-        evidence.introduced().filter(|(_, report)| short(&report.host) == short(host)).map(|(process, _)| process).collect();
+    let ranks = ranks_of(host, evidence);
     let Some(first) = ranks.first() else {
         let cause = if evidence.introduced().next().is_some() { "is gone" } else { "could not begin" };
         let remedy = format!("`hvd-lab doctor -H {host}` looks at it; a firewall between the hosts does this as well");

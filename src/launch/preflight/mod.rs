@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::host_name::HostName;
 use super::{Flavour, LaunchError, Ranks, Setup, presets};
 use crate::domain::job::Resources;
 use crate::host::{self, read};
@@ -78,7 +79,7 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
     let mut findings = Vec::new();
     let mut answered = Vec::new();
     for (at, said) in heard {
-        let Host { name, slots } = &hosts[at];
+        let Host { name, slots, .. } = &hosts[at];
         match said {
             Ok(seen) => {
                 findings.extend(judge::heard(name, *slots, &seen, &own, &token, needs));
@@ -164,10 +165,10 @@ fn ask_one(
     own: &Seen,
     agent: &Result<Agent, (String, String)>,
 ) -> Result<Seen, Finding> {
-    if hosts::is_here(&host.name) {
+    if HostName::of(&host.name).is_here() {
         return Ok(own.clone());
     }
     let agent = agent.as_ref().map_err(|(cause, remedy)| Finding::bad(&host.name, "reach", cause, remedy))?;
-    let mut command = agent.command(&host.name, &question.line(&format!("host-{at}")));
+    let mut command = agent.command(host, &question.line(&format!("host-{at}")));
     probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
 }
