@@ -31,8 +31,22 @@ pub enum OwnLauncher {
     Mpirun,
     Horovodrun,
     Srun,
-    /// One whose lines do not say which rank printed them: accelerate, deepspeed.
-    Untagged,
+    Accelerate,
+    Deepspeed,
+}
+
+impl OwnLauncher {
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OwnLauncher::Torchrun => "torchrun",
+            OwnLauncher::Mpirun => "mpirun",
+            OwnLauncher::Horovodrun => "horovodrun",
+            OwnLauncher::Srun => "srun",
+            OwnLauncher::Accelerate => "accelerate",
+            OwnLauncher::Deepspeed => "deepspeed",
+        }
+    }
 }
 
 /// How a launcher is told how many ranks to start: by the product of these flags.
@@ -55,8 +69,8 @@ const KNOWN: [Known; 6] = [
     },
     Known { launcher: OwnLauncher::Horovodrun, names: &["horovodrun"], flags: &[&["-np", "--num-proc"]] },
     Known { launcher: OwnLauncher::Srun, names: &["srun"], flags: &[&["-n", "--ntasks"]] },
-    Known { launcher: OwnLauncher::Untagged, names: &["accelerate"], flags: &[&["--num_processes", "--num-processes"]] },
-    Known { launcher: OwnLauncher::Untagged, names: &["deepspeed"], flags: &[&["--num_gpus"], &["--num_nodes"]] },
+    Known { launcher: OwnLauncher::Accelerate, names: &["accelerate"], flags: &[&["--num_processes", "--num-processes"]] },
+    Known { launcher: OwnLauncher::Deepspeed, names: &["deepspeed"], flags: &[&["--num_gpus"], &["--num_nodes"]] },
 ];
 
 /// Words and letters of a command line that a record may have.
@@ -201,7 +215,7 @@ mod tests {
             ("/opt/mpi/bin/mpirun -np 3 ./a.out", Some(OwnLauncher::Mpirun), Some(3), "/opt/mpi/bin/mpirun -np N ./a.out"),
             ("horovodrun -np 2 python t.py", Some(OwnLauncher::Horovodrun), Some(2), "horovodrun -np N python t.py"),
             ("srun --ntasks=2 python t.py", Some(OwnLauncher::Srun), Some(2), "srun --ntasks=N python t.py"),
-            ("accelerate launch t.py", Some(OwnLauncher::Untagged), None, "accelerate launch t.py"),
+            ("accelerate launch t.py", Some(OwnLauncher::Accelerate), None, "accelerate launch t.py"),
             ("mpirun -np 0 t", Some(OwnLauncher::Mpirun), None, "mpirun -np N t"),
         ] {
             let spec = CommandSpec::sample(line);

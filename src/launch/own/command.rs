@@ -61,7 +61,7 @@ pub(in crate::launch) fn tags(spec: &CommandSpec, is_alone: bool, flavour: Flavo
         None if is_alone => Tags::No,
         None | Some(OwnLauncher::Mpirun) => Tags::Of(flavour),
         Some(OwnLauncher::Torchrun | OwnLauncher::Horovodrun | OwnLauncher::Srun) => Tags::Any,
-        Some(OwnLauncher::Untagged) => Tags::AnyOrFirst,
+        Some(OwnLauncher::Accelerate | OwnLauncher::Deepspeed) => Tags::AnyOrFirst,
     }
 }
 
