@@ -309,7 +309,7 @@ impl<'a> View<'a> {
                 Some(process) => format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display()),
                 // It was never started.
                 None if store.record(id)?.attempts.is_empty() => "to fix:".to_owned(),
-                None => "mpirun's last lines:".to_owned(),
+                None => format!("{}'s last lines:", store.record(id)?.spec.launcher_name()),
             };
             say(&whose);
             status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));
