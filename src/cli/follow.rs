@@ -12,9 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::interrupt;
 use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
-use crate::domain::command::CommandSpec;
 use crate::domain::event::{Event, EventLine};
-use crate::domain::launcher::OwnLauncher;
 use crate::domain::logged::LoggedSoFar;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::safe;
@@ -104,7 +102,6 @@ fn follow_run(
 ) -> anyhow::Result<ExitCode> {
     interrupt::heed()?;
     let record = store.record(id)?;
-    let launcher = record.spec.command().and_then(CommandSpec::own_launcher);
     let mut view = View::new(
         json,
         record.np() > 1
@@ -114,10 +111,6 @@ fn follow_run(
     );
     view.is_judged = is_judged;
     view.is_own = record.spec.command().is_some();
-    view.launcher = match launcher {
-        None if record.spec.starts_alone() => "the program",
-        launcher => launcher.unwrap_or(OwnLauncher::Mpirun).name(),
-    };
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
     let mut stopping = false;
     let mut quiet_looks = 0;
@@ -169,8 +162,6 @@ struct View<'a> {
     /// Of an own program.
     is_own: bool,
     logged: LoggedSoFar,
-    /// Whose last lines there are where no rank is at fault.
-    launcher: &'static str,
     /// The last message of its status: what a run waits for is told once.
     told: String,
     /// A verdict follows and says what ended the run.
@@ -197,7 +188,6 @@ impl<'a> View<'a> {
             images_per_sec: None,
             is_own: false,
             logged: LoggedSoFar::default(),
-            launcher: OwnLauncher::Mpirun.name(),
             told: String::new(),
             is_judged: false,
             last_words: BTreeMap::new(),
@@ -328,7 +318,7 @@ impl<'a> View<'a> {
                 Some(process) => format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display()),
                 // It was never started.
                 None if store.record(id)?.attempts.is_empty() => "to fix:".to_owned(),
-                None => format!("{}'s last lines:", self.launcher),
+                None => format!("{}'s last lines:", store.record(id)?.spec.launcher_name()),
             };
             say(&whose);
             status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));

@@ -206,6 +206,15 @@ impl RunSpec {
         is_plain && self.resources.np == 1 && !self.resources.names_hosts()
     }
 
+    /// Who starts its ranks, as people call it.
+    pub fn launcher_name(&self) -> &'static str {
+        match self.command().and_then(CommandSpec::own_launcher) {
+            Some(launcher) => launcher.name(),
+            None if self.starts_alone() => "hvd-lab",
+            None => "mpirun",
+        }
+    }
+
     /// As a training run of its own; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
         let workload = self.workload.training()?.clone();

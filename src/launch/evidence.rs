@@ -30,6 +30,10 @@ pub struct Evidence {
     pub aborts: Aborts,
     /// It is a program of the user's own without other ranks.
     pub is_alone: bool,
+    /// Who started the ranks, as people call it.
+    pub launcher_name: &'static str,
+    /// What the launcher says comes among the lines of process 0.
+    pub is_untagged: bool,
     pub launcher: VecDeque<String>,
     /// Processes that printed lines which look like events and do not come from the library.
     pub imitating: BTreeSet<usize>,
@@ -52,6 +56,8 @@ impl Default for Evidence {
             tails: BTreeMap::new(),
             aborts: Aborts::default(),
             is_alone: false,
+            launcher_name: "mpirun",
+            is_untagged: false,
             launcher: VecDeque::new(),
             imitating: BTreeSet::new(),
             flooding: None,
@@ -114,14 +120,14 @@ impl Evidence {
         (0..np.min(4)).map(place).collect::<Vec<_>>().join(", ")
     }
 
-    /// The first fatal event.
-    pub fn fatal(&self) -> Option<&Fatal> {
-        self.history.attempt()?.fatal.first()
+    /// The fatal events, in the order in which they came.
+    pub fn fatal(&self) -> &[Fatal] {
+        self.history.attempt().map_or(&[], |attempt| &attempt.fatal)
     }
 
-    /// Why this process could not go on, in its own words: they win over the signal that ended it, whichever came first.
+    /// What a process itself said of its failure: others may have said theirs before it.
     pub fn fatal_of(&self, process: usize) -> Option<&Fatal> {
-        self.history.attempt()?.fatal.iter().find(|fatal| fatal.process == process)
+        self.fatal().iter().find(|fatal| fatal.process == process)
     }
 
     /// Library versions that ranks reported, each once: a bounded number, whatever a program of the learner's says.
@@ -137,6 +143,9 @@ impl Evidence {
 
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
     pub(super) fn remember(&mut self, process: usize, text: String) {
+        if self.is_untagged && process == 0 {
+            self.remember_launcher(text.clone());
+        }
         let tail = self.tails.entry(process).or_default();
         if !self.aborts.read(process, &text) {
             keep(tail, text, TAIL_LINES);

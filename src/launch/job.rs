@@ -158,6 +158,7 @@ impl Job {
     pub fn start(folder: RunFolder, np: usize, line: &CommandLine, tags: Tags, bounds: Bounds) -> anyhow::Result<Job> {
         let secret = secret()?;
         let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
+        journal.evidence.is_untagged = matches!(tags, Tags::No);
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
             journal.say(&format!("hvd-lab: {note}"))?;

@@ -4,28 +4,79 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the launcher says about the first process that died.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Notice {
-    Signal {
-        process: Option<usize>,
-        pid: Option<u32>,
-        signal: i32,
-    },
-    ExitCode {
-        process: Option<usize>,
-        pid: Option<u32>,
-        code: i32,
-    },
-    /// By calling MPI_Abort.
-    Abort {
-        process: usize,
-    },
-    /// With exit code 0 and without letting go of the others.
-    Left {
-        process: usize,
-    },
+use regex::Regex;
+
+use crate::domain::bounds::MAX_RANKS;
+
+/// What the launcher says about the first process that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Notice {
+    /// `None` of some rank: which one, the launcher does not say.
+    pub process: Option<usize>,
+    pub pid: Option<u32>,
+    pub how: How,
 }
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Signal(i32),
+    ExitCode(i32),
+    /// By calling MPI_Abort.
+    Abort,
+    /// With exit code 0 and without letting go of the others.
+    Left,
+    /// Not a rank: the launcher itself was asked to end by this signal.
+    LauncherSignal(i32),
+}
+
+/// How launchers name the first that failed, the surest words first, with what they mean where no number of theirs says it. `process`,
+/// `pid`, `code`, `signal` and `word` are what is read of it; all words of a launcher are one line here.
+const FORMS: [(&str, Option<How>); 14] = [
+    // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
+    (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exited on signal (?<signal>[0-9]+)", None),
+    (r"exited on signal (?<signal>[0-9]+)", None),
+    // Open MPI: "... has exited due to process rank 1 with PID 77 on node vm exiting improperly", or "calling "abort"".
+    (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exiting improperly", Some(How::Left)),
+    (r#"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ calling "abort""#, Some(How::Abort)),
+    // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]"; horovodrun: "Process name: 1 Exit code: 3".
+    (r"Process name: (?:\S+,)?(?<process>[0-9]+)\]? Exit code: +(?<code>-?[0-9]+)", None),
+    // MPICH: "BAD TERMINATION OF ... PID 77 RUNNING AT vm EXIT CODE: 9", and behind it the name of a signal; Intel's has the rank.
+    (r"BAD TERMINATION .*?PID (?<pid>[0-9]+) RUNNING AT .*EXIT STRING: .*?\(signal (?<signal>[0-9]+)\)", None),
+    (r"BAD TERMINATION .*?RANK (?<process>[0-9]+) PID [0-9]+ RUNNING AT \S+ KILLED BY SIGNAL: (?<signal>[0-9]+)", None),
+    (
+        r"BAD TERMINATION .*?(?:RANK (?<process>[0-9]+) )?PID (?<pid>[0-9]+) RUNNING AT \S+ EXIT (?:CODE|STATUS): (?<code>[0-9]+)",
+        None,
+    ),
+    // torchrun, and accelerate by it: "[0]: ... rank : 1 (local_rank: 1) exitcode : 3 (pid: 77)"; only `local_rank` in its log.
+    (
+        r"Root Cause \(first observed failure\): .*? rank +: (?<process>[0-9]+) .*?exitcode +: (?<code>-?[0-9]+) \(pid: (?<pid>[0-9]+)",
+        None,
+    ),
+    (r"failed \(exitcode: (?<code>-?[0-9]+)\) local_rank: [0-9]+ \(pid: (?<pid>[0-9]+)\)", None),
+    // srun: "srun: error: n1: task 1: Exited with exit code 3", "srun: error: n1: tasks 0-2: Killed".
+    (
+        r"srun: error: \S+: (?:task (?<process>[0-9]+)|tasks \S+): (?:Exited with exit code (?<code>[0-9]+)|(?<word>Killed|Out Of Memory|Terminated|Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction))",
+        None,
+    ),
+    // horovodrun, before it says which was first.
+    (r"Process (?<process>[0-9]+) exit with status code (?<code>-?[0-9]+)\.", None),
+    // deepspeed names the command of its last rank there, whichever failed; accelerate of one process.
+    (r"(?:exits with return code =|returned non-zero exit status|died with <Signals\.[A-Z0-9]+:) (?<code>-?[0-9]+)", None),
+    (r"SignalException: Process [0-9]+ got signal: (?<signal>[0-9]+)", Some(How::LauncherSignal(0))),
+];
+
+/// As `strsignal` names the signals in C.
+const SIGNALS: [(&str, i32); 8] = [
+    ("Killed", 9),
+    ("Out Of Memory", 9),
+    ("Terminated", 15),
+    ("Segmentation fault", 11),
+    ("Aborted", 6),
+    ("Bus error", 7),
+    ("Floating point exception", 8),
+    ("Illegal instruction", 4),
+];
 
 /// Calls of MPI_Abort, as MPI announces them in the output of the process that called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,81 +136,44 @@ impl Aborts {
     }
 }
 
+/// A launcher's lines as one, without the rules around them.
+pub(super) fn one_line<'a>(launcher: impl Iterator<Item = &'a String>) -> String {
+    launcher.map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ")
+}
+
 /// Read the launcher's notice of the first failure.
 pub(super) fn notice<'a>(launcher: impl Iterator<Item = &'a String>) -> Option<Notice> {
-    let text = launcher.map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ");
-    // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
-    if let Some((before, after)) = text.split_once("exited on signal ")
-        && let Some(signal) = leading_number(after)
-    {
-        let process = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest));
-        return Some(Notice::Signal { process, pid: None, signal });
-    }
-    // Open MPI: "... has exited due to process rank 1 with PID 77 on node vm exiting improperly."
-    if let Some((before, _)) = text.split_once("exiting improperly")
-        && let Some(process) = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest))
-    {
-        return Some(Notice::Left { process });
-    }
-    // Open MPI: "... has exited due to process rank 1 with PID 0 on node vm calling "abort"."
-    if let Some((before, _)) = text.split_once("calling \"abort\"")
-        && let Some(process) = before.rsplit_once("process rank ").and_then(|(_, rest)| leading_number(rest))
-    {
-        return Some(Notice::Abort { process });
-    }
-    // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]".
-    if let Some((_, after)) = text.split_once("Process name:")
-        && let Some((name, rest)) = after.split_once("Exit code:")
-    {
-        let process = name.rsplit_once(',').and_then(|(_, rank)| leading_number(rank));
-        return Some(Notice::ExitCode { process, pid: None, code: leading_number(rest)? });
-    }
-    // MPICH: "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES PID 77 RUNNING AT vm EXIT CODE: 9"; a code
-    // below 32 with an exit string that names a signal is that signal.
-    let Some((_, after)) = text.split_once("BAD TERMINATION") else { return of_other_launchers(&text) };
-    let pid = after.split_once(" PID ").and_then(|(_, rest)| leading_number(rest));
-    let code = after.split_once("EXIT CODE:").and_then(|(_, rest)| leading_number(rest))?;
-    let signal = after.split_once("(signal ").and_then(|(_, rest)| leading_number(rest));
-    Some(match signal {
-        Some(signal) => Notice::Signal { process: None, pid, signal },
-        None => Notice::ExitCode { process: None, pid, code },
-    })
+    let text = one_line(launcher);
+    FORMS.iter().find_map(|(form, means)| read(form, *means, &text))
 }
 
-/// torchrun, srun and horovodrun.
-fn of_other_launchers(text: &str) -> Option<Notice> {
-    let ended = |process: Option<usize>, code: i32| match code {
+fn read(form: &str, means: Option<How>, text: &str) -> Option<Notice> {
+    let found = Regex::new(form).ok()?.captures(text)?;
+    let number = |name: &str| found.name(name)?.as_str().parse::<i32>().ok();
+    let word = found.name("word").and_then(|word| SIGNALS.iter().find(|(name, _)| *name == word.as_str()));
+    let how = match (means, number("signal").or(word.map(|(_, signal)| *signal)), number("code")) {
+        (Some(How::LauncherSignal(_)), Some(signal), _) => How::LauncherSignal(signal),
+        (Some(how), ..) => how,
+        (None, Some(signal), _) => How::Signal(signal),
         // Python has the signal that ended a process as a negative number.
-        ..0 => Notice::Signal { process, pid: None, signal: -code },
-        _ => Notice::ExitCode { process, pid: None, code },
+        (None, None, Some(code)) if code < 0 => How::Signal(-code),
+        (None, None, code) => How::ExitCode(code?),
     };
-    let number_behind = |text: &str, key: &str| text.split_once(key).and_then(|(_, rest)| signed_number(rest));
-    // torchrun: "Root Cause (first observed failure): [0]: ... rank      : 1 (local_rank: 1) exitcode  : 3 (pid: 77)"
-    if let Some((_, cause)) = text.split_once("Root Cause (first observed failure):")
-        && let Some((_, rest)) = cause.split_once(" rank ")
-        && let Some(rank) = number_behind(rest, ":")
-        && let Some((_, rest)) = rest.split_once("exitcode")
-    {
-        return Some(ended(usize::try_from(rank).ok(), number_behind(rest, ":")?));
-    }
-    // srun: "srun: error: node-1: task 1: Exited with exit code 3"
-    if let Some((before, after)) = text.split_once(": Exited with exit code ")
-        && let Some((_, task)) = before.rsplit_once(": task ")
-    {
-        return Some(ended(task.parse().ok(), leading_number(after)?));
-    }
-    // horovodrun: "Process 1 exit with status code 3."
-    let (before, after) = text.split_once(" exit with status code ")?;
-    let (_, process) = before.rsplit_once("Process ")?;
-    Some(ended(process.parse().ok(), signed_number(after)?))
+    let process = found.name("process").and_then(|process| process.as_str().parse().ok());
+    let pid = found.name("pid").and_then(|pid| pid.as_str().parse().ok());
+    Some(Notice { process: process.filter(|process| *process < MAX_RANKS), pid, how })
 }
 
-fn signed_number(text: &str) -> Option<i32> {
-    let text = text.trim_start();
-    match text.strip_prefix('-') {
-        Some(number) => leading_number::<i32>(number).map(|number| -number),
-        None => leading_number(text),
-    }
+/// Whether Slurm says that it ended processes since memory ran out.
+pub(super) fn is_out_of_memory(text: &str) -> bool {
+    ["oom_kill event", "oom-kill event", "out-of-memory handler", ": Out Of Memory"].iter().any(|words| text.contains(words))
+}
+
+/// Why Slurm says that it cancelled what it ran: `TIME LIMIT`, `PREEMPTION`. Without a reason a step is cancelled also behind a rank
+/// that failed.
+pub(super) fn cancelled(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once(" CANCELLED AT ")?;
+    Some(behind.split_once("***")?.0.split_once(" DUE TO ")?.1.trim())
 }
 
 fn leading_number<T: std::str::FromStr>(text: &str) -> Option<T> {

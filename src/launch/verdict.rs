@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use super::evidence::Evidence;
 use super::host_name::HostName;
-use super::notice::{Notice, notice};
+use super::notice::{How, Notice, cancelled, is_out_of_memory, notice, one_line};
 use super::slurm::{self, Ended};
 use super::work::Work;
 use crate::domain::history::Fatal;
@@ -68,6 +68,14 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         Some(Ended::Other(words)) => return plain(RunState::Failed, words),
         Some(Ended::Requeued) | None => {}
     }
+    match cancelled(&one_line(evidence.launcher.iter())) {
+        Some("TIME LIMIT") => {
+            let stopped = evidence.work.stopped(evidence.done());
+            return plain(RunState::Stopped, format!("{stopped}: Slurm ended it, since its time limit was over"));
+        }
+        Some(why) => return plain(RunState::Failed, format!("Slurm ended it: {}", why.to_lowercase())),
+        None => {}
+    }
     let (process, cause) = cause(evidence, exit);
     let last_lines = match process {
         Some(process) => evidence.tails.get(&process).into_iter().flatten().cloned().collect(),
@@ -78,7 +86,8 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         None => Vec::new(),
     };
     // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
-    let last_lines = match last_lines.is_empty() && !matches!(notice(evidence.launcher.iter()), Some(Notice::Left { .. })) {
+    let last_lines = match last_lines.is_empty() && notice(evidence.launcher.iter()).is_none_or(|notice| notice.how != How::Left)
+    {
         true => launcher_words(evidence).into_iter().rev().take(10).rev().collect(),
         false => last_lines,
     };
@@ -91,8 +100,8 @@ fn lost_ranks(evidence: &Evidence, failed: Option<usize>) -> Option<Lost> {
         let ranks = ranks_of(&host, evidence).len();
         return Some(Lost { ranks, host: Some(host) });
     }
-    let is_silent = failed.is_some_and(|process| evidence.fatal_of(process).is_none());
-    (is_silent && evidence.introduced().next().is_some()).then_some(Lost { ranks: 1, host: None })
+    let is_lost = failed.is_some_and(|failed| evidence.fatal_of(failed).is_none()) && evidence.introduced().next().is_some();
+    is_lost.then_some(Lost { ranks: 1, host: None })
 }
 
 fn ranks_of(host: &str, evidence: &Evidence) -> Vec<usize> {
@@ -110,39 +119,47 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     let fatal =
         |Fatal { process, during, cause }: &Fatal| (Some(*process), format!("process {process} failed during {during}: {cause}"));
     let aborted = aborted(evidence, notice.as_ref());
+    let known = notice.and_then(|notice| Some((known_process(&notice, evidence)?, notice)));
     // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH tells those whom
     // an abort ends from the others by nothing.
-    if let Some(Notice::Signal { process, pid, signal }) = &notice
-        && (process.is_some() || aborted.is_none())
-        && let Some(process) = known_process(*process, *pid, evidence)
+    if let Some((process, Notice { process: named, how: How::Signal(signal), .. })) = known
+        && (named.is_some() || aborted.is_none())
     {
+        // Its own word, for which it was ended perhaps, says more than the signal.
         return match evidence.fatal_of(process) {
             Some(own) => fatal(own),
             _ if evidence.given_up.contains(&process) => given_up(process, evidence),
-            _ => (Some(process), format!("process {process} was ended{} by {}", place(process, evidence), signal_words(*signal))),
+            _ => {
+                let by = signal_words(signal, evidence);
+                (Some(process), format!("process {process} was ended{} by {by}", place(process, evidence)))
+            }
         };
     }
-    if let Some(first) = evidence.fatal() {
+    if let Some(first) = evidence.fatal().first() {
         return fatal(first);
     }
-    let said = |process| evidence.tails.get(&process).and_then(last_line).map(|line| format!(": {line}")).unwrap_or_default();
+    // Among the lines of process 0 there are those of all others.
+    let is_own = |process| process != 0 || !evidence.is_untagged;
+    let tail = |process| evidence.tails.get(&process).filter(|_| is_own(process)).and_then(last_line);
+    let said = |process| tail(process).map(|line| format!(": {line}")).unwrap_or_default();
     if let Some((process, code)) = aborted {
         let code = code.map(|code| format!(" with error code {code}")).unwrap_or_default();
         return (Some(process), format!("process {process} called MPI_Abort{}{code}{}", place(process, evidence), said(process)));
     }
-    if let Some(Notice::ExitCode { process, pid, code }) = &notice
-        && let Some(process) = known_process(*process, *pid, evidence)
-    {
-        let said = said(process);
-        return (Some(process), format!("process {process} ended{} with exit code {code}{said}", place(process, evidence)));
-    }
-    if let Some(Notice::Left { process }) = &notice {
-        let place = place(*process, evidence);
-        let cause = "by itself, without an error, before its program was over. Look for an exit that only some ranks reach";
-        return (Some(*process), format!("process {process} left{place} {cause}"));
+    match known {
+        Some((process, Notice { how: How::ExitCode(code), .. })) => {
+            let (code, said) = (code_meaning(code, evidence), said(process));
+            return (Some(process), format!("process {process} ended{} with {code}{said}", place(process, evidence)));
+        }
+        Some((process, Notice { how: How::Left, .. })) => {
+            let place = place(process, evidence);
+            let cause = "by itself, without an error, before its program was over. Look for an exit that only some ranks reach";
+            return (Some(process), format!("process {process} left{place} {cause}"));
+        }
+        _ => {}
     }
     if evidence.work == Work::Program {
-        return of_own_program(evidence, exit);
+        return of_own_program(evidence, exit, notice);
     }
     if let Some(process) = evidence.vanished {
         if evidence.given_up.contains(&process) {
@@ -154,7 +171,7 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         );
     }
     if let Some(signal) = exit.and_then(|exit| exit.signal()) {
-        return (None, format!("mpirun was ended by {}", signal_words(signal)));
+        return (None, format!("mpirun was ended by {}", signal_words(signal, evidence)));
     }
     if let (Some(process), None) = (evidence.imitating.first(), evidence.introduced().next()) {
         let cause = "printed lines that look like events of the lab, and none came from its library: what a program prints is no \
@@ -180,17 +197,36 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     }
 }
 
-/// How a program of the user's own ended, of whose ranks nobody says which failed: only one that ran alone can be named.
-fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
+/// How a program of the user's own ended, of whose ranks nobody says which failed: only one that ran alone can be named, and only
+/// of one the last words may be the cause.
+fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<Notice>) -> (Option<usize>, String) {
+    const NOBODY: &str = "nothing says which rank failed first: look at the end of the log of each rank";
+    let launcher = if evidence.is_alone { "the program" } else { evidence.launcher_name };
     let process = evidence.is_alone.then_some(0);
     if let Some(signal) = exit.and_then(|exit| exit.signal()) {
-        return (process, format!("the program was ended by {}", signal_words(signal)));
+        return (process, format!("{launcher} was ended by {}", signal_words(signal, evidence)));
     }
+    match notice.filter(|_| !evidence.is_alone).map(|notice| notice.how) {
+        Some(How::LauncherSignal(signal)) => {
+            return (None, format!("{launcher} was asked to end by {}", signal_words(signal, evidence)));
+        }
+        Some(How::Signal(signal)) => {
+            return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(signal, evidence)));
+        }
+        Some(How::ExitCode(code)) => {
+            return (None, format!("one of the ranks ended with {}, and {NOBODY}", code_meaning(code, evidence)));
+        }
+        _ => {}
+    }
+    if is_out_of_memory(&one_line(evidence.launcher.iter())) {
+        return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(9, evidence)));
+    }
+    let is_one = evidence.is_alone || evidence.introduced().nth(1).is_none();
     let mut said = evidence.tails.values().filter_map(last_line);
     let said = match (said.next(), said.next()) {
-        (Some(only), None) => format!(": {}", shortened(only)),
+        (Some(only), None) if is_one => format!(": {}", shortened(only)),
         _ if evidence.is_alone => String::new(),
-        _ => ", and nothing says which rank failed first: look at the end of the log of each rank".to_owned(),
+        _ => format!(", and {NOBODY}"),
     };
     (process, format!("the program{}{said}", code_words(exit)))
 }
@@ -199,7 +235,7 @@ fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usiz
 fn aborted(evidence: &Evidence, notice: Option<&Notice>) -> Option<(usize, Option<i32>)> {
     let by = evidence.aborts.clone().with_launcher(evidence.launcher.iter()).by;
     match (notice, by.len()) {
-        (Some(Notice::Abort { process }), _) => Some((*process, by.get(process).copied().flatten())),
+        (Some(Notice { process: Some(process), how: How::Abort, .. }), _) => Some((*process, by.get(process).copied().flatten())),
         (_, 1) => by.into_iter().next(),
         _ => None,
     }
@@ -251,8 +287,9 @@ fn code_words(exit: Option<ExitStatus>) -> String {
     exit.and_then(|exit| exit.code()).map_or_else(String::new, |code| format!(" ended with exit code {code}"))
 }
 
-fn known_process(process: Option<usize>, pid: Option<u32>, evidence: &Evidence) -> Option<usize> {
-    process.or_else(|| evidence.introduced().find_map(|(process, known)| (Some(known.pid) == pid).then_some(process)))
+fn known_process(notice: &Notice, evidence: &Evidence) -> Option<usize> {
+    let is_it = |pid: u32| Some(pid) == notice.pid;
+    notice.process.or_else(|| evidence.introduced().find_map(|(process, known)| is_it(known.pid).then_some(process)))
 }
 
 /// It was stopped for so long that the run goes on without it.
@@ -261,11 +298,21 @@ fn given_up(process: usize, evidence: &Evidence) -> (Option<usize>, String) {
     (Some(process), format!("process {process} was stopped by a signal{place} and did not go on, so the lab has ended it"))
 }
 
-fn signal_words(signal: i32) -> String {
+fn signal_words(signal: i32, evidence: &Evidence) -> String {
     let name = nix::sys::signal::Signal::try_from(signal).map_or("?", nix::sys::signal::Signal::as_str);
-    match signal {
-        9 => format!("signal 9 ({name}): killed by hand, or by the system because memory ran out"),
-        _ => format!("signal {signal} ({name})"),
+    let why = match signal {
+        9 if is_out_of_memory(&one_line(evidence.launcher.iter())) => ": Slurm says that memory ran out",
+        9 => ": killed by hand, or by the system because memory ran out",
+        _ => "",
+    };
+    format!("signal {signal} ({name}){why}")
+}
+
+/// A shell between launcher and rank has a signal as a code above 128.
+fn code_meaning(code: i32, evidence: &Evidence) -> String {
+    match code {
+        129..160 => format!("exit code {code}, as after {}", signal_words(code - 128, evidence)),
+        _ => format!("exit code {code}"),
     }
 }
 

@@ -148,7 +148,18 @@ fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
     assert_eq!(failed(&run, code(137)).0, Some(1));
     let mut run = evidence(OPEN_MPI_SIGNAL);
     fail(&mut run, 1, "epoch 2", "the loss is not a number");
-    assert_eq!(failed(&run, code(134)), (Some(1), "process 1 failed during epoch 2: the loss is not a number".into()));
+    let wanted = (Some(1), "process 1 failed during epoch 2: the loss is not a number".into());
+    assert_eq!(failed(&run, code(134)), wanted);
+    // Both were ended for what they said: whichever spoke first, the one that the launcher saw first is told in its own words.
+    for order in [[0, 1], [1, 0]] {
+        let mut run = evidence(OPEN_MPI_SIGNAL);
+        for process in order {
+            let cause = if process == 1 { "the loss is not a number" } else { "the loss of rank 0 is no better" };
+            fail(&mut run, process, "epoch 2", cause);
+        }
+        assert_eq!(failed(&run, code(137)), wanted, "{order:?}");
+        assert_eq!(judge(&run, code(137), false, None).lost, None, "it would say so again");
+    }
 }
 
 #[test]
@@ -239,23 +250,105 @@ fn nobody_is_blamed_whom_nothing_names() {
         run.aborts.read(rank, &format!("application called MPI_Abort(MPI_COMM_WORLD, 3) - process {rank}"));
     }
     assert_eq!(failed(&run, code(3)).0, None);
-    // What only one has printed may be of all, and one that runs alone is the one.
+    // What only one of several has printed may be what a survivor complains of; one that runs alone is the one.
     run = Evidence { work: Work::Program, ..evidence("") };
+    assert!(failed(&run, code(3)).1.contains("nothing says which rank failed first"));
+    run = Evidence { work: Work::Program, ..before_any_reports("") };
     assert_eq!(failed(&run, code(3)), (None, "the program ended with exit code 3: two".into()));
+    run = Evidence { work: Work::Program, ..evidence("") };
     run.is_alone = true;
     assert_eq!(failed(&run, code(3)).0, Some(0));
 }
 
+/// What torchrun of PyTorch 2.11 prints when rank 1 ends so: the others are ended by it.
+fn torchrun(exit_code: i32) -> String {
+    format!(
+        "E1126 06:52:44.187000 27811 torch/distributed/elastic/multiprocessing/api.py:986] failed (exitcode: {exit_code}) local_rank: \
+         1 (pid: 27816) of binary: /usr/bin/python3\nTraceback (most recent call last):\n  File \"/usr/bin/torchrun\", line 8, in \
+         <module>\n    sys.exit(main())\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n\
+         =======\ntrain.py FAILED\n-------\nFailures:\n[1]:\n  time      : 2026-11-26_06:52:44\n  host      : vm\n  rank      : 0 \
+         (local_rank: 0)\n  exitcode  : -15 (pid: 27815)\n  error_file: <N/A>\n  traceback : Signal 15 (SIGTERM) received by PID \
+         27815\n-------\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-11-26_06:52:44\n  host      : vm\n  \
+         rank      : 1 (local_rank: 1)\n  exitcode  : {exit_code} (pid: 27816)\n  error_file: <N/A>\n  traceback : To enable \
+         traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n======="
+    )
+}
+
 #[test]
-fn other_launchers_name_the_first_that_failed() {
-    let torchrun = "train.py FAILED\nFailures:\n  <NO_OTHER_FAILURES>\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026\n  \
-                    host      : vm\n  rank      : 1 (local_rank: 1)\n  exitcode  : 3 (pid: 77)";
-    for words in [torchrun, "srun: error: node-1: task 1: Exited with exit code 3", "Process 1 exit with status code 3."] {
-        let run = Evidence { work: Work::Program, ..evidence(words) };
-        assert_eq!(failed(&run, code(1)), (Some(1), "process 1 ended with exit code 3: two".into()), "{words}");
+fn a_rank_is_blamed_where_its_launcher_names_it_and_no_other() {
+    let killed = "was ended by signal 9 (SIGKILL)";
+    let torch_log = "failed (exitcode: -9) local_rank: 0 (pid: 71) of binary: python3";
+    let horovodrun = "Process 0 exit with status code 143.\nProcess 1 exit with status code 3.\nRuntimeError: Horovod detected that one \
+                      or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so \
+                      was:\nProcess name: 1\nExit code: 3";
+    let intel = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK 1 PID 4711 RUNNING AT n1\n=   KILLED BY SIGNAL: 9 \
+                 (Killed)";
+    let step = "slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 ***";
+    let deepspeed = "[launch.py:321:sigkill_handler] Killing subprocess 70\n[launch.py:325:sigkill_handler] ['python', '-u', 't.py', \
+                     '--local_rank=1'] exits with return code = -9";
+    let oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.";
+    for (words, process, wanted) in [
+        (torchrun(3).as_str(), Some(1), "process 1 ended with exit code 3: two"),
+        (&torchrun(-9), Some(1), killed),
+        (torch_log, Some(1), killed),
+        (&torch_log.replace("71", "4711"), None, "one of the ranks was ended by signal 9"),
+        ("srun: error: node-1: task 1: Exited with exit code 3", Some(1), "process 1 ended with exit code 3: two"),
+        (&format!("srun: error: n1: task 1: Segmentation fault (core dumped)\n{step}"), Some(1), "signal 11 (SIGSEGV)"),
+        (
+            "srun: error: n1: tasks 0-2: Exited with exit code 1",
+            None,
+            "one of the ranks ended with exit code 1, and nothing says",
+        ),
+        ("srun: error: n1: task 1: Out Of Memory", Some(1), "signal 9 (SIGKILL): Slurm says that memory ran out"),
+        (&format!("{oom}\nsrun: error: n1: task 1: Killed"), Some(1), "Slurm says that memory ran out"),
+        (oom, None, "one of the ranks was ended by signal 9 (SIGKILL): Slurm says that memory ran out, and nothing says which"),
+        ("Process 1 exit with status code 3.", Some(1), "process 1 ended with exit code 3: two"),
+        ("Process 1 exit with status code 137.", Some(1), "exit code 137, as after signal 9 (SIGKILL)"),
+        (horovodrun, Some(1), "process 1 ended with exit code 3: two"),
+        (intel, Some(1), killed),
+        (&MPICH_SIGNAL.replace("71", "4711"), None, "one of the ranks was ended by signal 9"),
+        // The command that it shows is the one of its last rank, whichever failed.
+        (deepspeed, None, "one of the ranks was ended by signal 9"),
+        ("SignalException: Process 7 got signal: 15", None, "torchrun was asked to end by signal 15 (SIGTERM)"),
+        ("srun: error: n1: task 99999999999999999999: Killed", None, "one of the ranks was ended by signal 9"),
+        ("\u{feff}=\r\nRoot Cause (first observed failure): rank : : exitcode", None, "nothing says which rank failed first"),
+    ] {
+        let run = Evidence { work: Work::Program, launcher_name: "torchrun", ..evidence(words) };
+        let (blamed, said) = failed(&run, code(1));
+        assert!(blamed == process && said.contains(wanted), "{words}: {blamed:?} {said}");
+        assert!(process.is_some() || !said.contains("two"), "the last words of one that nobody names: {said}");
     }
-    let run = Evidence { work: Work::Program, ..evidence(&torchrun.replace(": 3 (pid", ": -9 (pid")) };
-    assert!(failed(&run, code(1)).1.starts_with("process 1 was ended by signal 9"));
+}
+
+#[test]
+fn what_all_ranks_print_as_one_is_no_rank_s_last_word() {
+    let mut run = Evidence { work: Work::Program, is_untagged: true, ..evidence("") };
+    run.tails.clear();
+    for line in torchrun(1).lines().chain(["RuntimeError: Connection reset by peer"]) {
+        run.remember(0, line.to_owned());
+    }
+    assert_eq!(failed(&run, code(1)), (Some(1), "process 1 ended with exit code 1".into()));
+    run = Evidence { work: Work::Program, launcher: VecDeque::new(), ..run };
+    run.remember(0, "the last of process 0, or of another".into());
+    let (process, said) = failed(&run, code(1));
+    assert!(process.is_none() && !said.contains("the last of process"), "{said}");
+}
+
+#[test]
+fn what_slurm_ends_is_not_the_fault_of_a_rank() {
+    for (why, state, wanted) in [
+        (
+            "DUE TO TIME LIMIT",
+            RunState::Stopped,
+            "stopped before the program had ended: Slurm ended it, since its time limit was over",
+        ),
+        ("DUE TO PREEMPTION", RunState::Failed, "Slurm ended it: preemption"),
+    ] {
+        let words = format!("slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 {why} ***");
+        let run = Evidence { work: Work::Program, ..evidence(&format!("{words}\nsrun: error: n1: task 0: Terminated")) };
+        let verdict = judge(&run, code(1), false, None);
+        assert_eq!((verdict.state, verdict.message.as_str(), verdict.failed_process), (state, wanted, None));
+    }
 }
 
 #[test]

@@ -92,8 +92,9 @@ impl Job {
             None => ("a rank".to_owned(), String::new()),
         };
         let words = format!(
-            "{who} prints a line that does not end{most}: for {seconds} s mpirun has been busy with it and passed on no output of any rank. \
-             End each line with a newline"
+            "{who} prints a line that does not end{most}: for {seconds} s {} has been busy with it and passed on no output of any rank. \
+             End each line with a newline",
+            self.journal.evidence.launcher_name
         );
         if self.bounds.is_own && seconds >= FROZEN.as_secs() {
             self.stuck = Some(format!("{words}. So the run was ended"));

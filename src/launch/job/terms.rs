@@ -20,9 +20,18 @@ impl Job {
         self
     }
 
+    /// Who starts the ranks, as people call it.
+    pub fn with_launcher(mut self, name: &'static str) -> Job {
+        self.journal.evidence.launcher_name = name;
+        self
+    }
+
     /// Read what a program of the user's own prints.
     pub fn with_own_program(mut self, own: Option<OwnProgram>) -> Job {
-        self.journal.evidence.is_alone = own.as_ref().is_some_and(|own| own.is_alone);
+        let is_alone = own.as_ref().is_some_and(|own| own.is_alone);
+        self.journal.evidence.is_alone = is_alone;
+        // What it prints is nobody else's.
+        self.journal.evidence.is_untagged &= !is_alone;
         Job { own, ..self }
     }
 

@@ -186,6 +186,7 @@ impl Supervisor {
         drop(handed_on);
         let mut job = job
             .with_lease(lease)
+            .with_launcher(self.record.spec.launcher_name())
             .with_own_program(own)
             .with_work(Work::of(&self.record.spec.workload), self.folder.last_checkpoint().unwrap_or_default().epoch)
             .with_lock(self.lock.clone())

@@ -139,7 +139,9 @@ fn tabs_that_fit(log: &Log, shared: &Shared, width: usize) -> (Vec<(LogTab, Stri
     let named = |tab: LogTab| {
         let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
         let host = host.filter(|_| tab == log.tab).map(|host| format!(" {}", cut(host, room / 2))).unwrap_or_default();
-        (tab, format!("{mark}{}{host}", tab.name()))
+        let launcher = shared.watched.as_ref().filter(|_| tab == LogTab::Launcher).and_then(|watched| shared.summary(watched.id));
+        let launcher = launcher.and_then(|run| run.record.as_ref()).map(|record| record.spec.launcher_name().to_owned());
+        (tab, format!("{mark}{}{host}", launcher.unwrap_or_else(|| tab.name())))
     };
     let mut left = room;
     let mut fits = |(_, name): &(LogTab, String)| {
