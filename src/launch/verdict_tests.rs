@@ -326,7 +326,11 @@ fn what_all_ranks_print_as_one_is_no_rank_s_last_word() {
 #[test]
 fn what_slurm_ends_is_not_the_fault_of_a_rank() {
     for (why, state, wanted) in [
-        ("DUE TO TIME LIMIT", RunState::Stopped, "stopped before the program had ended: Slurm ended it, since its time limit was over"),
+        (
+            "DUE TO TIME LIMIT",
+            RunState::Stopped,
+            "stopped before the program had ended: Slurm ended it, since its time limit was over",
+        ),
         ("DUE TO PREEMPTION", RunState::Failed, "Slurm ended it: preemption"),
     ] {
         let words = format!("slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 {why} ***");
