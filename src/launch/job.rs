@@ -180,11 +180,14 @@ impl Job {
             .env(process::RUN_DIR_VARIABLE, folder.path())
             .env(SECRET_VARIABLE, secret)
             .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), EventSocket::path))
-            .env("TMPDIR", scratch.path())
             .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // Only MPI needs it: what a program keeps in the folder of temporary files, such as compiled kernels, is there at its next run.
+        if matches!(tags, Tags::Of(_)) {
+            launcher.env("TMPDIR", scratch.path());
+        }
         let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
         let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags.clone(), sender.clone())));
         let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
@@ -295,6 +298,7 @@ impl Job {
         let now = Load::of_session(std::process::id());
         self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
+        self.tell_what_is_lost();
         self.finish_own_program();
         let written = self.journal.flush();
         self.fail_if_unwritten(written);

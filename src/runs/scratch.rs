@@ -64,6 +64,14 @@ impl Scratch {
         &self.path
     }
 
+    /// The first by its name of what is in it that neither the lab nor MPI has made.
+    pub fn foreign(&self) -> Option<String> {
+        const OURS: [&str; 7] = [OWNER, ALSO, "events", "ompi.", "prte.", "pmix", "openmpi-sessions"];
+        let names = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| !OURS.iter().any(|ours| name.starts_with(ours))).min()
+    }
+
     /// Let the shared memory of a rank go with the folder, which no other job uses.
     pub fn adopt_shared_memory(&self, rank: u32) {
         let maps = fs::read_to_string(format!("/proc/{rank}/maps")).unwrap_or_default();

@@ -35,6 +35,20 @@ impl Job {
         reports
     }
 
+    /// What the program has kept in the folder of temporary files that MPI gets, which goes with this launch: it may look for it at its
+    /// next run.
+    pub(super) fn tell_what_is_lost(&mut self) {
+        if let (Some(_), Some(name)) = (&self.own, self.scratch.foreign()) {
+            self.warn(
+                0,
+                &format!(
+                    "what the program has put into TMPDIR ({name}) goes with the run, since TMPDIR is a folder of each run under mpirun. \
+                     Where it is a cache, give it a place of its own, such as TORCHINDUCTOR_CACHE_DIR or TRITON_CACHE_DIR"
+                ),
+            );
+        }
+    }
+
     /// What its files tell that nobody has read yet, and the newest of what it told.
     pub(super) fn finish_own_program(&mut self) {
         let mut written = Ok(());
