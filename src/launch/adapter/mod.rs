@@ -18,7 +18,7 @@ mod words;
 use regex::{Captures, Regex};
 
 use self::family::{Family, compiled, figure};
-use self::words::Words;
+use self::words::{ANY, Words};
 use crate::domain::command::CommandSpec;
 use crate::domain::logged::{FIGURES, Field, Logged};
 
@@ -33,8 +33,6 @@ const FAMILIES: [&Family; 7] = [
     &pytorch::PYTORCH,
 ];
 
-/// Who reads a line of no family.
-const ANY: &str = "words before numbers";
 /// Who reads what `--pattern` asks for.
 const PATTERN: &str = "--pattern";
 

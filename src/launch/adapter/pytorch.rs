@@ -13,8 +13,8 @@ pub(super) const PYTORCH: Family = Family {
         r"^(?P<val>Test): ?(?:EMA)?\s*\[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]",
         r"^(?P<val>Test): ?(?:EMA)?\s+Acc@1 (?P<val_accuracy_percent>NUM)",
         r"^\s*\*\s+(?:Prec|Acc)@1 (?P<val_accuracy_percent>NUM)",
-        // the tutorials of DistributedDataParallel
-        r"^\[GPU\d+\] Epoch (?P<epoch>\d+) \| Batchsize: \d+ \| Steps: (?P<step>\d+)",
+        // the tutorials of DistributedDataParallel: how many there will be
+        r"^\[GPU\d+\] Epoch (?P<epoch>\d+) \| Batchsize: \d+ \| Steps: (?P<steps>\d+)",
     ],
     has_words: true,
 };

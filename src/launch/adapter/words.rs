@@ -5,6 +5,9 @@ use regex::{Captures, Match, Regex};
 use super::family::{compiled, figure};
 use crate::domain::logged::Logged;
 
+/// Who reads a line of no family.
+pub(super) const ANY: &str = "words before numbers";
+
 /// Finds figures by their words.
 #[derive(Debug)]
 pub(super) struct Words {
@@ -87,7 +90,7 @@ impl Words {
     }
 
     fn look(&self, line: &str, mut logged: Logged, is_validation: bool) -> Logged {
-        let is_any = logged.by == super::ANY;
+        let is_any = logged.by == ANY;
         let number = |group: Option<Match<'_>>| figure(line, group?);
         let first = |regex: &Regex| regex.captures_iter(line).find(|found| is_plain(line, found.get_match()));
         if let Some(found) = first(&self.epoch).filter(|_| logged.epoch.is_none()) {
@@ -98,7 +101,7 @@ impl Words {
         let of_epoch = self.epoch.captures(line).and_then(|found| found.get(1)).map(|of| of.start());
         let is_step = |found: &Captures<'_>| found.get(1).map(|of| of.start()) != of_epoch && is_plain(line, found.get_match());
         let step = || self.steps.iter().find_map(|regex| regex.captures_iter(line).find(is_step));
-        if let Some(found) = step().filter(|_| logged.step.is_none() && !self.download.is_match(line)) {
+        if let Some(found) = step().filter(|_| logged.step.or(logged.steps).is_none() && !self.download.is_match(line)) {
             logged.step = number(found.get(1));
             logged.steps = number(found.get(2)).filter(|_| logged.step.is_some());
         }
