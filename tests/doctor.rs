@@ -257,6 +257,13 @@ fn a_gpu_that_the_trainer_cannot_use_is_a_warning_with_the_reason() {
     assert_eq!(check(&report, "NCCL").0, "warn", "two GPUs want NCCL: {report}");
     let (_, found, _) = check(&report, "GPUs");
     assert_eq!(found, "2 (2 x Stand-in GPU), NVML with driver 580.99.01, up to CUDA 13.0");
+    for (choice, state, counted) in
+        [("1", "ok", "1 of 2 visible: "), ("0,5,1", "warn", "1 of 2 visible: "), ("", "warn", "0 of 2")]
+    {
+        let (_, report) = examine(machine.lab(&[]).env("HVD_LAB_NVML", library).env("CUDA_VISIBLE_DEVICES", choice));
+        let (found_state, found, _) = check(&report, "GPUs");
+        assert!(found_state == state && found.starts_with(counted), "CUDA_VISIBLE_DEVICES={choice}: {found_state} {found}");
+    }
 }
 
 /// Hosts that an agent plays on this machine. What a host is wrong about is its name.

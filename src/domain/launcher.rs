@@ -6,36 +6,10 @@
 mod grammar;
 mod wrapper;
 
+pub use self::grammar::OwnLauncher;
 use self::grammar::{Flag, LAUNCHERS};
 use self::wrapper::found;
 use super::bounds::MAX_RANKS;
-
-/// Programs that start ranks themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OwnLauncher {
-    /// `torchrun`, `python -m torch.distributed.run`.
-    Torchrun,
-    /// Open MPI's, MPICH's and those that share their words.
-    Mpirun,
-    Horovodrun,
-    Srun,
-    Accelerate,
-    Deepspeed,
-}
-
-impl OwnLauncher {
-    /// As people call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            OwnLauncher::Torchrun => "torchrun",
-            OwnLauncher::Mpirun => "mpirun",
-            OwnLauncher::Horovodrun => "horovodrun",
-            OwnLauncher::Srun => "srun",
-            OwnLauncher::Accelerate => "accelerate",
-            OwnLauncher::Deepspeed => "deepspeed",
-        }
-    }
-}
 
 /// The launcher in a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

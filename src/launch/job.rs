@@ -2,6 +2,7 @@
 //!
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
+mod end;
 mod ending;
 mod launcher;
 mod launcher_state;
@@ -11,7 +12,6 @@ mod own;
 mod terms;
 mod watch;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::OnceLock;
@@ -38,7 +38,7 @@ use super::own::OwnProgram;
 use super::pipe::read;
 use super::silence::Silence;
 use super::slurm;
-use super::verdict::{Verdict, judge};
+use super::verdict::judge;
 use super::work::Work;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
@@ -48,6 +48,7 @@ use crate::host::load::Load;
 use crate::host::{self, access};
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
+pub(super) use end::End;
 use launcher_state::Launcher;
 use lent::Lent;
 use moments::{at, ticks};
@@ -123,23 +124,6 @@ pub(super) struct Job {
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
     broken: Option<String>,
-}
-
-/// How a job ended.
-pub(super) struct End {
-    pub verdict: Verdict,
-    /// The launcher's, or 2 where the run folder could not be written.
-    pub exit_code: Option<i32>,
-    /// Library versions that the ranks reported.
-    pub versions: BTreeSet<String>,
-    /// Ranks that a program of the user's own had, by what was in their environment.
-    pub np: Option<usize>,
-    /// The part of this host's cores that other programs used during the training, where that can be told.
-    pub others_cpu: Option<f64>,
-    /// Slurm will start it again.
-    pub is_requeued: bool,
-    /// It was ended at a checkpoint, to go on with other hosts.
-    pub is_resized: bool,
 }
 
 /// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.

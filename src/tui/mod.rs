@@ -136,12 +136,12 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
 
 /// Columns of the terminal, where there is one.
 pub fn columns() -> Option<usize> {
-    terminal::columns()
+    size().map(|(columns, _)| columns)
 }
 
 /// Columns and rows of the terminal, where there is one.
 pub fn size() -> Option<(usize, usize)> {
-    terminal::cells()
+    io::size::size().map(|(columns, rows)| (columns.into(), rows.into()))
 }
 
 async fn show(options: Options) -> anyhow::Result<()> {

@@ -239,6 +239,8 @@ impl Options {
         self.env.iter().for_each(|(name, value)| command.env(name, value));
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);
+        // One that does not say its size has the usual one.
+        let (rows, columns) = if rows == 0 { (24, 80) } else { (rows, columns) };
         let seen = Arc::new((
             Mutex::new(Seen { terminal: vt100::Parser::new(rows, columns, 0), bytes: Vec::new(), ended: false }),
             Condvar::new(),

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::pty::{Lab, PATIENCE, Seen};
+use super::pty::{Lab, Options, PATIENCE, Seen};
 
 /// Clock ticks that the program has computed for.
 fn ticks(lab: &Lab) -> u64 {
@@ -53,6 +53,27 @@ fn the_key_after_a_change_of_size_counts_and_nothing_is_busy() {
     lab.press("q");
     assert!(lab.exit().success());
     lab.expect_restored();
+}
+
+/// As on a serial console and in some containers.
+#[test]
+fn a_terminal_that_does_not_say_its_size_is_drawn_on_all_the_same() {
+    let usual: &[(&str, &str)] = &[("COLUMNS", ""), ("LINES", "0")];
+    let mut lab = Options { columns: 0, rows: 0, env: usual, ..Options::default() }.start_alone();
+    lab.wait("the usual size", fills(80, 24));
+    lab.resize(120, 40);
+    lab.wait("the size that the terminal tells at last", fills(120, 40));
+    lab.press("q");
+    assert!(lab.exit().success());
+
+    let of_shell: &[(&str, &str)] = &[("COLUMNS", "100"), ("LINES", "30")];
+    let mut lab = Options { env: of_shell, ..Options::default() }.start_alone();
+    lab.wait("the size of the terminal", fills(80, 24));
+    lab.seen.0.lock().unwrap().terminal.screen_mut().set_size(30, 100);
+    lab.tell_size(0, 0);
+    lab.wait("the size of the shell", fills(100, 30));
+    lab.press("q");
+    assert!(lab.exit().success());
 }
 
 #[test]

@@ -103,3 +103,34 @@ fn a_gpu_that_falls_off_the_bus_while_one_looks_is_told_and_nvml_is_started_once
     child.wait().unwrap();
     assert_eq!(std::fs::read_to_string(&inits).unwrap(), "i", "NVML is started once");
 }
+
+/// CUDA's rule, as one sees it: a number that names no GPU ends the list, and an empty list shows none.
+#[test]
+fn gpus_that_cuda_does_not_show_are_marked() {
+    for (choice, hidden) in [("1", "0"), ("0,7,1", "1"), ("", "01"), ("GPU-1", "0"), ("NoDevFiles", "01"), ("1,0", "")] {
+        let Some((sample, text)) = devices(&["--json"], &[("CUDA_VISIBLE_DEVICES", choice)]) else { return };
+        let found = sample.devices.iter().filter(|gpu| gpu.hidden).map(|gpu| gpu.index.to_string()).collect::<String>();
+        assert_eq!((found.as_str(), text.contains("hidden")), (hidden, !hidden.is_empty()), "CUDA_VISIBLE_DEVICES={choice}");
+    }
+    let Some((_, text)) = devices(&[], &[("CUDA_VISIBLE_DEVICES", "1")]) else { return };
+    assert_eq!(text.matches("visible      no: hidden by CUDA_VISIBLE_DEVICES").count(), 1, "{text}");
+    // A GPU is there with its MIG devices.
+    let variables = [("CUDA_VISIBLE_DEVICES", "MIG-0000"), ("HVD_STAND_IN_MIG", "1")];
+    let Some((sample, _)) = devices(&["--json"], &variables) else { return };
+    assert_eq!(sample.devices.iter().map(|gpu| gpu.hidden).collect::<Vec<_>>(), [true, false, false]);
+}
+
+/// As on a Jetson and with some vGPUs: NVML lists it, and gives no reading at all.
+#[test]
+fn a_gpu_that_supports_no_reading_is_not_lost() {
+    let Some((sample, text)) = devices(&["--json"], &[("HVD_STAND_IN_SILENT", "3")]) else { return };
+    let gpu = &sample.devices[0];
+    assert_eq!((gpu.lost(), gpu.temperature_celsius.reason()), (None, Some("not supported by this device")), "{text}");
+    assert_eq!(gpu.memory_used_bytes.reason(), Some("not supported by this device"));
+    let Some((sample, _)) = devices(&["--json"], &[("HVD_STAND_IN_SILENT", "15")]) else { return };
+    assert_eq!(sample.devices[0].lost(), Some("the GPU has fallen off the bus"));
+    let Some((sample, _)) = devices(&["--json"], &[("HVD_STAND_IN_SILENT", "999")]) else { return };
+    assert!(
+        sample.devices[0].lost().is_none() && sample.devices[0].power_watts.reason().is_some_and(|why| why.contains("dmesg"))
+    );
+}

@@ -63,11 +63,8 @@ fn gpu(device: &DeviceSample, width: usize) -> String {
     ];
     // What it computes for comes first; the name, which all of them share, goes first.
     let ranks: Vec<String> = device.processes.iter().filter_map(|process| process.rank).map(|rank| rank.to_string()).collect();
-    let ranks = match ranks.is_empty() {
-        true if device.hidden => "  hidden".into(),
-        true => String::new(),
-        false => format!("  rank {}", ranks.join(",")),
-    };
+    let hidden = if device.hidden { "  hidden" } else { "" };
+    let ranks = if ranks.is_empty() { hidden.to_owned() } else { format!("  rank {}", ranks.join(",")) };
     let least = index.len() + of_bars(device, *BAR.start()).len() + ranks.len();
     let mut left = width.saturating_sub(least);
     let mut kept = [false; 4];

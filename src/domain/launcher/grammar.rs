@@ -1,6 +1,31 @@
 //! How each launcher takes its words: its names, and which of its flags have a value behind them.
 
-use super::OwnLauncher;
+/// Programs that start ranks themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnLauncher {
+    /// `torchrun`, `python -m torch.distributed.run`.
+    Torchrun,
+    /// Open MPI's, MPICH's and those that share their words.
+    Mpirun,
+    Horovodrun,
+    Srun,
+    Accelerate,
+    Deepspeed,
+}
+
+impl OwnLauncher {
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OwnLauncher::Torchrun => "torchrun",
+            OwnLauncher::Mpirun => "mpirun",
+            OwnLauncher::Horovodrun => "horovodrun",
+            OwnLauncher::Srun => "srun",
+            OwnLauncher::Accelerate => "accelerate",
+            OwnLauncher::Deepspeed => "deepspeed",
+        }
+    }
+}
 
 /// Which flags are followed by a word of their own.
 #[derive(Clone, Copy)]

@@ -3,14 +3,14 @@
 /// A part of Slurm's own words, and the remedy.
 const REMEDIES: [(&str, &str); 16] = [
     (
+        "qos",
+        "name a quality of service by `SBATCH_QOS=NAME` before the command (`sacctmgr show qos` lists them), or ask for less",
+    ),
+    (
         "account",
         "name an account of yours by `SBATCH_ACCOUNT=NAME` before the command (`sacctmgr show associations user=$USER` lists them)",
     ),
     ("partition", "name another one by --partition NAME (`sinfo` lists them)"),
-    (
-        "qos",
-        "name a quality of service by `SBATCH_QOS=NAME` before the command (`sacctmgr show qos` lists them), or ask for less",
-    ),
     (
         "reservation",
         "name one by `SBATCH_RESERVATION=NAME` before the command, or take the variable out (`scontrol show reservation` lists them)",

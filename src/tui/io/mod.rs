@@ -8,4 +8,5 @@ mod out;
 pub mod replay_runner;
 pub mod reply;
 pub mod runner;
+pub mod size;
 pub mod terminal;

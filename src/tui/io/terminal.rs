@@ -30,6 +30,7 @@ use crate::tui::config::Config;
 use crate::tui::io::editor;
 use crate::tui::io::out::{self, Tty};
 use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
+use crate::tui::io::size;
 use crate::tui::message::Message;
 
 /// Whether we hold the terminal. Whoever sets it to false must also restore the terminal.
@@ -82,27 +83,8 @@ pub fn size() -> Message {
 
 /// The part that is drawn on.
 fn drawn() -> Rect {
-    let (columns, rows) = known(crossterm::terminal::size().unwrap_or_default(), |name| std::env::var(name).ok());
+    let (columns, rows) = size::size().unwrap_or_default();
     Rect::new(0, 0, columns.min(MOST.0), rows.min(MOST.1))
-}
-
-/// What a terminal says of its size. Serial consoles, some containers and `expect` say 0: then the variables of the shell
-/// count, and else the size that all terminals began with.
-fn known((columns, rows): (u16, u16), variable: impl Fn(&str) -> Option<String>) -> (u16, u16) {
-    let or = |said: u16, name: &str, usual: u16| {
-        let of_shell = || variable(name).and_then(|text| text.trim().parse().ok()).filter(|cells| *cells > 0);
-        if said > 0 { said } else { of_shell().unwrap_or(usual) }
-    };
-    (or(columns, "COLUMNS", 80), or(rows, "LINES", 24))
-}
-
-pub fn columns() -> Option<usize> {
-    cells().map(|(columns, _)| columns)
-}
-
-pub fn cells() -> Option<(usize, usize)> {
-    let (columns, rows) = known(crossterm::terminal::size().ok()?, |name| std::env::var(name).ok());
-    Some((usize::from(columns), usize::from(rows)))
 }
 
 /// The terminal while the lab draws on it; dropped, it is as it was.
@@ -366,24 +348,7 @@ fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_utf8, known};
-
-    #[test]
-    fn a_terminal_without_a_size_has_that_of_the_shell_or_the_usual_one() {
-        let cases = [
-            ((132, 50), "1", "1", (132, 50)),
-            ((0, 0), "", "", (80, 24)),
-            ((0, 0), "100", "30", (100, 30)),
-            ((0, 0), "0", "-5", (80, 24)),
-            ((0, 0), "99999999", "many", (80, 24)),
-            ((120, 0), "100", "30", (120, 30)),
-        ];
-        for (said, columns, rows, expected) in cases {
-            let variable = |name: &str| Some(if name == "COLUMNS" { columns } else { rows }.to_owned());
-            assert_eq!(known(said, variable), expected, "{said:?}, COLUMNS={columns}, LINES={rows}");
-        }
-        assert_eq!(known((0, 0), |_| None), (80, 24));
-    }
+    use super::has_utf8;
 
     #[test]
     fn the_first_variable_that_says_anything_decides_the_character_set() {
