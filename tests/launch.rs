@@ -14,6 +14,8 @@ mod busy;
 mod collected;
 #[path = "launch/collectives.rs"]
 mod collectives;
+#[path = "launch/examples.rs"]
+mod examples;
 #[path = "launch/files.rs"]
 mod files;
 #[path = "launch/hostile.rs"]

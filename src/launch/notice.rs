@@ -62,7 +62,10 @@ const FORMS: [(&str, Option<How>); 14] = [
     // horovodrun, before it says which was first.
     (r"Process (?<process>[0-9]+) exit with status code (?<code>-?[0-9]+)\.", None),
     // deepspeed names the command of its last rank there, whichever failed; accelerate of one process.
-    (r"(?:exits with return code =|returned non-zero exit status|died with <Signals\.[A-Z0-9]+:) (?<code>-?[0-9]+)", None),
+    (
+        r"(?:exits with return code =|returned non-zero exit status) (?<code>-?[0-9]+)|died with <Signals\.[A-Z0-9]+: (?<signal>[0-9]+)>",
+        None,
+    ),
     (r"SignalException: Process [0-9]+ got signal: (?<signal>[0-9]+)", Some(How::LauncherSignal(0))),
 ];
 

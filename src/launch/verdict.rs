@@ -80,7 +80,10 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     let last_lines = match process {
         Some(process) => evidence.tails.get(&process).into_iter().flatten().cloned().collect(),
         // The only one that printed anything, perhaps for all of them.
-        None if evidence.work == Work::Program && evidence.tails.values().filter_map(last_line).count() == 1 => {
+        None if !evidence.is_untagged
+            && evidence.work == Work::Program
+            && evidence.tails.values().filter_map(last_line).count() == 1 =>
+        {
             evidence.tails.values().flatten().cloned().collect()
         }
         None => Vec::new(),
@@ -201,6 +204,8 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
 /// of one the last words may be the cause.
 fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<Notice>) -> (Option<usize>, String) {
     const NOBODY: &str = "nothing says which rank failed first: look at the end of the log of each rank";
+    // Ranks that ended within a second were not counted; those of torchrun are named, and accelerate starts one alone without it.
+    let is_one = evidence.is_alone || evidence.introduced().nth(1).is_none();
     let launcher = if evidence.is_alone { "the program" } else { evidence.launcher_name };
     let process = evidence.is_alone.then_some(0);
     if let Some(signal) = exit.and_then(|exit| exit.signal()) {
@@ -213,7 +218,7 @@ fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<
         Some(How::Signal(signal)) => {
             return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(signal, evidence)));
         }
-        Some(How::ExitCode(code)) => {
+        Some(How::ExitCode(code)) if !(is_one && evidence.is_untagged) => {
             return (None, format!("one of the ranks ended with {}, and {NOBODY}", code_meaning(code, evidence)));
         }
         _ => {}
@@ -221,9 +226,12 @@ fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<
     if is_out_of_memory(&one_line(evidence.launcher.iter())) {
         return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(9, evidence)));
     }
-    let is_one = evidence.is_alone || evidence.introduced().nth(1).is_none();
-    let mut said = evidence.tails.values().filter_map(last_line);
-    let said = match (said.next(), said.next()) {
+    let words = launcher_words(evidence);
+    let mut said = match evidence.is_untagged {
+        true => words.last().map(String::as_str).into_iter().collect::<Vec<_>>(),
+        false => evidence.tails.values().filter_map(last_line).collect(),
+    };
+    let said = match (said.pop(), said.pop()) {
         (Some(only), None) if is_one => format!(": {}", shortened(only)),
         _ if evidence.is_alone => String::new(),
         _ => format!(", and {NOBODY}"),
@@ -316,10 +324,16 @@ fn code_meaning(code: i32, evidence: &Evidence) -> String {
     }
 }
 
-/// The launcher's lines without rules and blank lines.
+/// The launcher's lines without rules and blank lines, and without where in its own code it gave up, if the ranks said more before.
 fn launcher_words(evidence: &Evidence) -> Vec<String> {
     let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ");
-    evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect()
+    let mut words: Vec<String> = evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect();
+    let script = format!("/{}\", line ", evidence.launcher_name);
+    let own = words.windows(2).position(|pair| pair[0].starts_with("Traceback (") && pair[1].contains(&script));
+    if let Some(at) = own.filter(|at| evidence.is_untagged && *at > 0) {
+        words.truncate(at);
+    }
+    words
 }
 
 /// At most 300 characters.

@@ -17,20 +17,20 @@ const KERAS: &str = r#"for epoch in 1 2; do
 done"#;
 
 /// A script in the lab's home, which is where the tests start their runs.
-fn script(lab: &Lab, name: &str, body: &str) -> PathBuf {
+pub fn script(lab: &Lab, name: &str, body: &str) -> PathBuf {
     let file = lab.home().join(name);
     std::fs::write(&file, body).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     file
 }
 
-fn run(lab: &Lab, args: &[&str]) -> Output {
+pub fn run(lab: &Lab, args: &[&str]) -> Output {
     let mut command = lab.command(&[&["run"], args].concat());
     command.current_dir(lab.home()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     finish(command.spawn().unwrap())
 }
 
-fn summary(lab: &Lab, id: u32) -> RunSummary {
+pub fn summary(lab: &Lab, id: u32) -> RunSummary {
     lab.store().summary(RunId(id)).unwrap()
 }
 
@@ -92,6 +92,50 @@ fn a_program_that_fails_is_told_with_its_last_line() {
     );
     let output = run(&lab, &["--", "sh", "-c", "kill -9 $$"]);
     assert!(stderr(&output).contains("failed: the program was ended by signal 9 (SIGKILL)"), "{}", stderr(&output));
+}
+
+#[test]
+fn whom_its_launcher_names_is_blamed_and_the_launcher_is_called_by_its_name() {
+    let lab = Lab::with_fake_mpirun("stranger");
+    let torchrun = r#"#!/bin/sh
+echo '[default0]:epoch 1 loss: 0.5'; echo '[default1]:epoch 1 loss: 1.5'
+echo '[default0]:RuntimeError: Read error [127.0.0.1]:9453: Connection reset by peer' >&2
+printf '%s\n' =========== 'train.py FAILED' Failures: '[1]:' '  rank      : 0 (local_rank: 0)' '  exitcode  : 1 (pid: 70)' \
+  'Root Cause (first observed failure):' '[0]:' '  rank      : 1 (local_rank: 1)' '  exitcode  : -9 (pid: 71)' =========== >&2
+exit 1"#;
+    let accelerate = "#!/bin/sh\necho 'accelerate: error: unrecognized arguments: --np' >&2; exit 2";
+    for (id, (name, body, blamed, said, shown)) in (1..).zip([
+        ("torchrun", torchrun, Some(1), "process 1 was ended by signal 9 (SIGKILL)", "last lines of process 1 ("),
+        ("accelerate", accelerate, None, "the program ended with exit code 2: accelerate: error", "accelerate's last lines:"),
+    ]) {
+        let launcher = script(&lab, name, body);
+        let output = run(&lab, &["--", launcher.to_str().unwrap(), "train.py"]);
+        let status = lab.status(id);
+        assert_eq!(
+            (output.status.code(), status.failed_process),
+            (Some(if id == 1 { 1 } else { 2 }), blamed),
+            "{}",
+            status.message
+        );
+        assert!(status.message.starts_with(said) && stderr(&output).contains(&status.message), "{}", status.message);
+        assert!(stderr(&output).contains(shown) && !stderr(&output).contains("mpirun's"), "{}", stderr(&output));
+        lab.assert_nothing_left(id);
+    }
+}
+
+#[test]
+fn what_a_program_keeps_among_temporary_files_is_kept_or_told_as_lost() {
+    let Some(lab) = Lab::with_mpirun() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let lab = lab.env("TMPDIR", temporary.path().to_str().unwrap());
+    script(&lab, "compile.sh", "touch $TMPDIR/compiled_kernels; echo loss 0.5");
+    let output = run(&lab, &["--", "sh", "compile.sh"]);
+    assert!(temporary.path().join("compiled_kernels").is_file() && !stderr(&output).contains("TMPDIR"), "{}", stderr(&output));
+    let output = run(&lab, &["--np", "2", "--force", "--", "sh", "compile.sh"]);
+    assert_eq!(stderr(&output).matches("put into TMPDIR (compiled_kernels)").count(), 1, "{}", stderr(&output));
+    script(&lab, "plain.sh", "echo loss 0.5");
+    let output = run(&lab, &["--np", "2", "--force", "--", "sh", "plain.sh"]);
+    assert!(output.status.success() && !stderr(&output).contains("TMPDIR"), "MPI's own files are no loss: {}", stderr(&output));
 }
 
 #[test]
