@@ -127,7 +127,7 @@ fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     wait_for("a wait for hosts", || {
         let is_named = |message: &str| {
-            message.contains("1 slot is there, and --min-np is 2; nowhere is left out for 60 s: host nowhere.invalid: ")
+            message.contains("1 slot is there, and --min-np is 2; nowhere.invalid is left out for 60 s: host nowhere.invalid: ")
         };
         lab.folder(1).read_status().ok().filter(|status| is_named(&status.message))
     });
