@@ -211,7 +211,7 @@ impl<'a> View<'a> {
                     return print_json_text(&format!("{}\n", line.to_line()));
                 }
                 self.advance(&line);
-                // The lab's own words on it: nobody else judges it.
+                // Nothing else shows what the lab has noticed of a program of the user's own.
                 if let Event::Warning { message } = &line.event
                     && self.is_own
                 {

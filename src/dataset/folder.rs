@@ -34,7 +34,7 @@ pub(super) fn open(root: &Path, names: &[String], part: Part) -> Result<Images, 
     let own = part_names.iter().find(|name| names.iter().any(|there| there == *name)).map(|name| root.join(name));
     let folder = match (own, divided, part) {
         // The labels are those that were trained on, whatever else lies in the folder.
-        (Some(own), true, Part::Validation) => Folder::open_as(&own, &Folder::open(&root.join("train"))?.classes)?,
+        (Some(own), true, Part::Validation) => Folder::open_as(&own, &Folder::without_boxes(&root.join("train"), &[])?.classes)?,
         (Some(own), _, _) => Folder::open(&own)?,
         (None, false, Part::Train) => Folder::open(root)?,
         (None, false, Part::Validation) if !Folder::open(root)?.files.is_empty() => {
@@ -58,6 +58,12 @@ impl Folder {
     /// # Errors
     /// It cannot be read, or it has a class more.
     pub fn open_as(root: &Path, known: &[String]) -> Result<Folder, ImagesError> {
+        let mut folder = Folder::without_boxes(root, known)?;
+        folder.boxes = boxes(root, &folder.classes, &folder.files)?;
+        Ok(folder)
+    }
+
+    fn without_boxes(root: &Path, known: &[String]) -> Result<Folder, ImagesError> {
         let (mut classes, mut files, mut passed_over) = (known.to_vec(), Vec::new(), Vec::new());
         for name in names(root)?.into_iter().filter(|name| root.join(name).is_dir()) {
             let folder = root.join(&name);
@@ -77,8 +83,7 @@ impl Folder {
             };
             files.extend(jpegs.map(|file| (class, file)));
         }
-        let boxes = boxes(root, &classes, &files)?;
-        Ok(Folder { root: root.to_owned(), classes, files, boxes, passed_over })
+        Ok(Folder { root: root.to_owned(), classes, files, boxes: HashMap::new(), passed_over })
     }
 
     /// What is said of folders that are no classes.

@@ -6,8 +6,8 @@
 mod grammar;
 mod wrapper;
 
+use self::grammar::Flag;
 pub use self::grammar::OwnLauncher;
-use self::grammar::{Flag, LAUNCHERS};
 use self::wrapper::found;
 use super::bounds::MAX_RANKS;
 
@@ -15,9 +15,10 @@ use super::bounds::MAX_RANKS;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LauncherWords {
     pub launcher: OwnLauncher,
-    /// The words from the first flag of its own to the first word of the program.
+    /// Where its own flags begin in the command line.
     pub start: usize,
-    pub end: usize,
+    /// Those of the first program that it starts.
+    flags: Vec<Flag>,
     /// The ranks that the words ask for; `None` where they do not say so in a number.
     pub np: Option<usize>,
     /// The words that say nothing but how many ranks there are to be.
@@ -33,25 +34,28 @@ impl LauncherWords {
         let np = counted.iter().copied().sum::<Option<usize>>().filter(|np| (1..=MAX_RANKS).contains(np));
         let counts = parts.iter().flatten().filter(|flag| counting(grammar.launcher).contains(&flag.name.as_str()));
         let counts = if np.is_some() { counts.flat_map(|flag| flag.at..flag.at + flag.words).collect() } else { Vec::new() };
-        let end = grammar.flags(argv, start).1;
-        Some(LauncherWords { launcher: grammar.launcher, start, end, np, counts })
+        let flags = parts.into_iter().next().unwrap_or_default();
+        Some(LauncherWords { launcher: grammar.launcher, start, flags, np, counts })
     }
 
     /// Whether one of these flags is among the launcher's own words.
-    pub fn has(&self, argv: &[String], flags: &[&str]) -> bool {
-        self.value(argv, flags).is_some()
+    pub fn has(&self, flags: &[&str]) -> bool {
+        self.value(flags).is_some()
     }
 
     /// What stands behind the last of these flags among the launcher's own words; empty where it has no value.
-    pub fn value(&self, argv: &[String], flags: &[&str]) -> Option<String> {
-        let grammar = LAUNCHERS.iter().find(|grammar| grammar.launcher == self.launcher)?;
-        grammar.flags(argv, self.start).0.into_iter().rfind(|flag| flags.contains(&flag.name.as_str())).map(|flag| flag.value)
+    pub fn value(&self, flags: &[&str]) -> Option<&str> {
+        value(&self.flags, flags)
     }
 
     /// The words without those that say how many ranks there are to be.
     pub fn without_counts(&self, argv: &[String]) -> Vec<String> {
         argv.iter().enumerate().filter(|(at, _)| !self.counts.contains(at)).map(|(_, word)| word.clone()).collect()
     }
+}
+
+fn value<'a>(flags: &'a [Flag], names: &[&str]) -> Option<&'a str> {
+    flags.iter().rfind(|flag| names.contains(&flag.name.as_str())).map(|flag| flag.value.as_str())
 }
 
 /// The flags whose values say nothing but how many ranks there are to be.
@@ -68,8 +72,7 @@ fn counting(launcher: OwnLauncher) -> &'static [&'static str] {
 
 /// How many ranks the flags of one program ask for; `None` where they do not say so in a number.
 fn ranks(launcher: OwnLauncher, flags: &[Flag]) -> Option<usize> {
-    let text =
-        |names: &[&str]| flags.iter().rev().find(|flag| names.contains(&flag.name.as_str())).map(|flag| flag.value.as_str());
+    let text = |names: &[&str]| value(flags, names);
     // Given and no number, such as `gpu` or `1:4`, is unknown.
     let number = |names: &[&str]| text(names).map(|value| value.trim().parse::<usize>().ok());
     match launcher {

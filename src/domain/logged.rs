@@ -144,11 +144,11 @@ impl LoggedSoFar {
             // A bar of something else, such as of a validation.
             return;
         }
-        let mut logged = logged.clone();
+        let mut without_place = None;
         let is_of_files = logged.by == TENSORBOARD;
         let of_other = |name: &&str| self.by.get(name).is_some_and(|by| (by == TENSORBOARD) != is_of_files);
         if (logged.epoch.is_some() || logged.step.is_some()) && PLACE.iter().any(of_other) {
-            let stale = if is_of_files { &mut logged } else { &mut self.last };
+            let stale = if is_of_files { without_place.insert(logged.clone()) } else { &mut self.last };
             for field in PLACE.into_iter().filter_map(Field::named) {
                 *(field.slot)(stale) = None;
             }
@@ -157,7 +157,7 @@ impl LoggedSoFar {
                 self.steps_before = 0.0;
             }
         }
-        let logged = &logged;
+        let logged = without_place.as_ref().unwrap_or(logged);
         if logged.epoch.is_some() && self.last.epoch.is_none() {
             self.counts_from_1 = logged.epoch == Some(1.0);
         }

@@ -44,7 +44,8 @@ fn folders(root: &Path) -> BTreeSet<PathBuf> {
             let within = Path::new(group).strip_prefix(&top).unwrap_or(Path::new(group));
             let within: PathBuf = within.components().filter(|part| matches!(part, Component::Normal(_))).collect();
             let mount = root.join(mount.strip_prefix("/").unwrap_or(&mount));
-            folders.extend(within.ancestors().map(|group| mount.join(group)));
+            // A devices pane asks twice a second: files are looked for only where there is a folder.
+            folders.extend(within.ancestors().map(|group| mount.join(group)).filter(|folder| folder.is_dir()));
         }
     }
     folders
@@ -142,7 +143,7 @@ mod tests {
             ("0::/a/b\n", "", "sys/fs/cgroup/a/b/memory.max", "sys/fs/cgroup/a/c/memory.max"),
             ("0::/a/b\n", "", "sys/fs/cgroup/a/memory.high", "sys/fs/cgroup/b/memory.max"),
             ("0::/a/b (deleted)\n", "", "sys/fs/cgroup/memory.max", "sys/fs/cgroup/b/memory.max"),
-            // A container that is told its path on the host, and mounts only its own groups.
+            // A container whose path is the one on the host, and which mounts only its own groups.
             ("0::/docker/ab\n", "", "sys/fs/cgroup/memory.max", "sys/fs/cgroup/docker/x/memory.max"),
             ("0::/docker/ab/c\n", elsewhere, "mnt/my groups/c/memory.max", "mnt/my groups/docker/memory.max"),
             ("0::/../../x\n", "", "sys/fs/cgroup/memory.max", "memory.max"),

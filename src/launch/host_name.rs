@@ -1,4 +1,4 @@
-//! A host's name as somebody wrote it, and whether two of them mean the same host: the one place where names are compared.
+//! Host names as users and launchers write them, and which of them mean the same host. Names are compared nowhere else.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
@@ -94,7 +94,7 @@ impl<'a> HostName<'a> {
             || self.is_short_here(&own)
     }
 
-    /// A short name of this host that nobody can look up. One that is found elsewhere is another host.
+    /// Whether it is this host's name without its domain and cannot be resolved. One that can be is another host's.
     fn is_short_here(self, own: &str) -> bool {
         self.shortens(HostName(own)) && self.addresses().is_empty()
     }

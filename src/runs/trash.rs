@@ -69,6 +69,8 @@ impl RunStore {
         if folder.read_status().is_ok_and(|status| !status.state.is_over()) {
             return Err(StoreError::StillGoing { id });
         }
+        // A job of Slurm would write into a folder that is gone.
+        orphans::cancel_job(folder.path());
         let trash = self.trash();
         access::make_folder(&trash).map_err(StoreError::io(StoreError::MAKE_FOLDER, &trash))?;
         let millis = (host::now_s() * 1000.0) as u64;
@@ -149,11 +151,7 @@ impl RunStore {
         let now = status.map_or(Supervision::Over, |status| orphans::reconcile(folder, record.as_ref(), status, self.here()).1);
         match now {
             Supervision::Over if is_damaged && !process::of_run(folder.path()).is_empty() => Err(StoreError::StillGoing { id }),
-            Supervision::Over => {
-                // A job of Slurm would write into a folder that is gone.
-                orphans::cancel_job(folder.path());
-                Ok(())
-            }
+            Supervision::Over => Ok(()),
             Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
             Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
         }

@@ -62,7 +62,7 @@ pub(super) fn gpus() -> Gpus {
                     "CUDA stops at the first entry that names no GPU here, and sees none with one named twice: correct or unset \
                      CUDA_VISIBLE_DEVICES; without a GPU ranks train on CPU cores",
                 ),
-                // CUDA numbers GPUs by speed unless it is told otherwise, NVML by their place on the bus.
+                // By default CUDA numbers GPUs by speed, and NVML by their place on the bus.
                 Some(choice)
                     if choice.starts_with(|first: char| first.is_ascii_digit())
                         && system.gpus.iter().any(|name| *name != system.gpus[0])

@@ -137,7 +137,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
 ];
 
 /// A flag among a launcher's own words.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flag {
     /// With `-` for `_`.
     pub name: String,

@@ -68,7 +68,8 @@ fn launchers_are_found_with_their_own_words_and_their_ranks() {
         let found = LauncherWords::of(&argv).unwrap_or_else(|| panic!("{line}"));
         let own = words(own).into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         assert_eq!((found.launcher.name(), found.np), (launcher, np), "{line}");
-        assert_eq!(argv[found.start..found.end], own, "{line}");
+        let end = found.flags.last().map_or(found.start, |flag| flag.at + flag.words);
+        assert_eq!(argv[found.start..end], own, "{line}");
     }
 }
 

@@ -9,7 +9,7 @@ struct Wrapper {
     verb: &'static str,
     /// Its flags that are followed by a word of their own.
     values: &'static str,
-    /// Words of its own behind the flags.
+    /// Positional arguments that it takes before the program.
     positionals: usize,
 }
 
@@ -66,22 +66,22 @@ const PYTHON_VALUES: [&str; 3] = ["-X", "-W", "--check-hash-based-pycs"];
 /// Which launcher stands in the words, behind whatever is put in front of it, and where its own begin.
 pub(super) fn found(argv: &[String]) -> Option<(&'static Grammar, usize)> {
     let mut at = 0;
+    // Behind its name, and the verb that it may have.
+    let with_start = |grammar: &'static Grammar, name: usize| {
+        let is_verb = grammar.verb.is_some_and(|verb| argv.get(name + 1).is_some_and(|word| word == verb));
+        Some((grammar, name + 1 + usize::from(is_verb)))
+    };
     loop {
         let name = base(argv.get(at)?);
         if let Some(grammar) = LAUNCHERS.iter().find(|grammar| grammar.is_named(name)) {
-            let start = match grammar.verb.filter(|verb| argv.get(at + 1).is_some_and(|word| word == verb)) {
-                Some(_) => at + 2,
-                None => at + 1,
-            };
-            return Some((grammar, start));
+            return with_start(grammar, at);
         }
         if name.starts_with("python") || name.starts_with("pypy") {
             match behind_python(argv, at + 1)? {
                 Python::Module(module) => {
                     let name = argv.get(module).map(String::as_str)?;
                     let grammar = LAUNCHERS.iter().find(|grammar| grammar.modules.contains(&name))?;
-                    let is_verb = grammar.verb.is_some_and(|verb| argv.get(module + 1).is_some_and(|word| word == verb));
-                    return Some((grammar, module + 1 + usize::from(is_verb)));
+                    return with_start(grammar, module);
                 }
                 // A launcher is a script of Python's itself.
                 Python::Script(script) if base(&argv[script]).ends_with(".py") => return None,

@@ -97,7 +97,7 @@ impl Words {
             logged.epoch = number(found.get(1));
             logged.epochs = logged.epochs.or_else(|| number(found.get(2)).filter(|_| logged.epoch.is_some()));
         }
-        // `epoch: [1/10]` is no step.
+        // `epoch: [1/10]` counts epochs, not steps.
         let of_epoch = self.epoch.captures(line).and_then(|found| found.get(1)).map(|of| of.start());
         let is_step = |found: &Captures<'_>| found.get(1).map(|of| of.start()) != of_epoch && is_plain(line, found.get_match());
         let step = || self.steps.iter().find_map(|regex| regex.captures_iter(line).find(is_step));

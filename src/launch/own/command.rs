@@ -28,7 +28,7 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
     argv[0] = LaunchError::text(&setup.program)?;
     let mut notes = Vec::new();
     let Some(own) = spec.launcher_words() else { return Ok((argv, notes)) };
-    let given = |flags: &[&str]| own.has(&spec.argv, flags);
+    let given = |flags: &[&str]| own.has(flags);
     let words: &[&str] = match own.launcher {
         OwnLauncher::Torchrun if !given(&["--tee", "-t", "--redirects", "-r"]) => &["--tee", "3"],
         OwnLauncher::Srun if !given(&["-l", "--label"]) => &["--label"],
@@ -55,9 +55,9 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
 /// How the lines of a program say which rank printed them. `is_alone`: it is started without a launcher.
 pub(in crate::launch) fn tags(spec: &CommandSpec, is_alone: bool, flavour: Flavour) -> Tags {
     let Some(own) = spec.launcher_words() else { return if is_alone { Tags::No } else { Tags::Of(flavour) } };
-    let role = own.value(&spec.argv, &["--role"]);
+    let role = own.value(&["--role"]);
     let template = env::var(TORCHRUN_PREFIX).ok();
-    match RankTags::of(own.launcher, own.np, role.as_deref(), template.as_deref()) {
+    match RankTags::of(own.launcher, own.np, role, template.as_deref()) {
         Some(tags) => Tags::By(tags),
         None if own.launcher == OwnLauncher::Mpirun => Tags::Of(flavour),
         None => Tags::No,

@@ -48,15 +48,18 @@ pub(super) fn in_file(file: &str, text: &str, flavour: Flavour) -> Result<Vec<Ho
         if let Some(problem) = HostName::of(first).problem() {
             return Err(LaunchError::Spec(format!("the host file {file} has the line `{line}`: {problem}")));
         }
-        let of = |name: &str| words.windows(3).find(|words| words[0] == name && words[1] == "=").map(|words| words[2]);
         let is_mpich = flavour == Flavour::Mpich;
+        let of = |name: &str| {
+            let mut settings = words.windows(3).filter(|words| !is_mpich && words[1] == "=");
+            settings.find(|words| words[0] == name).map(|words| words[2])
+        };
         let (name, slots) = match first.rsplit_once(':').filter(|_| is_mpich) {
             Some((name, slots)) => (name, Some(slots)),
-            None => (first, of("slots").filter(|_| !is_mpich)),
+            None => (first, of("slots")),
         };
-        let user = of("username").filter(|_| !is_mpich && !name.contains('@'));
+        let user = of("username").filter(|_| !name.contains('@'));
         let name = user.map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
-        let port = of("port").filter(|_| !is_mpich).and_then(|port| port.parse().ok());
+        let port = of("port").and_then(|port| port.parse().ok());
         match HostName::of(&name).is_sound(&name) {
             true => Ok(Host { name, slots: slots.and_then(|slots| slots.parse().ok()), port }),
             false => Err(LaunchError::Spec(format!("the host file {file} has a line that begins with no host: `{line}`"))),
