@@ -132,7 +132,8 @@ impl Words {
             && let Some(found) = self.rates.iter().find_map(first)
         {
             logged.is_total = found.get(1).is_some_and(|total| !total.is_empty());
-            let rate = found.get(2).filter(|of| !is_split(line, *of)).and_then(|of| figure(line, of));
+            let rate = found.get(2).filter(|of| !is_split(line, *of) && !is_between(line, found.get_match(), *of));
+            let rate = rate.and_then(|of| figure(line, of));
             logged.is_total &= rate.is_some();
             if is_validation { logged.val_images_per_sec = rate } else { logged.images_per_sec = rate }
         }
@@ -155,6 +156,12 @@ fn is_plain(line: &str, found: Match<'_>) -> bool {
     let rest = joined.trim_end_matches(|c: char| c.is_alphanumeric());
     let word = &joined[rest.len()..];
     word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) || ASIDE.contains(&format!(" {} ", word.to_lowercase()))
+}
+
+/// Whether another number follows the name, which may be the one that it means: `lr 0.1 samples/s 900`.
+fn is_between(line: &str, found: Match<'_>, number: Match<'_>) -> bool {
+    let after = line[found.end()..].trim_start();
+    number.end() < found.end() && after.len() < line.len() - found.end() && after.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a space may stand between the thousands of a number: `12 345`.
