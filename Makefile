@@ -49,12 +49,12 @@ programs:
 dist: build
 	@python3 assets/setup/dist.py
 
-# One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
+# One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: three rounds take half an hour.
 bench: build
 	@cargo build --release --locked $(TRAIN) --example bench-allreduce --example bench-images --example bench-convolutions
 	@cargo bench --locked --bench ratios -- $(BENCH)
 
-# On a machine with a GPU, 25 minutes at most: see BENCHMARKS.md. TREE=/path names a built tree, and then nothing is built.
+# On a machine with a GPU, 25 minutes at most: see docs/gpus.md. TREE=/path names a built tree, and then nothing is built.
 gpu-proof: $(if $(TREE),,build)
 	@python3 assets/gpu_proof/gpu_proof.py --tree "$(or $(TREE),.)" $(GPU_PROOF)
 

@@ -9,7 +9,7 @@ With --check it only looks whether this machine has what the set-up and the buil
 Beside an installed lab (`hvd-lab setup`, see dist.py) it puts the libraries, and nothing for a build, into the folder
 lib/hvd-lab of that installation.
 """
-import argparse, ctypes, fcntl, hashlib, json, os, platform, shutil, subprocess, sys, threading, zipfile
+import argparse, ctypes, fcntl, hashlib, json, os, platform, re, shutil, subprocess, sys, threading, zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -18,7 +18,8 @@ INSTALLED = not (ROOT / "Cargo.toml").is_file()
 DEPS = HERE.parent if INSTALLED else ROOT / ".deps"
 AGAIN = "`hvd-lab setup`" if INSTALLED else "this"
 STAMP = DEPS / "ready.json"
-TREES = ("libtorch/lib", "openmpi", "libjpeg", "nvidia")  # what programs need when they run
+TREES = ("libtorch/lib", "openmpi", "libjpeg", "nvidia", "licences")  # what programs need when they run, and what they are handed on under
+LICENCE = re.compile(r"\.dist-info/(licenses/)?(licen[sc]e|notice|copying)[^/]*$", re.IGNORECASE)
 LAYOUT = 4  # raise it when what is unpacked, or where, changes
 SYSTEM, MACHINE = platform.system(), platform.machine()
 PINNED = {("Linux", "x86_64"): "base.txt", ("Linux", "aarch64"): "base.aarch64.txt", ("Darwin", "arm64"): "base.macos.txt"}
@@ -169,6 +170,8 @@ def unpack(wheel, cuda, files):
 
 
 def place(wheel, member, cuda):
+    if LICENCE.search(member) and wheel != "libclang":  # which is for builds, and never handed on
+        return f"licences/{wheel}/{member.rsplit('/', 1)[1]}"
     if wheel == "torch":
         if member.startswith("torch/include/") and not INSTALLED:
             return "libtorch/" + member[len("torch/"):]

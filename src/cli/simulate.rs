@@ -72,7 +72,7 @@ pub struct Args {
     /// A model by name, such as resnet50, vgg16 or wrn-16-10 [default: resnet50].
     #[arg(long, value_name = "NAME", conflicts_with = "layers")]
     model: Option<String>,
-    /// Your own table of layers: TOML with [[layer]], or lines under `name,parameters,work`.
+    /// Your own table of layers: TOML with `[[layer]]`, or lines under `name,parameters,work`.
     #[arg(long, value_name = "FILE")]
     layers: Option<PathBuf>,
     /// The GPU whose published rate counts [default: v100].

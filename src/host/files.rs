@@ -41,10 +41,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, true, access::of_lab(), |file| file.write_all(bytes))
 }
 
-/// As [`write`]; on a full disk the room is used that [`reserve`] kept for this.
+/// As [`write()`]; on a full disk the room is used that [`reserve`] kept for this.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_with_reserve(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match write(path, bytes) {
         Err(error) if is_full(&error) => match write_into_reserved(path, bytes) {
@@ -67,7 +67,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// replaced itself, whatever it points to.
 ///
 /// # Errors
-/// As [`write`] and [`write_new`]; what is there belongs to another user, or is no file.
+/// As [`write()`] and [`write_new`]; what is there belongs to another user, or is no file.
 pub fn share(path: &Path, replace: bool, bytes: &[u8]) -> io::Result<()> {
     place(path, replace, access::FOR_ALL, |file| {
         owners::may_replace(path, file)?;

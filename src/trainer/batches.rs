@@ -33,7 +33,7 @@ enum Source {
 }
 
 /// # Shapes
-/// `images`: [n, channels, height, width] float32, channels last in memory. `labels`: [n] int64.
+/// `images`: `[n, channels, height, width]` float32, channels last in memory. `labels`: `[n]` int64.
 pub struct Batch {
     pub images: Tensor,
     pub labels: Tensor,
@@ -126,7 +126,7 @@ impl Images {
 
 impl Batch {
     /// # Shapes
-    /// `pixels`: [n, height, width, channels]; `labels`: [n].
+    /// `pixels`: `[n, height, width, channels]`; `labels`: `[n]`.
     fn on(device: Device, shape: InputShape, pixels: &[f32], labels: &[i64]) -> Batch {
         let [count, height, width, channels] =
             [labels.len(), shape.height, shape.width, shape.channels].map(|length| length as i64);
@@ -137,7 +137,7 @@ impl Batch {
     /// Images that lie plane by plane, as the image pipeline makes them.
     ///
     /// # Shapes
-    /// `planes`: [n, 3, side, side]; `labels`: [n].
+    /// `planes`: `[n, 3, side, side]`; `labels`: `[n]`.
     pub fn of_planes(device: Device, side: usize, planes: &[f32], labels: &[i64]) -> Batch {
         let [count, side] = [labels.len(), side].map(|length| length as i64);
         let planes = from_host(Tensor::from_slice(planes), device).view([count, 3, side, side]);

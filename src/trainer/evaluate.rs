@@ -87,7 +87,7 @@ impl Totals {
 
 /// Sums of loss, top-1 and top-5 over batches, kept on the device like [`MetricSums`].
 pub struct TopSums {
-    /// Loss, images whose label has the best score, images whose label is among the best five: [3], float64.
+    /// Loss, images whose label has the best score, images whose label is among the best five: `[3]`, float64.
     sums: Tensor,
     images: usize,
 }

@@ -3,7 +3,7 @@
 //! mpirun hands SIGUSR1 on to its ranks, and batch systems can be told to send it before the time is over. Of SIGTERM and Ctrl-C
 //! Open MPI makes an end at once; the lab asks the ranks themselves.
 //!
-//! Never makes a process outlive its end: one that does not look, or waits for another rank, is ended after [`PATIENCE`].
+//! Never makes a process outlive its end: one that does not look, or waits for another rank, is ended after `PATIENCE`.
 
 use std::sync::OnceLock;
 use std::thread;

@@ -55,7 +55,7 @@ use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 /// # First negotiate, then move data
 /// Each collective begins with a negotiation: an allreduce of seven numbers that say what the rank is about to do. It does
 /// three things. It finds ranks that call different collectives, before any data goes astray. It is where a rank waits for
-/// late ones, with tests and sleeps that leave its core to others ([`wait`]), watched by the [`stall_inspector`]. And once
+/// late ones, with tests and sleeps that leave its core to others (`wait`), watched by the `stall_inspector`. And once
 /// it is over all ranks are there, so the data moves at full speed by MPI's blocking call, the fastest that MPI has.
 ///
 /// It costs the latency of one short message: 4 us, with 2 ranks on 2 busy cores of one host. There an allreduce of
@@ -89,7 +89,7 @@ impl MpiComm {
     /// Initialises MPI and finds out which rank this process is. Without mpirun it is rank 0 of 1.
     ///
     /// `local_rank` comes from MPI_Comm_split_type over processes that can share memory, so from MPI itself, and not
-    /// from the environment, whose names differ between launchers. One case apart: [`Launched::with_local_rank`].
+    /// from the environment, whose names differ between launchers. One case apart: `Launched::with_local_rank`.
     ///
     /// `on_warning` is called with one line of text by a rank that has waited for long.
     ///

@@ -1,7 +1,7 @@
 //! The one table of the settings of a training run: the screen, the verbs and the trainer's argument vector all read it.
 //!
 //! Adding a setting is a field of [`TrainingSpec`](super::training::TrainingSpec) or [`Resources`](super::job::Resources), and a row
-//! of [`table`]. The tests below never let one be forgotten.
+//! of `table`. The tests below never let one be forgotten.
 
 mod elastic;
 mod link;

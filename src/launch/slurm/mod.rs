@@ -1,6 +1,6 @@
 //! A run as a batch job of Slurm: its script, and what a program says that stands in for the launcher until the job is over.
 //!
-//! The supervisor starts that program (`hvd-lab slurm-job FOLDER`, see [`follow`]) as it starts mpirun otherwise. It prints what the
+//! The supervisor starts that program (`hvd-lab slurm-job FOLDER`, see [`follow()`]) as it starts mpirun otherwise. It prints what the
 //! ranks print, and where the job is in the queue.
 
 mod follow;

@@ -7,7 +7,7 @@ use crate::domain::safe;
 /// Characters kept of one line.
 pub const LINE: usize = 1_000;
 
-/// A line without anything but what is to be read, cut after [`LINE`] characters.
+/// A line without anything but what is to be read, cut after `LINE` characters.
 pub fn safe(text: &str) -> String {
     // A progress line that rewrites itself: its last state counts.
     let text = text.trim_end_matches(['\r', '\n']).rsplit('\r').next().unwrap_or_default();

@@ -34,7 +34,7 @@ impl Recording {
         Ok(Recording { folder, record, status, unpacked: None })
     }
 
-    /// A file that [`pack`] wrote, unpacked into a temporary folder.
+    /// A file that [`pack`](super::pack()) wrote, unpacked into a temporary folder.
     ///
     /// # Errors
     /// [`RecordingError`], with what is wrong with the file.

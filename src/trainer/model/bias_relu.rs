@@ -18,7 +18,7 @@ unsafe extern "C" {
 /// reads it.
 ///
 /// # Shapes
-/// `x`: [n, channels, height, width]. `bias`: [channels], float32. Returns the shape of `x`, of its kind.
+/// `x`: `[n, channels, height, width]`. `bias`: `[channels]`, float32. Returns the shape of `x`, of its kind.
 pub fn bias_relu(x: &Tensor, bias: &Tensor) -> Tensor {
     if is_fusible(x) { fused(x, bias) } else { of_libtorch(x, bias) }
 }

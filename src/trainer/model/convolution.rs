@@ -50,12 +50,12 @@ unsafe extern "C" {
 
 impl Conv {
     /// # Shapes
-    /// `kernel`: [to, from, height, width]. `bias`: [to].
+    /// `kernel`: `[to, from, height, width]`. `bias`: `[to]`.
     pub fn new(kernel: Tensor, bias: Option<Tensor>, stride: i64, padding: [i64; 2]) -> Conv {
         Conv { kernel, bias, stride, padding }
     }
 
-    /// The layer that [`Layout::conv`](super::layout::Layout::conv) declared under this name.
+    /// The layer that `Layout::conv` declared under this name.
     pub fn of(state: &ModelState, name: &str) -> Conv {
         let kernel = state.params.get(&format!("{name}.kernel"));
         let padding = (kernel.size()[2] - 1) / 2;

@@ -34,7 +34,7 @@ impl Layout {
         layout
     }
 
-    /// A convolution: `NAME.kernel` [to, from, side, side] and `NAME.bias` [to].
+    /// A convolution: `NAME.kernel` `[to, from, side, side]` and `NAME.bias` `[to]`.
     pub fn conv(&mut self, name: &str, side: i64, from: i64, to: i64) {
         let init = Init::HeNormal { fan_in: (from * side * side) as usize };
         self.trained.push(spec(format!("{name}.kernel"), &[to, from, side, side], init, true));
@@ -48,7 +48,7 @@ impl Layout {
         self.trained.push(spec(format!("{name}.kernel"), &[to, from, height, width], init, true));
     }
 
-    /// A convolution `NAME.conv`, and the batch norm behind it: `NAME.norm` with `scale`, `shift`, `mean` and `var` [to].
+    /// A convolution `NAME.conv`, and the batch norm behind it: `NAME.norm` with `scale`, `shift`, `mean` and `var` `[to]`.
     pub fn conv_norm(&mut self, name: &str, side: i64, from: i64, to: i64) {
         self.conv(&format!("{name}.conv"), side, from, to);
         self.norm(&format!("{name}.norm"), to);
@@ -71,7 +71,7 @@ impl Layout {
         }
     }
 
-    /// A dense layer: `NAME.kernel` [to, from] and `NAME.bias` [to].
+    /// A dense layer: `NAME.kernel` `[to, from]` and `NAME.bias` `[to]`.
     pub fn dense(&mut self, name: &str, from: i64, to: i64) {
         let glorot = Init::GlorotUniform { fan_in: from as usize, fan_out: to as usize };
         self.trained.push(spec(format!("{name}.kernel"), &[to, from], glorot, true));

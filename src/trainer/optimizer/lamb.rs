@@ -23,9 +23,9 @@ pub struct Lamb {
     per_tensor: PerTensor,
     /// [blocks, 1]
     decay: Tensor,
-    /// [tensors], bool: those that have a trust ratio.
+    /// `[tensors]`, bool: those that have a trust ratio.
     adapted: Tensor,
-    /// Updates so far: [1], exact up to 2^24.
+    /// Updates so far: `[1]`, exact up to 2^24.
     steps: Tensor,
     first_moment: Tensor,
     second_moment: Tensor,
@@ -49,7 +49,7 @@ impl Lamb {
         }
     }
 
-    /// |w| / |u| of every tensor that has one, else 1: [tensors].
+    /// |w| / |u| of every tensor that has one, else 1: `[tensors]`.
     fn trust_ratios(&self, weights: &Tensor, update: &Tensor) -> Tensor {
         let [weights, update] = [weights, update].map(|flat| self.per_tensor.squared_norms(flat).sqrt_());
         let known = weights.gt(0.0).logical_and_(&update.gt(0.0)).logical_and_(&self.adapted);

@@ -20,7 +20,7 @@ pub struct NovoGrad {
     per_tensor: PerTensor,
     /// [blocks, 1]
     decay: Tensor,
-    /// [tensors]; 0 until the first step in which the tensor has a gradient, which is then its v1.
+    /// `[tensors]`; 0 until the first step in which the tensor has a gradient, which is then its v1.
     second_moment: Tensor,
     momentum: Tensor,
 }

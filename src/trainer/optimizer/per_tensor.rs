@@ -9,9 +9,9 @@ use crate::trainer::params::{BLOCK, FlatTensors};
 
 /// Which block belongs to which tensor.
 pub struct PerTensor {
-    /// Blocks of each tensor: [tensors], int64.
+    /// Blocks of each tensor: `[tensors]`, int64.
     blocks: Tensor,
-    /// Tensor of each block: [blocks], int64.
+    /// Tensor of each block: `[blocks]`, int64.
     owner: Tensor,
 }
 
@@ -24,14 +24,14 @@ impl PerTensor {
         PerTensor { blocks: on_device(&counts), owner: on_device(&owner) }
     }
 
-    /// The square of each tensor's Euclidean norm: [tensors], float32. The blocks are summed in double precision.
+    /// The square of each tensor's Euclidean norm: `[tensors]`, float32. The blocks are summed in double precision.
     pub fn squared_norms(&self, flat: &Tensor) -> Tensor {
         let of_blocks = rows(flat).norm_scalaropt_dim(2.0, [1i64].as_slice(), false).to_kind(Kind::Double).square_();
         // Not checked (`true`): the lengths are our own, and looking at them would wait for the GPU.
         Tensor::segment_reduce(&of_blocks, "sum", Some(&self.blocks), None, None, 0, true, 0.0).to_kind(Kind::Float)
     }
 
-    /// One number per tensor to one per block: [tensors] to [blocks, 1], which broadcasts over [`rows`].
+    /// One number per tensor to one per block: `[tensors]` to `[blocks, 1]`, which broadcasts over [`rows`].
     pub fn spread(&self, numbers: &Tensor) -> Tensor {
         numbers.index_select(0, &self.owner).unsqueeze(1)
     }
