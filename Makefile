@@ -12,7 +12,7 @@ SETUP := python3 assets/setup/setup.py
 # Opens the lab before all is built: see there.
 BEHIND := python3 assets/setup/behind.py target/release/build.log
 
-.PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint install
+.PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint audit install
 
 # The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
 # PATH as it is: a python3 of pyenv changes it, and then cargo would build again what looks for Python on it.
@@ -69,6 +69,13 @@ lint: setup
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --no-default-features --features train -- -D warnings
 	cargo clippy --locked $(PYTHON) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps -p hvd-lab $(PYTHON) --no-default-features --features train
+
+# Not part of the tests: the tool takes minutes to install. deny.toml says what is accepted.
+audit:
+	@command -v cargo-deny >/dev/null || { echo "audit: cargo-deny is not installed. Run \`cargo install --locked cargo-deny\`, then this again."; exit 1; }
+	cargo deny --locked check licenses sources
 
 # The lab's tests run the real binaries: build both before they start.
 test: lint

@@ -123,11 +123,11 @@ def write_tarball(folder, version, out):
     name = f"hvd-lab-{version}-linux-{MACHINE}"
     subprocess.run([sys.executable, str(folder / "lib/hvd-lab/setup/setup.py"), "--from", str(ROOT / ".deps")], check=True,
                    env={**os.environ, "HVD_LAB_CUDA": "0"})
-    for name, text in licences().items():
-        (folder / name).write_text(text)
+    for file, text in licences().items():
+        (folder / file).write_text(text)
     # The package index spells a name with dashes, and a wheel with underscores.
-    base = (folder / "lib/hvd-lab/setup/base.txt").read_text()
-    for wheel in re.findall(r"^(?!libclang)([\w-]+)==", base, re.MULTILINE):
+    pinned = (folder / "lib/hvd-lab/setup/base.txt").read_text()
+    for wheel in re.findall(r"^(?!libclang)([\w-]+)==", pinned, re.MULTILINE):
         if not list((folder / "lib/hvd-lab/licences").glob(f"{wheel.replace('-', '_')}/*")):
             stop(f".deps has no licence of {wheel}, so the tarball may not be handed on.", "Remove .deps/ready.json, and run `make setup` again.")
     tarball = out / f"{name}.tar.gz"

@@ -1,8 +1,11 @@
-//! `lessons/programs.md` says what takes the place of other people's programs. Here it is held to the verbs and flags that there are.
+//! The commands of the documents are held to the verbs and flags that there are: README, docs/, and `lessons/programs.md`, which says what
+//! takes the place of other people's programs.
 //!
 //! Never in the program itself: these are tests.
 
 use std::ffi::OsString;
+
+use clap::error::ErrorKind;
 
 const PAGE: &str = include_str!("../../lessons/programs.md");
 const NONE: &str = "**none**";
@@ -28,6 +31,38 @@ pub(super) fn page_rows(heading: &str) -> Vec<[String; 3]> {
     rows(PAGE, heading)
 }
 
+fn refused(line: &str) -> Option<String> {
+    let parsed = super::parse(line.split_whitespace().map(OsString::from));
+    let error = parsed.err().filter(|error| error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)?;
+    Some(format!("{line}: {}", error.to_string().lines().next().unwrap_or_default()))
+}
+
+/// Commands of the lab in indented lines and in quotes, without their comments.
+fn commands(page: &str) -> Vec<String> {
+    let lines = page.lines().filter_map(|line| line.strip_prefix("    ")).map(|line| line.split(" #").next().unwrap_or_default());
+    let quoted = page.split('`').skip(1).step_by(2).filter(|quote| !quote.contains('\n'));
+    let parts = lines.chain(quoted).flat_map(|line| line.split("&&"));
+    let found = parts.filter_map(|part| part.find("hvd-lab ").map(|start| part[start..].trim().to_owned()));
+    found
+        .filter(|command| {
+            command.split(' ').nth(1).is_some_and(|verb| verb.starts_with(char::is_lowercase) && !verb.contains('-'))
+        })
+        .collect()
+}
+
+#[test]
+fn every_command_of_the_documents_is_there() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let pages = std::fs::read_dir(root.join("docs")).unwrap().map(|page| page.unwrap().path());
+    let texts: Vec<String> = pages.chain([root.join("README.md")]).map(|page| std::fs::read_to_string(page).unwrap()).collect();
+    let found: Vec<String> = texts.iter().flat_map(|text| commands(text)).collect();
+    assert!(found.len() > 90, "{found:#?}");
+    // A sentence may name a verb without what it is asked for.
+    let problems =
+        found.iter().filter_map(|line| refused(line)).filter(|why| !why.contains("required arguments were not provided"));
+    assert_eq!(problems.collect::<Vec<_>>(), [""; 0]);
+}
+
 /// Why the command in a cell is none of the lab's, or why a row without one is not whole.
 fn problem([there, here, why]: &[String; 3]) -> Option<String> {
     if here == NONE {
@@ -36,8 +71,7 @@ fn problem([there, here, why]: &[String; 3]) -> Option<String> {
     let Some(line) = here.strip_prefix('`').and_then(|here| here.strip_suffix('`')) else {
         return Some(format!("{there}: `{here}` is no command in quotes"));
     };
-    let parsed = super::parse(line.split(' ').map(OsString::from));
-    parsed.err().map(|error| format!("{there}: {line}: {}", error.to_string().lines().next().unwrap_or_default()))
+    refused(line).map(|why| format!("{there}: {why}"))
 }
 
 #[test]
