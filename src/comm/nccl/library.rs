@@ -19,6 +19,7 @@ macro_rules! functions {
         /// NCCL's functions under their own names: see its manual.
         #[allow(non_snake_case, reason = "these are NCCL's names")]
         pub(super) struct Functions {
+            // SAFETY: types, as NCCL 2's header has them; calls give their reason.
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> $result,)*
         }
 
