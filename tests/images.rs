@@ -113,7 +113,8 @@ fn requests_that_make_no_sense_are_refused_and_leave_nothing() {
         (&["tfrecord", "photos", "--out", "x", "--shards", "0"], "use 1 to 24"),
         (&["tfrecord", "photos", "--out", "x", "--validation", "1"], "0 to below 1"),
         (&["tfrecord", "nowhere", "--out", "x"], "cannot read nowhere"),
-        (&["tfrecord", "photos/000-disc", "--out", "x"], "holds no train images"),
+        (&["tfrecord", "photos/000-disc", "--out", "x"], "its JPEGs lie in no folder of a class"),
+        (&["tfrecord", "photos/GENERATED.txt", "--out", "x"], "cannot read photos/GENERATED.txt"),
     ] {
         let (code, _, error) = lab(words, folder.path());
         assert_eq!(code, 2, "{words:?}: {error}");
@@ -297,6 +298,124 @@ fn a_folder_without_images_and_a_bomb_are_said() {
     assert!(jpeg::head(&bomb).unwrap_err().contains("65000 x 65000"));
 }
 
+/// A folder with these files: a record in those that hold records, else a few bytes.
+fn with_files(files: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in files {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let record = tfrecord::record(&example::Example { jpeg: b"x", label: Some(1), ..Default::default() }.to_bytes());
+        let is_records = file.contains("-of-") || file.contains("tfrecord");
+        std::fs::write(path, if is_records { record } else { b"\xff\xd8".to_vec() }).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn photos_are_found_in_the_layouts_of_archives_and_programs() {
+    // Files, how many are trained on and kept for validation, and their classes.
+    type Case = (&'static [&'static str], usize, usize, usize);
+    let cases: [Case; 16] = [
+        (&["cat/1.jpg", "cat/2.JPE", "dog/3.jfif", "dog/notes.txt"], 3, 0, 2),
+        (&["train/cat/1.jpg", "train/dog/2.jpg", "valid/dog/1.jpg"], 2, 1, 2),
+        (&["Train/cat/1.jpg", "Train/dog/2.jpg", "Test/dog/1.jpg"], 2, 1, 2),
+        (&["train/cat/1.jpg", "train/dog/2.jpg", "val/cat/1.jpg", "test/1.jpg", "test/2.jpg"], 2, 1, 2),
+        (&["set/set/train/cat/1.jpg", "set/set/train/dog/2.jpg", "set/set/val/cat/3.jpg", "set/readme.txt"], 2, 1, 2),
+        (
+            &["seg_train/seg_train/sea/1.jpg", "seg_train/seg_train/ice/1.jpg", "seg_test/seg_test/ice/2.jpg", "seg_pred/3.jpg"],
+            2,
+            1,
+            2,
+        ),
+        (&["images/train/cat/1.jpg", "images/train/dog/1.jpg", "images/val/dog/2.jpg", "labels/train/cat/1.txt"], 2, 1, 2),
+        (
+            &[
+                "ILSVRC/Data/CLS-LOC/train/n01/1.JPEG",
+                "ILSVRC/Data/CLS-LOC/train/n02/1.JPEG",
+                "ILSVRC/Annotations/train/n01/1.xml",
+            ],
+            2,
+            0,
+            2,
+        ),
+        (&["train/n01/images/1.JPEG", "train/n01/n01_boxes.txt", "train/n02/images/2.JPEG", "val/images/3.JPEG"], 2, 0, 2),
+        // A class may be called as a part is.
+        (&["bus/1.jpg", "car/1.jpg", "train/1.jpg"], 3, 0, 3),
+        (&["train-00000-of-00002", "train-00001-of-00002", "validation-00000-of-00001", "labels.txt"], 2, 1, 3),
+        (&["records/train/train-00000-of-00001", "records/validation/validation-00000-of-00001"], 1, 1, 3),
+        (&["imagenet2012/5.1.0/imagenet2012-train.tfrecord-00000-of-00001", "imagenet2012/5.1.0/features.json"], 1, 0, 3),
+        (&["train-00000-of-00001.tfrecord", "val-00000-of-00001.tfrecord", "test-00000-of-00001.tfrecord"], 1, 1, 3),
+        (&["train_0.tfrecord", "train_1.tfrecord", "test_0.tfrecord"], 2, 1, 3),
+        (&["__MACOSX/cat/._1.jpg", "cat/1.jpg", "dog/1.jpg", "dog/@eaDir/1.jpg", "dog/._1.jpg"], 2, 0, 2),
+    ];
+    for (files, train, validation, classes) in cases {
+        let folder = with_files(files);
+        let source = open(folder.path(), Part::Train).source;
+        assert_eq!((source.len(), source.classes()), (train, classes), "{files:?}");
+        let kept = images::open(folder.path(), Part::Validation, 3, BadRecords::Stop);
+        assert_eq!(kept.map_or(0, |kept| kept.source.len()), validation, "{files:?}");
+    }
+}
+
+#[test]
+fn what_of_a_folder_cannot_be_used_is_said_in_one_sentence() {
+    // Files, and what the error says, or a note where the others can be used.
+    let cases: [(&[&str], &str); 18] = [
+        (&["1.jpg", "2.jpg"], "its JPEGs lie in no folder of a class"),
+        (&["train/cat.0.jpg", "train/dog.0.jpg", "test/1.jpg"], "train: its JPEGs lie in no folder of a class"),
+        (&["train/images/1.jpg", "train/labels/1.txt"], "images: its JPEGs lie in no folder of a class"),
+        (&["a/train/cat/1.jpg", "b/train/cat/1.jpg"], "it holds several sets of photos"),
+        (
+            &["train-00000-of-00002", "train-00001-of-00002", "train-00000-of-00004"],
+            "two sets of records, train-*-of-00002 and train-*-of-00004",
+        ),
+        (
+            &["train-00000-of-00002", "train-00001-of-00002.crdownload"],
+            "download train-00001-of-00002.crdownload is not finished",
+        ),
+        (
+            &["train.tfrecord-00000-of-00003", "train.tfrecord-00002-of-00003"],
+            "train.tfrecord-00001-of-00003: the file is missing: 2 of 3",
+        ),
+        (&["train-00000-of-00001.part"], "1 unfinished download such as train-00000-of-00001.part is not used"),
+        (&["train/n01.tar", "train/n02.tar"], "2 archives such as n01.tar are not unpacked: unpack them first"),
+        (&["cat/1.png", "dog/2.webp", "dog/3.TIFF"], "3 files such as 1.png are not used, because only JPEGs are read"),
+        (&["train-images-idx3-ubyte.gz"], "holds no train images"),
+        (&["cat/1.jpg", "dog/1.jpg", "1.jpg"], "1 JPEG in"),
+        (&["cat/1.jpg", "dog/1.jpg", "dog/2.png"], "1 file such as dog/2.png is not used, because only JPEGs are read: save"),
+        (&["cat/1.jpg", "dog/1.jpg", "dog/2.jpg.part"], "1 unfinished download such as dog/2.jpg.part is not used"),
+        (&["cat/1.jpg", "dog/1.jpg", "dog/more/2.jpg"], "dog/more: the JPEGs in it are a level too deep"),
+        (&["cat/1.jpg", "dog/1.jpg", "emu/2.png"], "emu holds no JPEG: it is no class"),
+        (&["photos/cat/1.jpg", "photos/dog/1.jpg"], "are in "),
+        (&["train/cat/1.jpg", "val/1.jpg"], ""),
+    ];
+    for (files, expected) in cases {
+        let folder = with_files(files);
+        let said = match images::open(folder.path(), Part::Train, 3, BadRecords::Stop) {
+            Ok(images) => images.notes,
+            Err(error) => vec![error.to_string()],
+        };
+        assert_eq!(said.is_empty(), expected.is_empty(), "{files:?}: {said:?}");
+        assert!(said.iter().all(|line| !line.contains('\n')), "{said:?}");
+        assert!(said.is_empty() || said.iter().any(|line| line.contains(expected)), "{files:?}: {said:?}");
+    }
+    let folder = with_files(&["train/cat/1.jpg", "val/1.jpg"]);
+    let error = images::open(folder.path(), Part::Validation, 3, BadRecords::Stop).err().unwrap().to_string();
+    assert!(error.contains("val: its JPEGs lie in no folder of a class"), "{error}");
+}
+
+#[test]
+fn records_of_tensorflow_datasets_count_their_labels_from_0() {
+    let folder = with_files(&["set-train.tfrecord-00000-of-00001"]);
+    // `{"image": b"x", "label": 2}` as an example of theirs.
+    let feature = |name: &[u8], feature: &[u8]| [&[0x0a, name.len() as u8], name, &[0x12, feature.len() as u8], feature].concat();
+    let entries = [feature(b"image", b"\x0a\x03\x0a\x01x"), feature(b"label", b"\x1a\x03\x0a\x01\x02")];
+    let features: Vec<u8> = entries.iter().flat_map(|entry| [&[0x0a, entry.len() as u8], &entry[..]].concat()).collect();
+    let example = [&[0x0a, features.len() as u8], &features[..]].concat();
+    std::fs::write(folder.path().join("set-train.tfrecord-00000-of-00001"), tfrecord::record(&example)).unwrap();
+    assert_eq!(contents(&open(folder.path(), Part::Train)), [(2, b"x".to_vec())]);
+}
+
 #[test]
 fn folders_without_a_jpeg_are_no_classes_in_either_part_and_are_named() {
     let folder = drawn();
@@ -331,7 +450,8 @@ fn boxes_are_cut_to_the_edge_or_refused_with_their_line() {
     let found = open().unwrap().source.read(0, &mut Vec::new()).unwrap().boxes[0];
     assert_eq!((found.ymin, found.xmin, found.ymax, found.xmax), (0.1, 0.0, 0.9, 1.0));
     for (line, expected) in [
-        ("000-disc/000000.jpg,12,40,300,280", "has 12"),
+        ("000-disc/000000.jpg,12,40,300,280", "has 12: the sides are fractions"),
+        ("000-disc/000000.jpg,10%,10%,90%,90%", "is not `class/file.jpg"),
         ("000-disc/000000.jpg,0.9,0,0.1,1", "a minimum above its maximum"),
         ("000-disc/none.jpg,0,0,1,1", "names 000-disc/none.jpg"),
         ("000-disc/000000.jpg,0,0,1", "is not `class/file.jpg"),
@@ -340,6 +460,54 @@ fn boxes_are_cut_to_the_edge_or_refused_with_their_line() {
         let error = open().err().unwrap().to_string();
         assert!(error.contains("boxes.csv: line 2 ") && error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn boxes_are_read_as_spreadsheets_and_tensorflows_scripts_write_them() {
+    let rows: [(&str, &str); 12] = [
+        ("boxes.csv", "000-disc/000000.jpg,0.1,0.2,0.8,0.9"),
+        ("boxes.csv", "name;ymin;xmin;ymax;xmax;\r\n000-disc/000000.jpg; 0,1; 0,2; 0,8; 0,9;\r\n;;;;;\r\n"),
+        ("boxes.csv", "\u{feff}filename,xmin,ymin,xmax,ymax,class\n\"000000.jpg\", 0.2, 0.1, 0.9, 0.8, disc"),
+        ("boxes.csv", "Image\tX1\tX2\tY1\tY2\n000000\t0.2\t0.9\t0.1\t0.8"),
+        ("boxes.csv", "# mine\n\n000-disc\\000000.jpg\t0.1\t0.2\t0.8\t0.9"),
+        ("boxes.csv", "photos/000-disc/000000.JPEG,0.1,0.2,0.8,0.9"),
+        ("boxes.csv", "./000-disc/000000,0.1,0.2,0.8,0.9"),
+        ("../boxes.csv", "train/000-disc/000000.jpg,0.1,0.2,0.8,0.9\nval/001-square/7.jpg,0,0,1,1"),
+        ("imagenet_2012_bounding_boxes.csv", "000000.JPEG,0.2,0.1,0.9,0.8\nn02_1.JPEG,0,0,1,1"),
+        ("../imagenet_2012_bounding_boxes.csv", "000000.JPEG,0.2,0.1,0.9,0.8"),
+        // A list that is nobody's: beside the folder, which is no part.
+        ("../../boxes.csv", ""),
+        ("boxes.csv", ""),
+    ];
+    let folder = drawn();
+    let train = folder.path().join("train");
+    std::fs::rename(folder.path().join("photos"), &train).unwrap();
+    std::fs::remove_file(train.join("boxes.csv")).unwrap();
+    for (name, text) in rows {
+        let list = train.join(name);
+        std::fs::write(&list, text).unwrap();
+        let images = open(folder.path(), Part::Train);
+        let boxes = images.source.read(0, &mut Vec::new()).unwrap().boxes;
+        let found: Vec<_> = boxes.iter().map(|found| (found.ymin, found.xmin, found.ymax, found.xmax)).collect();
+        let expected = if text.is_empty() { vec![] } else { vec![(0.1, 0.2, 0.8, 0.9)] };
+        assert_eq!(found, expected, "{name}: {text}");
+        let has_strangers = text.contains("val/") || text.contains("n02");
+        assert_eq!(images.notes.iter().any(|note| note.contains("1 line is of no photo")), has_strangers, "{:?}", images.notes);
+        std::fs::remove_file(&list).unwrap();
+    }
+    for (text, expected) in [
+        (&b"ImageId,PredictionString\n1,2"[..], "line 1 has the headings ImageId,PredictionString: write name, ymin"),
+        (b"\xff\xfe0\0", "save it as UTF-8"),
+        (b"name,x,y,w,h\n000000.jpg,0,0,1,1", "line 1 has the headings"),
+    ] {
+        std::fs::write(train.join("boxes.csv"), text).unwrap();
+        let error = images::open(folder.path(), Part::Train, 3, BadRecords::Stop).err().unwrap().to_string();
+        assert!(error.contains("boxes.csv: ") && error.contains(expected), "{error}");
+    }
+    std::fs::copy(train.join("000-disc/000000.jpg"), train.join("001-square/000000.jpg")).unwrap();
+    std::fs::write(train.join("boxes.csv"), "000000.jpg,0,0,1,1").unwrap();
+    let error = images::open(folder.path(), Part::Train, 3, BadRecords::Stop).err().unwrap().to_string();
+    assert!(error.contains("there are several such photos: write class/file.jpg"), "{error}");
 }
 
 #[test]
@@ -355,6 +523,6 @@ fn indices_beside_records_are_passed_over_and_a_compressed_file_is_called_so() {
     for name in ["train-00001-of-00004", "train-00001-of-00004.gz"] {
         std::fs::rename(&plain, records.join(name)).unwrap();
         let error = images::open(&records, Part::Train, 3, BadRecords::Skip).err().unwrap().to_string();
-        assert!(error.contains(name) && error.contains("gunzip"), "{error}");
+        assert!(error.contains(name) && error.contains("gunzip") && !error.contains("--bad-records"), "{error}");
     }
 }
