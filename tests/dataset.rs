@@ -77,7 +77,8 @@ fn compressed_and_plain_files_read_alike_and_a_limit_gives_a_prefix() {
 #[test]
 fn files_are_found_as_torchvision_kaggle_and_emnist_lay_them_down() {
     // What each of the four names becomes, below the data folder.
-    let layouts: [(&str, fn(&str) -> String); 8] = [
+    type Layout = (&'static str, fn(&str) -> String);
+    let layouts: [Layout; 8] = [
         ("torchvision", |name| format!("FashionMNIST/raw/{name}")),
         ("torchvision's folder of one set", |name| format!("raw/{}", name.trim_end_matches(".gz"))),
         ("Kaggle, a folder each", |name| format!("archive/{0}/{0}", name.trim_end_matches(".gz"))),
@@ -118,7 +119,7 @@ fn files_that_are_not_found_or_several_are_named() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "x").unwrap();
         let message = load(folder.path(), None).unwrap_err();
-        assert!(message.contains(&format!("{there} is there, which is not one")) && message.contains(name), "{message}");
+        assert!(message.contains("there is only ") && message.contains(there) && message.contains(name), "{message}");
     }
 }
 

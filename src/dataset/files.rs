@@ -54,7 +54,7 @@ pub(super) fn find_file(folder: &Path, name: &str) -> Result<PathBuf, DatasetErr
     let near = |path: &&PathBuf| key(path).contains(&key(Path::new(name)));
     let other_form = |path: &&PathBuf| OTHER_FORMS.iter().any(|ending| path.to_string_lossy().to_lowercase().ends_with(ending));
     let there = others.iter().find(near).or_else(|| others.iter().find(other_form));
-    let there = there.map(|path| format!(" ({} is there, which is not one)", path.display())).unwrap_or_default();
+    let there = there.map(|path| format!(" (there is only {})", path.display())).unwrap_or_default();
     Err(DatasetError::Missing { folder: folder.display().to_string(), file: name.into(), there })
 }
 

@@ -37,7 +37,7 @@ pub(super) fn open(root: &Path, set: &Set, part: Part) -> Result<Images, ImagesE
         }
         (Some(Place::Classes(own)), ..) => Folder::open(own)?,
         (Some(Place::Flat(folder)), ..) => return Err(flat(folder)),
-        _ => return Err(ImagesError::none(root, part)),
+        _ => return Err(layout::none(root, part)),
     };
     let notes = folder.notes.clone();
     Ok(Images { source: Box::new(folder), left_out: Vec::new(), notes })
@@ -105,6 +105,9 @@ impl Folder {
                 None => return Err(ImagesError::wrong(&folder, "there is no such class to train on")),
             };
             files.extend(jpegs.into_iter().map(|file| (class, file)));
+        }
+        if let ([only], []) = (&classes[..], known) {
+            notes.push(format!("{} has a single class, {only}: the folders in it are the classes", root.display()));
         }
         let unused = unused.iter().filter_map(|(kind, (number, first))| layout::said(*kind, *number, first));
         notes.extend(unused.map(|said| format!("{}: {said}", root.display())));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::layout::{Place, Set};
 pub use super::photo::{BadImage, BadRecords, ImageSource, Images, ImagesError, Part, Photo, generated_by};
-use super::{folder, shards};
+use super::{folder, layout, shards};
 
 /// Finds the images in a folder or below it: TFRecord files of each part, or a folder of JPEGs for each class.
 ///
@@ -23,7 +23,7 @@ pub fn open(root: &Path, part: Part, classes: usize, bad: BadRecords) -> Result<
     images.notes.extend(set.note.take());
     match images.left_out.first() {
         Some(first) if bad == BadRecords::Stop => Err(ImagesError::Bad(first.clone())),
-        _ if images.source.is_empty() => Err(ImagesError::none(root, part)),
+        _ if images.source.is_empty() => Err(layout::none(root, part)),
         _ => Ok(images),
     }
 }

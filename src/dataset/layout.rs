@@ -249,15 +249,12 @@ fn within(folder: &Path, depth: usize) -> Result<Option<Place>, ImagesError> {
     Ok(if places.len() > 1 { Some(Place::Classes(folder.to_owned())) } else { places.pop() })
 }
 
-/// What else lies in a folder of which nothing can be used, in brackets.
-pub(super) fn others(root: &Path) -> String {
+/// What is said of a folder without images of a part: what else lies in it shows why.
+pub(super) fn none(root: &Path, part: Part) -> ImagesError {
     let mut kinds = BTreeMap::new();
     count(root, DEPTH, &mut kinds);
-    kinds
-        .iter()
-        .find_map(|(kind, (number, first))| said(*kind, *number, first))
-        .map(|said| format!(" ({said})"))
-        .unwrap_or_default()
+    let others = kinds.iter().find_map(|(kind, (number, first))| said(*kind, *number, first)).map(|said| format!(" ({said})"));
+    ImagesError::None { folder: root.display().to_string(), part: part.name(), others: others.unwrap_or_default() }
 }
 
 fn count(folder: &Path, depth: usize, kinds: &mut BTreeMap<Kind, (usize, String)>) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::example::Example;
 use super::folder::{self, Folder};
-use super::layout::{Place, Set};
+use super::layout::{self, Place, Set};
 use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
 use super::synthetic::Dice;
 use super::{jpeg, tfrecord};
@@ -121,7 +121,7 @@ impl Packing {
                 let name = folder.display();
                 return Err(PackError::Request(format!("{name} holds TFRecord files already: give the folder of JPEGs")));
             }
-            None => return Err(ImagesError::none(from, Part::Train).into()),
+            None => return Err(layout::none(from, Part::Train).into()),
         };
         train.notes.extend(set.note);
         let validation = match set.validation {

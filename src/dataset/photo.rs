@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::example::BoundingBox;
-use super::layout;
 pub use crate::domain::nvcnn::BadRecords;
 
 /// Which part of a set: the names that ImageNet's own files begin with.
@@ -60,10 +59,6 @@ pub enum ImagesError {
 }
 
 impl ImagesError {
-    pub(super) fn none(folder: &Path, part: Part) -> ImagesError {
-        ImagesError::None { folder: folder.display().to_string(), part: part.name(), others: layout::others(folder) }
-    }
-
     /// What is wrong with a file or a folder that can be read, and what to do.
     pub(super) fn wrong(path: &Path, cause: impl ToString) -> ImagesError {
         ImagesError::Wrong { path: path.display().to_string(), cause: cause.to_string() }

@@ -31,7 +31,8 @@ pub(super) fn open(root: &Path, part: Part, classes: usize) -> Result<Images, Im
     let best = names.iter().filter(|name| is_shard(name)).filter_map(|name| rank(name, part)).min();
     let own: Vec<&String> = names.iter().filter(|name| is_shard(name) && rank(name, part) == best && best.is_some()).collect();
     if let Some(name) = own.iter().find(|name| is_gzip(&root.join(name))) {
-        let cause = "it is compressed with gzip, which cannot be read from any place: unpack it with gunzip";
+        let to_rename = if name.ends_with(".gz") { "" } else { ", once its name ends with .gz" };
+        let cause = format!("it is compressed with gzip, which cannot be read from any place: unpack it with gunzip{to_rename}");
         return Err(ImagesError::wrong(&root.join(name), cause));
     }
     let mut left_out = missing(root, &names, &own)?;

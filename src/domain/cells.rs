@@ -35,8 +35,10 @@ pub fn number(cell: &str, separator: char) -> Option<f64> {
 /// The lines that say something, with their numbers from 1: not empty ones, comments, rows of empty cells and Excel's `sep=;`.
 pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let says_something = |line: &str| !line.chars().all(|letter| matches!(letter, ' ' | '\t' | ';' | ',' | '"'));
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
-    lines.filter(move |(_, line)| says_something(line) && !line.starts_with('#') && !line.starts_with("sep="))
+    // Old programs on the Mac end lines with a carriage return alone.
+    let end = if text.contains('\n') { '\n' } else { '\r' };
+    let lines = text.split(end).enumerate().map(|(at, line)| (at + 1, line.trim_end_matches('\r')));
+    lines.filter(move |(_, line)| says_something(line) && !line.trim_start().starts_with('#') && !line.starts_with("sep="))
 }
 
 #[cfg(test)]
@@ -59,5 +61,6 @@ mod tests {
         assert_eq!((number("0,5", ';'), number("0,5", ','), number("0.5", ',')), (Some(0.5), None, Some(0.5)));
         let found: Vec<_> = lines("sep=;\r\n# mine\r\na;b\r\n;;\r\n\r\n1;2").collect();
         assert_eq!(found, [(3, "a;b"), (6, "1;2")]);
+        assert_eq!(lines("a\r1\r").collect::<Vec<_>>(), [(1, "a"), (2, "1")]);
     }
 }
