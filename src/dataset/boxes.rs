@@ -89,7 +89,7 @@ impl Columns {
     fn of(line: &str, order: [&str; 4]) -> Result<(Columns, bool), String> {
         let (separator, headings) = cells::headings(line);
         let is_figure = |cell: &String| cell.starts_with(|letter: char| letter.is_ascii_digit() || "-+.".contains(letter));
-        let has_headings = !headings.iter().skip(1).any(is_figure);
+        let has_headings = headings.len() > 1 && !headings.iter().skip(1).any(is_figure);
         let place = |known: &[&str]| headings.iter().position(|heading| known.contains(&heading.as_str()));
         let places = match has_headings {
             true => COLUMNS.map(place),
