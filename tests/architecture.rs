@@ -14,8 +14,6 @@ mod house;
 mod modules;
 #[path = "architecture/source.rs"]
 mod source;
-#[path = "architecture/words.rs"]
-mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -90,7 +88,7 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. Every block says SAFETY beside it as well.
-const UNSAFE: [(&str, &str); 27] = [
+const UNSAFE: [(&str, &str); 28] = [
     ("src/trainer/model/batch_norm.rs", "calls the C++ that does batch norm in one operation"),
     ("src/trainer/model/convolution.rs", "calls the C++ that convolves images of few channels, and takes over what it makes"),
     ("src/trainer/model/fused.rs", "takes over the tensor that the C++ of a model has made"),
@@ -112,6 +110,7 @@ const UNSAFE: [(&str, &str); 27] = [
     ("src/comm/mpi/library_allreduce.rs", "changes settings of MPI by its own interface"),
     ("tests/collectives/started.rs", "lends memory to started allreduces"),
     ("tests/collectives/measure.rs", "lends memory to started allreduces"),
+    ("src/comm/nccl/library.rs", "opens NCCL and finds its functions"),
     ("src/comm/nccl.rs", "hands raw tensor memory to NCCL"),
     ("src/comm/nccl/memory.rs", "allocates memory of a GPU, and copies to and from it"),
     ("src/trainer/gpu_marks.rs", "names the stream that libtorch computes on to CUDA"),

@@ -95,9 +95,10 @@ def main():
         building = start(words[:at], log, file)
         os.close(file)
     # The lab hears Ctrl-C itself. A handler, and not to ignore it, which the lab would inherit.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGINT, lambda *_: None)
     code = subprocess.call(words[at + 1 :])
-    signal.signal(signal.SIGINT, before)
+    # Python's own handler, also where a script in the background has started this with the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     is_well = building is None or finish(building, log)
     sys.exit((128 - code if code < 0 else code) or (0 if is_well else 1))
 

@@ -20,16 +20,17 @@
 //! `finish_allreduces` waits only until the allreduces of the step before are done ([`Nccl::is_previous_done`]). The one
 //! sync point of a step is in the training loop (`src/bin/hvd-train.rs`), where the host reads the loss.
 
+mod library;
 mod memory;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError, result as driver, sys as cuda};
-use cudarc::nccl::{result as nccl, sys};
+use cudarc::nccl::sys;
 
+use self::library::Functions;
 pub(super) use self::memory::GpuMemory;
 use super::error::CommError;
 use super::region::Region;
@@ -77,6 +78,7 @@ impl Gpu {
 
 /// This rank's NCCL communicator, and the stream that it works on.
 pub(super) struct Nccl {
+    functions: &'static Functions,
     comm: sys::ncclComm_t,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
@@ -100,15 +102,14 @@ pub fn nccl_version() -> Result<String, String> {
 /// # Errors
 /// Which library is missing, or what NCCL said.
 pub(super) fn version() -> Result<i32, String> {
-    // SAFETY: both open a library, and run nothing but what NVIDIA's libraries run when they are opened.
+    // SAFETY: opens a library, and runs nothing but what NVIDIA's library runs when it is opened.
     if !unsafe { cuda::is_culib_present() } {
         return Err("libcuda.so is not found".into());
     }
-    // SAFETY: as above.
-    if !unsafe { sys::is_culib_present() } {
-        return Err("libnccl.so is not found".into());
-    }
-    nccl::get_nccl_version().map_err(|error| explain(&error))
+    let (functions, mut number) = (library::functions()?, 0);
+    // SAFETY: a place for the answer.
+    done(unsafe { (functions.ncclGetVersion)(&mut number) })?;
+    Ok(number)
 }
 
 /// [`version`]'s number as people write it, such as `2.28.9`.
@@ -121,7 +122,9 @@ pub(super) fn version_text(number: i32) -> String {
 /// # Errors
 /// What NCCL said.
 pub(super) fn new_id() -> Result<Vec<u8>, String> {
-    let id = nccl::get_uniqueid().map_err(|error| explain(&error))?;
+    let mut id = sys::ncclUniqueId { internal: [0; 128] };
+    // SAFETY: a place for the answer.
+    done(unsafe { (library::functions()?.ncclGetUniqueId)(&mut id) })?;
     Ok(id.internal.map(|byte| byte as u8).to_vec())
 }
 
@@ -142,10 +145,9 @@ impl Nccl {
         }
         unique.internal.iter_mut().zip(id).for_each(|(to, from)| *to = *from as _);
         let (size, rank) = (topology.size.0 as i32, topology.rank.0 as i32);
-        let mut comm = MaybeUninit::uninit();
-        // SAFETY: the GPU is this thread's current one, and `comm` is read only if NCCL succeeded and has written it.
-        let comm = unsafe { nccl::comm_init_rank(comm.as_mut_ptr(), size, unique, rank).map(|_| comm.assume_init()) }
-            .map_err(|error| explain(&error))?;
+        let (functions, mut comm) = (library::functions()?, std::ptr::null_mut());
+        // SAFETY: the GPU is this thread's current one, and `comm` is used only if NCCL succeeded and has written it.
+        done(unsafe { (functions.ncclCommInitRank)(&mut comm, size, unique, rank) })?;
         let event = || context.new_event(None).map_err(cuda);
         Ok(Nccl {
             stream: context.new_stream().map_err(cuda)?,
@@ -156,6 +158,7 @@ impl Nccl {
             without: std::env::var(WITHOUT_EVENTS).unwrap_or_default(),
             compute_stream: gpu.compute_stream,
             context,
+            functions,
             comm,
         })
     }
@@ -189,8 +192,10 @@ impl Nccl {
         let kind = sys::ncclDataType_t::ncclFloat32;
         let (from, into) = (source.device_ptr().cast_const(), target.device_ptr());
         // SAFETY: both regions are live memory of this GPU until the work is done, as `Region::new_on_gpu` was promised.
-        let sent = unsafe { nccl::all_reduce(from.cast(), into.cast(), target.len(), kind, op, self.comm, self.nccl_stream()) };
-        sent.map(|_| ()).map_err(|error| nccl_error(&error))
+        let sent = unsafe {
+            (self.functions.ncclAllReduce)(from.cast(), into.cast(), target.len(), kind, op, self.comm, self.nccl_stream())
+        };
+        done(sent).map_err(CommError::Gpu)
     }
 
     /// Overwrites all ranks' region with the root's, after all that the compute stream was given so far.
@@ -202,9 +207,10 @@ impl Nccl {
         let (kind, memory) = (sys::ncclDataType_t::ncclFloat32, region.device_ptr().cast::<c_void>());
         // SAFETY: as above. NCCL allows source and target to be the same.
         let sent = unsafe {
-            nccl::broadcast(memory.cast_const(), memory, region.len(), kind, root.0 as i32, self.comm, self.nccl_stream())
+            let root = root.0 as i32;
+            (self.functions.ncclBroadcast)(memory.cast_const(), memory, region.len(), kind, root, self.comm, self.nccl_stream())
         };
-        sent.map(|_| ()).map_err(|error| nccl_error(&error))
+        done(sent).map_err(CommError::Gpu)
     }
 
     /// The event that is taken away for the proof on a GPU, to be said wherever a run says how it sends gradients.
@@ -257,9 +263,9 @@ impl Nccl {
         }
         let mut state = sys::ncclResult_t::ncclSuccess;
         // SAFETY: a live communicator, and a place for the answer.
-        let asked = unsafe { sys::ncclCommGetAsyncError(self.comm, &mut state) };
+        let asked = unsafe { (self.functions.ncclCommGetAsyncError)(self.comm, &mut state) };
         for answer in [asked, state] {
-            answer.result().map_err(|error| nccl_error(&error))?;
+            done(answer).map_err(CommError::Gpu)?;
         }
         // SAFETY: a live event. CUDA calls one that was never recorded complete.
         match unsafe { driver::event::query(self.done[turn].cu_event()) } {
@@ -274,7 +280,7 @@ impl Nccl {
     pub(super) fn abort(&self) {
         if !self.aborted.replace(true) {
             // SAFETY: the communicator's last use: `drop` and `make_nccl_wait` check `aborted` before any other.
-            let _ = unsafe { nccl::comm_abort(self.comm) };
+            let _ = unsafe { (self.functions.ncclCommAbort)(self.comm) };
         }
     }
 
@@ -306,22 +312,24 @@ impl Drop for Nccl {
     fn drop(&mut self) {
         if !self.aborted.get() {
             // SAFETY: the communicator's last use.
-            let _ = unsafe { nccl::comm_destroy(self.comm) };
+            let _ = unsafe { (self.functions.ncclCommDestroy)(self.comm) };
         }
     }
 }
 
-fn explain(error: &nccl::NcclError) -> String {
+/// Whether NCCL did, or began, what it was asked for; otherwise what it said, in a sentence.
+fn done(answer: sys::ncclResult_t) -> Result<(), String> {
+    if matches!(answer, sys::ncclResult_t::ncclSuccess | sys::ncclResult_t::ncclInProgress) {
+        return Ok(());
+    }
+    let functions = library::functions()?;
     // SAFETY: NCCL's texts live as long as the library, and it accepts null in place of a communicator.
-    let [what, why] = unsafe { [sys::ncclGetErrorString(error.0), sys::ncclGetLastError(std::ptr::null_mut())] }.map(|text| {
+    let texts = unsafe { [(functions.ncclGetErrorString)(answer), (functions.ncclGetLastError)(std::ptr::null_mut())] };
+    let [what, why] = texts.map(|text| {
         // SAFETY: as above; checked for null.
         if text.is_null() { String::new() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned() }
     });
-    if why.is_empty() { format!("NCCL: {what}") } else { format!("NCCL: {what} ({why})") }
-}
-
-fn nccl_error(error: &nccl::NcclError) -> CommError {
-    CommError::Gpu(explain(error))
+    Err(if why.is_empty() { format!("NCCL: {what}") } else { format!("NCCL: {what} ({why})") })
 }
 
 fn cuda_error(error: DriverError) -> CommError {

@@ -22,6 +22,7 @@ mod report;
 mod results;
 mod series;
 mod share;
+mod step;
 mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};

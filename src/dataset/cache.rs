@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::find_file;
+use super::files::find_file;
 use super::official::{Collection, OfficialFile, sha256_of};
 use super::{DatasetError, SplitKind, idx};
 use crate::host::{self, files};
@@ -99,8 +99,8 @@ pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetE
     let cache = &collection.folder_in(cache);
     std::fs::create_dir_all(cache).map_err(|cause| DatasetError::unwritable(cache, &cause))?;
     for (file, source) in collection.files.iter().zip(&sources) {
-        let Some(name) = source.file_name() else { continue };
-        let target = cache.join(name);
+        let is_packed = std::fs::metadata(source).is_ok_and(|meta| meta.len() == file.bytes);
+        let target = cache.join(if is_packed { file.name } else { file.plain_name() });
         if target.exists() && file.is_at(&target)? {
             continue;
         }

@@ -2,15 +2,18 @@
 //!
 //! Never carries a backtrace or a source: the message is complete in one line.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
     #[error(
-        "{folder} has no {file}.gz: a data folder holds the four IDX files of Fashion-MNIST (or of your own 28x28 images); \
+        "{folder} has no {file}.gz{there}: a data folder holds the four IDX files of Fashion-MNIST (or of your own 28x28 images); \
          check the path, or run `hvd-lab data fetch`"
     )]
-    Missing { folder: String, file: String },
+    Missing { folder: String, file: String, there: String },
+
+    #[error("{folder} holds several sets of images ({one}, {other}): give a folder that holds one of them only")]
+    Several { folder: String, one: String, other: String },
 
     #[error("{file}: expected {expected}, found {found}; replace the file, or run `hvd-lab data fetch` for the official ones")]
     Damaged { file: String, expected: String, found: String },
@@ -58,18 +61,4 @@ impl DatasetError {
     pub(super) fn unwritable(file: &Path, cause: &std::io::Error) -> DatasetError {
         DatasetError::Unwritable { file: file.display().to_string(), cause: cause.to_string() }
     }
-}
-
-/// The file that a folder holds under this name, compressed or plain.
-pub(super) fn find_file(folder: &Path, name: &str) -> Result<PathBuf, DatasetError> {
-    if let Err(cause) = std::fs::read_dir(folder) {
-        return Err(DatasetError::unreadable(folder, &cause));
-    }
-    // Some unpackers and Kaggle write `train-images.idx3-ubyte`.
-    let dotted = name.replace("-idx", ".idx");
-    [format!("{name}.gz"), name.to_owned(), format!("{dotted}.gz"), dotted]
-        .into_iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.exists())
-        .ok_or_else(|| DatasetError::Missing { folder: folder.display().to_string(), file: name.into() })
 }

@@ -16,7 +16,8 @@ pub struct BoundingBox {
     pub xmax: f32,
 }
 
-/// What is used of an example. The names are those of TensorFlow's own scripts for ImageNet.
+/// What is used of an example. The names are those of TensorFlow's own scripts for ImageNet; TensorFlow Datasets
+/// call the first two `image` and `label`, and count the labels from 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Example<'a> {
     /// `image/encoded`
@@ -73,8 +74,9 @@ pub fn parse(message: &[u8]) -> Result<Example<'_>, Malformed> {
         for entry in messages(features?, 1) {
             let (name, feature) = named(entry?)?;
             match name {
-                b"image/encoded" => example.jpeg = bytes(feature)?.unwrap_or_default(),
+                b"image/encoded" | b"image" => example.jpeg = bytes(feature)?.unwrap_or_default(),
                 b"image/class/label" => example.label = integer(feature)?,
+                b"label" => example.label = integer(feature)?.and_then(|from_0| from_0.checked_add(1)),
                 b"image/class/text" => {
                     example.text = std::str::from_utf8(bytes(feature)?.unwrap_or_default()).unwrap_or_default()
                 }

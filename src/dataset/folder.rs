@@ -1,18 +1,15 @@
 //! Images as files: a folder for each class, as ImageNet comes unpacked, and as `hvd-lab data make-images` draws them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::boxes;
 use super::example::BoundingBox;
-use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo, names};
+use super::layout::{self, Kind, Listing, Place, Set};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::tfrecord::LARGEST_RECORD_BYTES;
-use crate::domain::safe;
+use crate::domain::units;
 use crate::host::read;
-
-/// Where objects are, a line each: `class/file.jpg,ymin,xmin,ymax,xmax`, in fractions of the image.
-pub const BOXES: &str = "boxes.csv";
-/// A million boxes and more.
-const LARGEST_LIST_BYTES: u64 = 256 << 20;
 
 /// A folder of JPEGs by class, for whoever packs it.
 pub struct Folder {
@@ -20,30 +17,37 @@ pub struct Folder {
     pub classes: Vec<String>,
     /// Class and name of each file.
     pub files: Vec<(usize, String)>,
-    boxes: HashMap<String, Vec<BoundingBox>>,
-    /// Folders without a JPEG: they are no classes.
-    pub passed_over: Vec<String>,
+    boxes: HashMap<usize, Vec<BoundingBox>>,
+    /// What in it is not used, in a sentence each.
+    pub notes: Vec<String>,
 }
 
-pub(super) fn open(root: &Path, names: &[String], part: Part) -> Result<Images, ImagesError> {
-    let divided = names.iter().any(|name| name == "train");
-    let part_names: &[&str] = match part {
-        Part::Train => &["train"],
-        Part::Validation => &["validation", "val"],
-    };
-    let own = part_names.iter().find(|name| names.iter().any(|there| there == *name)).map(|name| root.join(name));
-    let folder = match (own, divided, part) {
-        // The labels are those that were trained on, whatever else lies in the folder.
-        (Some(own), true, Part::Validation) => Folder::open_as(&own, &Folder::without_boxes(&root.join("train"), &[])?.classes)?,
-        (Some(own), _, _) => Folder::open(&own)?,
-        (None, false, Part::Train) => Folder::open(root)?,
-        (None, false, Part::Validation) if !Folder::open(root)?.files.is_empty() => {
-            return Err(ImagesError::NoValidation { folder: root.display().to_string() });
+pub(super) fn open(root: &Path, set: &Set, part: Part) -> Result<Images, ImagesError> {
+    let place = match (part, &set.train) {
+        (Part::Train, _) => &set.train,
+        (Part::Validation, Some(Place::Classes(folder))) if set.is_undivided && !Folder::open(folder)?.files.is_empty() => {
+            return Err(ImagesError::NoValidation { folder: folder.display().to_string() });
         }
-        _ => return Err(ImagesError::None { folder: root.display().to_string(), part: part.name() }),
+        (Part::Validation, _) => &set.validation,
     };
-    let notes = folder.passed_over();
+    let folder = match (place, part, &set.train) {
+        // The labels are those that were trained on, whatever else lies in the folder.
+        (Some(Place::Classes(own)), Part::Validation, Some(Place::Classes(train))) => {
+            Folder::open_as(own, &Folder::without_boxes(train, &[])?.classes)?
+        }
+        (Some(Place::Classes(own)), ..) => Folder::open(own)?,
+        (Some(Place::Flat(folder)), ..) => return Err(flat(folder)),
+        _ => return Err(layout::none(root, part)),
+    };
+    let notes = folder.notes.clone();
     Ok(Images { source: Box::new(folder), left_out: Vec::new(), notes })
+}
+
+/// What is said of photos that are in no class.
+pub(super) fn flat(folder: &Path) -> ImagesError {
+    let cause =
+        "its JPEGs lie in no folder of a class: move them to a folder for each class (CLASS/file.jpg), whose name is the label";
+    ImagesError::wrong(folder, cause)
 }
 
 impl Folder {
@@ -59,19 +63,38 @@ impl Folder {
     /// It cannot be read, or it has a class more.
     pub fn open_as(root: &Path, known: &[String]) -> Result<Folder, ImagesError> {
         let mut folder = Folder::without_boxes(root, known)?;
-        folder.boxes = boxes(root, &folder.classes, &folder.files)?;
+        folder.boxes = boxes::read(root, &folder.classes, &folder.files, &mut folder.notes)?;
         Ok(folder)
     }
 
     fn without_boxes(root: &Path, known: &[String]) -> Result<Folder, ImagesError> {
-        let (mut classes, mut files, mut passed_over) = (known.to_vec(), Vec::new(), Vec::new());
-        for name in names(root)?.into_iter().filter(|name| root.join(name).is_dir()) {
+        let (mut classes, mut files, mut notes) = (known.to_vec(), Vec::new(), Vec::new());
+        let mut unused: BTreeMap<Kind, (usize, String)> = BTreeMap::new();
+        let listing = Listing::of(root)?;
+        // Some sets keep the photos of each class in a folder of it.
+        let are_deeper = listing.with_jpegs(root)?.is_empty();
+        if let Some(first) = listing.jpegs().next() {
+            let loose = units::counted(listing.jpegs().count(), "JPEG");
+            notes.push(format!("{loose} in {} itself, such as {first}, belong to no class and are not used", root.display()));
+        }
+        for name in listing.folders {
             let folder = root.join(&name);
-            // Some tools keep folders of such names.
-            let mut jpegs = names(&folder)?.into_iter().filter(|file| is_jpeg(file) && !folder.join(file).is_dir()).peekable();
-            if jpegs.peek().is_none() {
-                passed_over.push(name);
+            let own = Listing::of(&folder)?;
+            let mut jpegs: Vec<String> = own.jpegs().cloned().collect();
+            let deeper = own.with_jpegs(&folder)?;
+            for inner in deeper.iter().filter(|_| are_deeper) {
+                let listing = Listing::of(&folder.join(inner))?;
+                jpegs.extend(listing.jpegs().map(|file| format!("{inner}/{file}")));
+            }
+            for file in own.files.iter().filter(|file| !matches!(layout::kind(file), Kind::Jpeg)) {
+                unused.entry(layout::kind(file)).or_insert((0, format!("{name}/{file}"))).0 += 1;
+            }
+            if jpegs.is_empty() {
+                notes.push(format!("{} holds no JPEG: it is no class and is passed over", folder.display()));
                 continue;
+            }
+            if let (Some(inner), false) = (deeper.first(), are_deeper) {
+                notes.push(format!("{}: the JPEGs in it are a level too deep and are not used", folder.join(inner).display()));
             }
             let class = match classes.iter().position(|class| *class == name) {
                 Some(class) => class,
@@ -79,67 +102,27 @@ impl Folder {
                     classes.push(name);
                     classes.len() - 1
                 }
-                None => return Err(ImagesError::unreadable(&folder, "there is no such class to train on")),
+                None => return Err(ImagesError::wrong(&folder, "there is no such class to train on")),
             };
-            files.extend(jpegs.map(|file| (class, file)));
+            files.extend(jpegs.into_iter().map(|file| (class, file)));
         }
-        Ok(Folder { root: root.to_owned(), classes, files, boxes: HashMap::new(), passed_over })
-    }
-
-    /// What is said of folders that are no classes.
-    pub fn passed_over(&self) -> Vec<String> {
-        let say = |name: &String| format!("{} holds no JPEG: it is no class and is passed over", self.root.join(name).display());
-        self.passed_over.iter().map(say).collect()
+        if let ([only], []) = (&classes[..], known) {
+            notes.push(format!("{} has a single class, {only}: the folders in it are the classes", root.display()));
+        }
+        let unused = unused.iter().filter_map(|(kind, (number, first))| layout::said(*kind, *number, first));
+        notes.extend(unused.map(|said| format!("{}: {said}", root.display())));
+        Ok(Folder { root: root.to_owned(), classes, files, boxes: HashMap::new(), notes })
     }
 
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// From the root, as it is written in the list of boxes.
+    /// From the root, with its class.
     fn name(&self, index: usize) -> String {
         let (class, file) = &self.files[index];
         format!("{}/{file}", self.classes[*class])
     }
-}
-
-fn is_jpeg(name: &str) -> bool {
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    matches!(extension.as_deref(), Some("jpg" | "jpeg"))
-}
-
-/// How far outside of the image a side may be, by rounding: it is cut to the edge.
-const A_HAIR: f32 = 0.01;
-
-fn boxes(root: &Path, classes: &[String], files: &[(usize, String)]) -> Result<HashMap<String, Vec<BoundingBox>>, ImagesError> {
-    let path = root.join(BOXES);
-    let mut boxes: HashMap<String, Vec<BoundingBox>> = HashMap::new();
-    if !path.exists() {
-        return Ok(boxes);
-    }
-    let text = read::small_text(&path, LARGEST_LIST_BYTES).map_err(|cause| ImagesError::unreadable(&path, cause))?;
-    let photos: HashSet<String> = files.iter().map(|(class, file)| format!("{}/{file}", classes[*class])).collect();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |cause: &str| Err(ImagesError::unreadable(&path, format!("line {} {cause}", at + 1)));
-        let mut parts = line.rsplitn(5, ',');
-        let mut number = || parts.next().and_then(|part| part.trim().parse::<f32>().ok());
-        let sides = [number(), number(), number(), number()];
-        let ([Some(xmax), Some(ymax), Some(xmin), Some(ymin)], Some(name)) = (sides, parts.next()) else {
-            return wrong("is not `class/file.jpg,ymin,xmin,ymax,xmax` with fractions from 0 to 1");
-        };
-        if let Some(number) = [ymin, xmin, ymax, xmax].iter().find(|number| !(-A_HAIR..=1.0 + A_HAIR).contains(*number)) {
-            return wrong(&format!("has {number}: the sides are fractions of the image, from 0 to 1"));
-        }
-        if ymin > ymax || xmin > xmax {
-            return wrong("has a minimum above its maximum: the order is ymin,xmin,ymax,xmax");
-        }
-        if !photos.contains(name.trim()) {
-            return wrong(&format!("names {}, and there is no such photo", safe::excerpt(name)));
-        }
-        let [ymin, xmin, ymax, xmax] = [ymin, xmin, ymax, xmax].map(|side| side.clamp(0.0, 1.0));
-        boxes.entry(name.trim().to_owned()).or_default().push(BoundingBox { ymin, xmin, ymax, xmax });
-    }
-    Ok(boxes)
 }
 
 impl ImageSource for Folder {
@@ -159,7 +142,7 @@ impl ImageSource for Folder {
         let name = self.name(index);
         let read = read::small_file(&self.root.join(&name), LARGEST_RECORD_BYTES);
         *buffer = read.map_err(|cause| BadImage { place: self.place(index), reason: format!("it cannot be read: {cause}") })?;
-        let boxes = self.boxes.get(&name).cloned().unwrap_or_default();
+        let boxes = self.boxes.get(&index).cloned().unwrap_or_default();
         Ok(Photo { jpeg: 0..buffer.len(), label: self.files[index].0, boxes })
     }
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{DatasetError, find_file};
+use super::error::DatasetError;
+use super::files::find_file;
 use super::split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
 use crate::domain::images::InputShape;
 use crate::host::read;

@@ -15,8 +15,24 @@ pub struct Head {
 }
 
 /// Bytes by which other kinds of files are known that come under the name of a JPEG.
-const OTHERS: [(&[u8], &str); 5] =
-    [(b"\x89PNG", "a PNG"), (b"GIF8", "a GIF"), (b"RIFF", "a WebP"), (b"BM", "a BMP"), (b"<", "a text (HTML or XML)")];
+const OTHERS: [(&[u8], &str); 16] = [
+    (b"\x89PNG", "a PNG"),
+    (b"GIF8", "a GIF"),
+    (b"RIFF", "a WebP"),
+    (b"BM", "a BMP"),
+    (b"II*\0", "a TIFF"),
+    (b"MM\0*", "a TIFF"),
+    (b"\0\0\0\x0cjP", "a JPEG 2000"),
+    (b"\xff\x4f\xff\x51", "a JPEG 2000"),
+    (b"\0\0\0\x0cJXL ", "a JPEG XL"),
+    (b"\xff\x0a", "a JPEG XL"),
+    (b"P5", "a PGM"),
+    (b"P6", "a PPM"),
+    (b"\x1f\x8b", "compressed with gzip"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"version https://git-lfs", "a pointer of Git LFS (`git lfs pull` fetches the file)"),
+    (b"<", "a text (HTML or XML)"),
+];
 
 /// Reads the size from the head, and refuses what is too large to decode.
 ///
@@ -27,13 +43,23 @@ pub fn head(bytes: &[u8]) -> Result<Head, String> {
         return Err("it is empty".into());
     }
     if !bytes.starts_with(b"\xff\xd8") {
-        let other = OTHERS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, name)| *name);
+        // Photos of phones and browsers say their kind behind four bytes of length.
+        let boxed = [(&b"ftypavif"[..], "an AVIF"), (b"ftyp", "a HEIC or a film")];
+        let boxed = boxed.iter().find(|(start, _)| bytes.get(4..).is_some_and(|rest| rest.starts_with(start)));
+        let other = OTHERS.iter().find(|(start, _)| bytes.starts_with(start)).or(boxed).map(|(_, name)| *name);
         return Err(other.map_or("it is not a JPEG".into(), |name| format!("it is {name}, not a JPEG")));
     }
-    let frame = frame(bytes).ok_or("it is damaged: it ends before its size is given")?;
-    let [_precision, h1, h0, w1, w0, components, ..] = *frame else {
+    let (marker, frame) = frame(bytes).ok_or("it is damaged: it ends before its size is given")?;
+    // C0 to C2, and C9 and CA with arithmetic coding, are decoded; the others are lossless or made of several frames.
+    if !matches!(marker, 0xc0..=0xc2 | 0xc9 | 0xca) {
+        return Err("it is a lossless or hierarchical JPEG, which is not decoded: save it as an ordinary JPEG".into());
+    }
+    let [precision, h1, h0, w1, w0, components, ..] = *frame else {
         return Err("it is damaged: its size is cut off".into());
     };
+    if precision != 8 {
+        return Err(format!("it is a JPEG of {precision} bits a colour, which is not decoded: save it with 8 bits"));
+    }
     let (width, height) = (u32::from(u16::from_be_bytes([w1, w0])), u32::from(u16::from_be_bytes([h1, h0])));
     if width == 0 || height == 0 {
         return Err(format!("it is damaged: its size is {width} x {height} pixels"));
@@ -62,9 +88,9 @@ fn head_bytes(bytes: &[u8]) -> usize {
     segments(bytes).last().map_or(0, |(_, content)| content.as_ptr() as usize + content.len() - start)
 }
 
-/// The content of the frame header: of the first SOF segment.
-fn frame(bytes: &[u8]) -> Option<&[u8]> {
-    segments(bytes).find(|(marker, _)| is_frame(*marker)).map(|(_, content)| content)
+/// The frame header: the first SOF segment.
+fn frame(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    segments(bytes).find(|(marker, _)| is_frame(*marker))
 }
 
 fn is_frame(marker: u8) -> bool {
@@ -123,7 +149,22 @@ pub(crate) mod tests {
             "it claims 65000 x 65000 pixels; images of more than 178 million pixels are refused"
         );
         assert_eq!(said(&bomb(0, 9)), "it is damaged: its size is 0 x 9 pixels");
-        assert_eq!(said(b"\x89PNG\r\n"), "it is a PNG, not a JPEG");
+        for (start, expected) in [
+            (&b"\x89PNG\r\n"[..], "a PNG"),
+            (b"II*\0", "a TIFF"),
+            (b"\0\0\0\x1cftypavif", "an AVIF"),
+            (b"\0\0\0\x18ftypheic", "a HEIC or a film"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS (`git lfs pull` fetches the file)"),
+        ] {
+            assert_eq!(said(start), format!("it is {expected}, not a JPEG"));
+        }
+        // The frame's marker and its bits stand behind two fill bytes.
+        let frame = bomb(9, 9).windows(4).position(|bytes| bytes == [0xff, 0xff, 0xc0, 0]).unwrap();
+        for (at, value, expected) in [(frame + 5, 12, "12 bits a colour"), (frame + 2, 0xc3, "lossless")] {
+            let mut other = bomb(9, 9);
+            other[at] = value;
+            assert!(said(&other).contains(expected), "{}", said(&other));
+        }
         assert_eq!((said(b""), said(b"abc")), ("it is empty".into(), "it is not a JPEG".into()));
         let cut = [bomb(9, 9), vec![1, 2, 0xff]].concat();
         assert_eq!(whole(&cut).unwrap_err(), "it is damaged: it is cut off before its end");

@@ -10,19 +10,22 @@
 //!         ── synthetic ─────────┘
 //!
 //!  shards (tfrecord, example) ──┐
-//!  folder ──────────────────────┴─ images: ImageSource
+//!  folder (boxes) ──────────────┴─ images (layout): ImageSource
 //!  photos (drawn) ── folder ── pack ── shards
 //! ```
 
+mod boxes;
 mod cache;
 mod error;
 pub mod example;
 #[cfg(feature = "lab")]
 mod fetch;
+mod files;
 pub mod folder;
 mod idx;
 pub mod images;
 pub mod jpeg;
+mod layout;
 mod locate;
 mod location;
 mod official;

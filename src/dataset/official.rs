@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::DatasetError;
-use super::error::find_file;
+use super::files::find_file;
 use super::location::{LABEL_GENERATED, LABEL_GENERATED_DIGITS, LABEL_MNIST, LABEL_OFFICIAL, Location};
 
 /// One published file, compressed as published.

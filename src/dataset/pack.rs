@@ -4,8 +4,9 @@ use std::io;
 use std::path::Path;
 
 use super::example::Example;
-use super::folder::Folder;
-use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note, is_shard, names};
+use super::folder::{self, Folder};
+use super::layout::{self, Place, Set};
+use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
 use super::synthetic::Dice;
 use super::{jpeg, tfrecord};
 use crate::host::folders::NewFolder;
@@ -32,7 +33,7 @@ pub struct Packed {
     pub validation_shards: usize,
     pub classes: usize,
     pub left_out: Vec<BadImage>,
-    /// Folders that are no class, in a sentence each.
+    /// What of the folder is not used, in a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -78,7 +79,7 @@ impl Packing {
             return Err(PackError::Request(format!("--shards {shards} of {images} training images: use 1 to {images}")));
         }
         let folder = NewFolder::create(target).map_err(PackError::Write)?;
-        let mut notes = [train.source.passed_over(), validation.source.passed_over()].concat();
+        let mut notes = [&train.source.notes[..], &validation.source.notes].concat();
         // Both are the same folder where it is not divided.
         notes.sort();
         notes.dedup();
@@ -112,19 +113,22 @@ impl Packing {
 
     /// What is trained on and what is kept for validation: as the folder is divided already, else by chance.
     fn parts(&self, from: &Path) -> Result<(Share, Share), PackError> {
-        let none = |folder: &Path, part: Part| ImagesError::None { folder: folder.display().to_string(), part: part.name() };
-        let kept = ["validation", "val"].map(|name| from.join(name)).into_iter().find(|folder| folder.is_dir());
-        let (train, validation) = match from.join("train") {
-            train if train.is_dir() => (Folder::open(&train)?, kept),
-            _ => (Folder::open(from)?, None),
-        };
-        if train.is_empty() {
-            if names(from)?.iter().any(|name| is_shard(name)) {
-                let name = from.display();
+        let set = Set::find(from)?;
+        let mut train = match &set.train {
+            Some(Place::Classes(folder)) => Folder::open(folder)?,
+            Some(Place::Flat(folder)) => return Err(folder::flat(folder).into()),
+            Some(Place::Records(folder)) => {
+                let name = folder.display();
                 return Err(PackError::Request(format!("{name} holds TFRecord files already: give the folder of JPEGs")));
             }
-            return Err(none(from, Part::Train).into());
-        }
+            None => return Err(layout::none(from, Part::Train).into()),
+        };
+        train.notes.extend(set.note);
+        let validation = match set.validation {
+            Some(Place::Flat(folder)) => return Err(folder::flat(&folder).into()),
+            Some(Place::Classes(folder)) => Some(folder),
+            _ => None,
+        };
         let mut order = shuffled(train.len(), self.seed);
         let Some(validation) = validation else {
             let kept = (train.len() as f64 * self.validation).round() as usize;

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 
+use super::boxes::BOXES;
 use super::example::BoundingBox;
-use super::folder::BOXES;
 use super::photo::{BadImage, ImageSource, Photo, generated_note};
 use super::synthetic::Dice;
 use crate::host::folders::NewFolder;

@@ -1,11 +1,13 @@
 //! Images in TFRecord files, as ImageNet is kept for TensorFlow: `train-00000-of-01024`, `validation-00000-of-00128`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::example;
-use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo, is_shard};
+use super::layout::{self, Kind, Listing, is_shard, numbered, rank};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::tfrecord::{self, Span};
 use crate::host::read;
 
@@ -23,14 +25,17 @@ struct Shards {
     classes: usize,
 }
 
-pub(super) fn open(root: &Path, names: &[String], part: Part, classes: usize) -> Result<Images, ImagesError> {
-    let prefix = format!("{}-", part.name());
-    let own: Vec<&String> = names.iter().filter(|name| name.starts_with(&prefix) && is_shard(name)).collect();
+pub(super) fn open(root: &Path, part: Part, classes: usize) -> Result<Images, ImagesError> {
+    let names = Listing::of(root)?.files;
+    // `validation` before `test`, where there are both.
+    let best = names.iter().filter(|name| is_shard(name)).filter_map(|name| rank(name, part)).min();
+    let own: Vec<&String> = names.iter().filter(|name| is_shard(name) && rank(name, part) == best && best.is_some()).collect();
     if let Some(name) = own.iter().find(|name| is_gzip(&root.join(name))) {
-        let cause = "it is compressed with gzip, which cannot be read from any place: unpack it with gunzip";
-        return Err(ImagesError::Bad(BadImage { place: root.join(name).display().to_string(), reason: cause.into() }));
+        let to_rename = if name.ends_with(".gz") { "" } else { ", once its name ends with .gz" };
+        let cause = format!("it is compressed with gzip, which cannot be read from any place: unpack it with gunzip{to_rename}");
+        return Err(ImagesError::wrong(&root.join(name), cause));
     }
-    let mut left_out = missing(root, &own);
+    let mut left_out = missing(root, &names, &own)?;
     let mut shards = Vec::new();
     let mut images = 0;
     for name in own {
@@ -56,18 +61,33 @@ fn is_gzip(path: &Path) -> bool {
 }
 
 /// Files that the names of the others promise: `-of-00008` says that there are eight.
-fn missing(root: &Path, names: &[&String]) -> Vec<BadImage> {
-    let Some((stem, total)) = names.first().and_then(|name| name.rsplit_once("-of-")) else { return Vec::new() };
-    let Some((prefix, _)) = stem.rsplit_once('-') else { return Vec::new() };
-    let Ok(count) = total.parse::<usize>() else { return Vec::new() };
+fn missing(root: &Path, names: &[String], own: &[&String]) -> Result<Vec<BadImage>, ImagesError> {
+    let mut sets: BTreeMap<(&str, &str, &str), BTreeSet<usize>> = BTreeMap::new();
+    for (set, at) in own.iter().filter_map(|name| numbered(name)) {
+        sets.entry(set).or_default().insert(at);
+    }
+    let mut sets = sets.into_iter();
+    let Some(((prefix, total, ending), there)) = sets.next() else { return Ok(Vec::new()) };
+    let pattern = |(prefix, total, ending): (&str, &str, &str)| format!("{prefix}-*-of-{total}{ending}");
+    if let Some((other, _)) = sets.next() {
+        let cause = format!(
+            "it holds two sets of records, {} and {}: move one of them",
+            pattern((prefix, total, ending)),
+            pattern(other)
+        );
+        return Err(ImagesError::wrong(root, cause));
+    }
+    let Ok(count) = total.parse::<usize>() else { return Ok(Vec::new()) };
     // A name that promises a billion files is no reason to look for them.
-    let gone = (0..count.min(100_000)).map(|at| format!("{prefix}-{at:05}-of-{total}"));
-    let gone = gone.filter(|wanted| !names.contains(&wanted));
-    let reason = |name: String| BadImage {
-        place: root.join(name).display().to_string(),
-        reason: format!("the file is missing: {} of {count} are here", names.len()),
+    let gone = (0..count.min(100_000)).filter(|at| !there.contains(at));
+    let reason = |at: usize| {
+        let name = format!("{prefix}-{at:0width$}-of-{total}{ending}", width = total.len());
+        let unfinished = names.iter().find(|other| layout::kind(other) == Kind::Unfinished && other.starts_with(&name));
+        let unfinished = unfinished.map(|other| format!(", and the download {other} is not finished")).unwrap_or_default();
+        let reason = format!("the file is missing: {} of {count} are here{unfinished}", there.len());
+        BadImage { place: root.join(name).display().to_string(), reason }
     };
-    gone.map(reason).collect()
+    Ok(gone.map(reason).collect())
 }
 
 impl Shards {

@@ -4,6 +4,7 @@
 
 pub mod benchmark;
 pub mod bounds;
+pub mod cells;
 pub mod checkpoint;
 pub mod collective;
 pub mod command;

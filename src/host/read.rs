@@ -48,7 +48,8 @@ pub fn small_text(path: &Path, most: u64) -> io::Result<String> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err(invalid("it is UTF-16 text (by its byte order mark): save it as UTF-8".into()));
     }
-    let mut text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
+    let mut text = String::from_utf8(bytes)
+        .map_err(|error| invalid(format!("it is not UTF-8 text ({}): save it as UTF-8", error.utf8_error())))?;
     if text.starts_with('\u{feff}') {
         text.remove(0);
     }

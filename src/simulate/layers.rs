@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::model::network::{Layer as Kind, Network};
 use crate::domain::model::{ModelSpec, WideResNetSpec};
-use crate::domain::safe;
+use crate::domain::{cells, safe};
 
 /// Layers of a table. More would only take time.
 pub const MAX_LAYERS: usize = 2_000;
@@ -68,8 +68,8 @@ impl Layers {
         struct Table {
             layer: Vec<Layer>,
         }
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
-        let layers = match cells(first, separator(first)).iter().any(|column| column.eq_ignore_ascii_case("parameters")) {
+        let first = cells::lines(text).next().map_or("", |(_, line)| line);
+        let layers = match cells::headings(first).1.iter().any(|column| column == "parameters") {
             true => from_lines(text)?,
             false => {
                 // The whole message has the line in it, drawn with a pointer.
@@ -117,23 +117,9 @@ impl Layers {
     }
 }
 
-/// What stands between the columns, by the heading: a spreadsheet's semicolon or tab, else a comma.
-fn separator(heading: &str) -> char {
-    [';', '\t'].into_iter().find(|separator| heading.contains(*separator)).unwrap_or(',')
-}
-
-/// The cells of a line, without quotes around them and without an empty one behind the last separator.
-fn cells(line: &str, separator: char) -> Vec<&str> {
-    let line = line.strip_suffix(separator).unwrap_or(line);
-    line.split(separator).map(|cell| cell.trim().trim_matches('"')).collect()
-}
-
 fn from_lines(text: &str) -> Result<Vec<Layer>, String> {
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let first = lines.next().map_or("", |(_, line)| line);
-    let separator = separator(first);
-    let heading: Vec<String> = cells(first, separator).iter().map(|column| column.to_ascii_lowercase()).collect();
+    let mut lines = cells::lines(text);
+    let (separator, heading) = cells::headings(lines.next().map_or("", |(_, line)| line));
     let column = |name: &str| heading.iter().position(|column| column == name);
     let unknown = heading.iter().find(|column| !["name", "parameters", "work"].contains(&column.as_str()));
     if let Some(unknown) = unknown {
@@ -141,18 +127,17 @@ fn from_lines(text: &str) -> Result<Vec<Layer>, String> {
     }
     let mut layers = Vec::new();
     for (at, line) in lines {
-        let cells = cells(line, separator);
-        let cell = |name: &str| column(name).and_then(|at| cells.get(at)).copied();
+        let cells = cells::cells(line, separator, heading.len());
+        let cell = |name: &str| column(name).and_then(|at| cells.get(at));
         if cells.len() != heading.len() {
             return Err(format!("line {at} has {} columns, and the heading {}", cells.len(), heading.len()));
         }
         let parameters = cell("parameters").and_then(|cell| cell.parse().ok());
-        // Where commas do not separate columns, they separate decimals.
-        let work = cell("work").map_or(Some(0.0), |cell| cell.replace(',', ".").parse().ok());
+        let work = cell("work").map_or(Some(0.0), |cell| cells::number(cell, separator));
         let (Some(parameters), Some(work)) = (parameters, work) else {
             return Err(format!("line {at}: parameters must be a whole number, and work a number"));
         };
-        layers.push(Layer { name: cell("name").unwrap_or_default().to_owned(), parameters, work });
+        layers.push(Layer { name: cell("name").cloned().unwrap_or_default(), parameters, work });
         if layers.len() > MAX_LAYERS {
             break;
         }
@@ -229,7 +214,9 @@ mod tests {
         let toml = "[[layer]]\nname = \"a\"\nparameters = 10\nwork = 2.5\n[[layer]]\nparameters = 20\n";
         let lines = "# mine\nname,parameters,work\na, 10, 2.5\n\n,20,0\n";
         let expected = Layers::parse("mine", toml).unwrap();
-        for table in ["Name;Parameters;Work\r\na;10;2,5\r\n;20;0\r\n", "parameters\tname\twork\n10\t\"a\"\t2.5\n20\t\t0\n"] {
+        let spreadsheet = "sep=;\r\nName;Parameters;Work;;\r\na;10;2,5;;\r\n;20;0;;\r\n;;;;\r\n";
+        let no_work = "name,parameters,work,\n\"a\",10,2.5\n,20,0,";
+        for table in [spreadsheet, no_work, "parameters\tname\twork\n10\t\"a\"\t2.5\n20\t\t0\n"] {
             assert_eq!(Layers::parse("mine", table).as_ref(), Ok(&expected), "{table}");
         }
         assert_eq!(expected, Layers::parse("mine", lines).unwrap());

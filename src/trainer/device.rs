@@ -208,7 +208,7 @@ impl Placement {
 /// libtorch gives the pinned memory to nobody else until then. Where no memory can be pinned, it is sent as it is.
 pub fn from_host(batch: Tensor, device: Device) -> Tensor {
     match device {
-        Device::Cuda(_) => match batch.f_pin_memory(device) {
+        Device::Cuda(_) => match batch.f_internal_pin_memory(device) {
             Ok(pinned) => pinned.to_device_(device, batch.kind(), true, false),
             Err(_) => batch.to_device(device),
         },

@@ -26,6 +26,8 @@ const PREFETCH: usize = 2;
 pub struct Feed {
     source: Source,
     pub data: Data,
+    /// What of a folder of photos is not used, in a sentence each.
+    pub notes: Vec<String>,
 }
 
 enum Source {
@@ -57,7 +59,7 @@ impl Feed {
             None => {
                 let (batch_size, mut noise) = (spec.batch_size, stream(SEED, process, 0, Purpose::Synthetic));
                 let images = Images::synthetic_at(spec.model, spec.input(), batch_size, batch_size, &mut noise, placement.device);
-                Ok(Feed { source: Source::Synthetic { images, batch_size }, data: Data::synthetic() })
+                Ok(Feed { source: Source::Synthetic { images, batch_size }, data: Data::synthetic(), notes: Vec::new() })
             }
         }
     }
@@ -96,7 +98,7 @@ impl Feed {
         let augmentation = stream(SEED, process, 0, Purpose::Augmentation);
         let order = Box::new(Epochs { sampler, batch_size, steps, epoch: 0, batches: VecDeque::new(), augmentation });
         let images = Images::training(split, placement.device);
-        Ok(Feed { source: Source::Small { images, order }, data: Data { label, images: Some(count) } })
+        Ok(Feed { source: Source::Small { images, order }, data: Data { label, images: Some(count) }, notes: Vec::new() })
     }
 
     /// TFRecord files, or a folder of JPEGs for each class. The first bad one ends the benchmark.
@@ -137,7 +139,7 @@ impl Feed {
         // As many epochs as the benchmark asks for.
         let batches = order.train(0, usize::MAX);
         let pipeline = Pipeline::start(found.source.into(), batches, settings).map_err(|error| error.to_string())?;
-        Ok(Feed { source: Source::Photos { pipeline, device: placement.device }, data })
+        Ok(Feed { source: Source::Photos { pipeline, device: placement.device }, data, notes: found.notes })
     }
 
     /// The next batch.

@@ -101,6 +101,7 @@ fn run(
     // One synthetic batch, or real images.
     let feed = Feed::new(spec, comm::launched_index(), &topology, &placement).map_err(Failure::Refused)?;
     let data = feed.data.clone();
+    feed.notes.iter().filter(|_| topology.is_root()).for_each(|note| report.warning(note));
 
     // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
     let mut bench = Bench::new(spec, exchange, comm, &placement, feed)?;

@@ -16,8 +16,8 @@ Examples:
   hvd-lab data tfrecord photos --out records --bad-records skip               name what is not a JPEG, and leave it out
 
 FOLDER has a folder of JPEGs for each class; or `train` and `validation`, which have. Labels count from 1 in the order of the \
-classes' names, as in ImageNet; labels.txt lists them. Where FOLDER has boxes.csv (class/file.jpg,ymin,xmin,ymax,xmax in fractions), \
-the boxes are packed too. The images themselves are not changed.";
+classes' names, as in ImageNet; labels.txt lists them. Where FOLDER has boxes.csv (class/file.jpg,ymin,xmin,ymax,xmax in fractions, \
+or columns of these names), the boxes are packed too. The images themselves are not changed.";
 
 /// Pack a folder of JPEGs by class into TFRecord files.
 #[derive(Debug, clap::Args)]

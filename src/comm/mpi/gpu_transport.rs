@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn facts_survive_the_transfer() {
-        let none = Facts { uuid: None, nccl: Err("libnccl.so is not found".into()), may_share: false };
+        let none = Facts { uuid: None, nccl: Err("libnccl.so.2 is not found".into()), may_share: false };
         for facts in [facts("GPU-1", 22_809, true), none] {
             assert_eq!(Facts::from_bytes(&facts.to_bytes()), facts);
         }
@@ -154,7 +154,7 @@ mod tests {
     fn one_that_cannot_is_named() {
         let cpu = Facts { uuid: None, nccl: Err(String::new()), may_share: false };
         assert!(objection(&[facts("GPU-1", 22_809, false), cpu]).unwrap().contains("rank 1 computes on a CPU"));
-        let without = Facts { nccl: Err("libnccl.so is not found".into()), ..facts("GPU-2", 0, false) };
+        let without = Facts { nccl: Err("libnccl.so.2 is not found".into()), ..facts("GPU-2", 0, false) };
         assert!(objection(&[facts("GPU-1", 22_809, false), without]).unwrap().contains("rank 1 has no NCCL: libnccl.so"));
         assert!(objection(&[facts("GPU-1", 22_809, true), facts("GPU-2", 23_003, true)]).unwrap().contains("versions"));
     }

@@ -1,9 +1,9 @@
 //! The processes of one attempt, what all of them have, and how they are called in a sentence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::terms::{self as words, Noun};
 use super::verdict::{Objection, unclear};
-use super::words::group::{self as words, Noun};
 use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
 use crate::domain::job::TrainingJob;
@@ -18,6 +18,8 @@ pub struct Group<'a> {
     pub np: usize,
     /// What the program that is judged calls the part of it that does a step: `step 4`.
     pub part: fn(Step) -> String,
+    /// Of each epoch, the processes that printed its heading, where there are logs.
+    pub printed: Option<&'a BTreeMap<usize, BTreeSet<usize>>>,
 }
 
 impl<'a> Group<'a> {

@@ -4,20 +4,18 @@
 
 mod collectives;
 mod four_changes;
-mod group;
-mod identity;
-mod numbers;
+pub(super) mod group;
+pub(super) mod numbers;
 mod photos;
-mod rate;
+pub(super) mod rates;
 mod rule;
-mod seen;
-mod shape;
-mod together;
-mod verdict;
-mod words;
-mod work;
+pub(super) mod seen;
+pub(super) mod shape;
+pub(super) mod terms;
+pub(super) mod verdict;
 
 use super::evidence::Evidence;
+use super::step;
 use crate::domain::step::Step;
 pub use collectives::{Claim, check_collectives};
 pub use four_changes::check_changes;
@@ -39,23 +37,10 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
         true => alone(),
         false => decided(
             evidence,
-            |step| words::group::step(step.number()),
-            |group| match step {
-                _ if group.np() < 2 && step != Step::NovoGrad => unclear(words::group::ONE_RANK),
-                Step::InitAndPin => identity::init_and_pin(group),
-                Step::VerboseOnRoot => identity::verbose_on_root(group, evidence.printed.as_ref()),
-                Step::DistributedOptimizer => together::gradients(group),
-                Step::Broadcast => together::weights(group),
-                Step::FewerSteps => work::fewer_steps(group),
-                Step::AverageMetrics => together::metrics(group),
-                Step::CheckpointOnRoot => work::checkpoint_on_root(group),
-                Step::ScaleLearningRate => {
-                    let found = rate::scaled(group)?;
-                    seen::schedule(group)?;
-                    Ok(found)
-                }
-                Step::Warmup => rate::warmed_up(group),
-                Step::NovoGrad => work::novograd(group),
+            |step| terms::step(step.number()),
+            |group| match group.np() < 2 && step != Step::NovoGrad {
+                true => unclear(terms::ONE_RANK),
+                false => (step::rules(step).check)(group),
             },
         ),
     };
@@ -63,7 +48,7 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
 }
 
 fn alone() -> (Outcome, String) {
-    (Outcome::CannotTell, words::group::ONE_RANK.into())
+    (Outcome::CannotTell, terms::ONE_RANK.into())
 }
 
 /// What a check finds. Of several attempts a failed one decides, then one that passed.
@@ -76,22 +61,32 @@ fn decided(evidence: &Evidence, part: fn(Step) -> String, find: impl Fn(&Group) 
         .filter(|(_, attempt)| !attempt.processes.is_empty())
         .map(|(place, attempt)| {
             let before = &evidence.attempts[..place];
-            judge(&Group { spec: &evidence.spec, attempt, before, np: evidence.np_of(place), part }, &find)
+            judge(
+                &Group {
+                    spec: &evidence.spec,
+                    attempt,
+                    before,
+                    np: evidence.np_of(place),
+                    part,
+                    printed: evidence.printed.as_ref(),
+                },
+                &find,
+            )
         })
         .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();
     let decides = of(Outcome::Failed).or_else(|| of(Outcome::Passed)).or_else(|| of(Outcome::CannotTell));
-    decides.unwrap_or((Outcome::CannotTell, words::group::NOTHING_YET.into()))
+    decides.unwrap_or((Outcome::CannotTell, terms::NOTHING_YET.into()))
 }
 
 fn judge(group: &Group, find: &impl Fn(&Group) -> Finding) -> (Outcome, String) {
     if let Some((process, of)) = group.attempt.processes.iter().find(|(_, of)| of.lost_events > 0) {
-        return (Outcome::CannotTell, words::group::lost(&group.name(*process), of.lost_events));
+        return (Outcome::CannotTell, terms::lost(&group.name(*process), of.lost_events));
     }
     match find(group) {
         Ok(sentence) => match group.not_finished() {
             None => (Outcome::Passed, sentence),
-            Some(who) => (Outcome::CannotTell, words::group::so_far(&sentence, &who)),
+            Some(who) => (Outcome::CannotTell, terms::so_far(&sentence, &who)),
         },
         Err(Objection::Failed(sentence)) => (Outcome::Failed, sentence),
         Err(Objection::Unclear(sentence)) => (Outcome::CannotTell, sentence),

@@ -4,9 +4,9 @@
 
 use super::group::Group;
 use super::verdict::{Objection, failed};
-use super::words::rule::{self as words, Astray};
 use crate::domain::event::{CheckpointAction, UpdateReport};
 use crate::domain::history::{Process, Watched};
+use words::Astray;
 
 /// The first update of SGD, computed again: the momentum is still zero there.
 pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
@@ -40,7 +40,9 @@ fn anybody_goes_on(group: &Group) -> bool {
 
 /// NovoGrad's constants, as its authors have them.
 const BETA_1: f64 = 0.95;
+
 const BETA_2: f64 = 0.98;
+
 const EPS: f64 = 1e-8;
 
 /// The first updates of NovoGrad, computed again. Its second moment comes from the lengths that were told, and its momentum from how
@@ -127,4 +129,41 @@ fn astray(update: &UpdateReport, moves: &[Move]) -> Option<Astray> {
     let apart = |place: &usize| (made[*place] - moves[*place].by).abs() - moves[*place].rounding;
     let worst = (0..made.len()).max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     Some(Astray::Otherwise(made[worst], moves[worst].by))
+}
+
+mod words {
+    use super::super::numbers::digits;
+
+    pub fn not_sgd(who: &str, lr: f64) -> String {
+        format!(
+            "the weights of {who} after the first update are not the weights before it minus {} times the gradients: let the optimizer alone \
+             change them",
+            digits(lr)
+        )
+    }
+
+    /// How far weights moved in an update, where NovoGrad moves them otherwise.
+    #[derive(Clone, Copy)]
+    pub enum Astray {
+        AsSgd,
+        /// So many times as far.
+        Times(f64),
+        /// A weight that moved by so much, and its move by the rule.
+        Otherwise(f64, f64),
+    }
+
+    /// In an update, counted from 1.
+    pub fn not_novograd(who: &str, update: usize, how: Astray) -> String {
+        let how = match how {
+            Astray::AsSgd => "the weights moved by the rate times the gradient, as SGD moves them".into(),
+            Astray::Times(times) => format!("the weights moved {times:.3} times as far as by the rule"),
+            Astray::Otherwise(made, rule) => {
+                format!("a weight moved by {}, and by the rule it moves by {}", digits(made), digits(rule))
+            }
+        };
+        format!(
+            "the optimizer of {who} calls itself NovoGrad and does not follow its rule: in update {update}, {how}. Use the NovoGrad of the \
+             library"
+        )
+    }
 }

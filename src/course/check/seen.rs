@@ -2,16 +2,14 @@
 //!
 //! Recordings of older libraries tell nothing of this: there every question here is answered as if all were well.
 
-use std::collections::BTreeMap;
-
 use super::group::Group;
-use super::numbers::{equal_rates, near};
+use super::numbers::equal_rates;
 use super::rule;
+use super::terms as told;
 use super::verdict::{Objection, failed};
-use super::words::group as told;
-use super::words::seen as words;
 use crate::domain::event::{DigestMoment, ScheduleReport, UpdateReport};
-use crate::domain::history::{Process, TrainingStep, Watched};
+use crate::domain::history::{TrainingStep, Watched};
+use std::collections::BTreeMap;
 
 /// Relative difference of sampled gradients: they may have travelled in 16 bits.
 const SAMPLED: f64 = 0.02;
@@ -198,60 +196,6 @@ pub fn were_shared(group: &Group) -> bool {
     root.is_some() && (0..group.np()).all(|process| shared(process) == root)
 }
 
-/// Every decision to stop early or to go on was taken on the mean over the ranks.
-pub fn decisions(group: &Group) -> Result<(), Objection> {
-    for process in 0..group.np() {
-        let Some(of) = group.attempt.processes.get(&process) else { continue };
-        for (report, (accuracy, _)) in of.epochs.iter().zip(&of.watched.decisions) {
-            let Some(mean) = report.averaged else { continue };
-            let own = report.validation.accuracy;
-            if near(*accuracy, own) && !near(own, mean.accuracy) {
-                return failed(words::decided_alone(&group.name(process), report.epoch, own, mean.accuracy));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Nobody trained on after the mean accuracy had been above the target for long enough.
-pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
-    let asked = &group.spec.workload;
-    for process in 0..group.np() {
-        let Some(of) = group.attempt.processes.get(&process) else { continue };
-        let mut above = 0;
-        for pair in of.epochs.windows(2) {
-            let [report, next] = pair else { continue };
-            let Some(mean) = report.averaged else { break };
-            above = if mean.accuracy > asked.target_accuracy { above + 1 } else { 0 };
-            if above >= asked.patience.max(1) {
-                let (who, target) = (group.name(process), asked.target_accuracy);
-                return failed(words::trained_on(&who, [report.epoch, next.epoch], mean.accuracy, target, above));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Every process that ended well has tested its model.
-pub fn tested(group: &Group) -> Result<(), Objection> {
-    let untested = |process: &usize| {
-        group.attempt.processes.get(process).is_some_and(|process| process.has_finished && process.test.is_none())
-    };
-    match (0..group.np()).find(untested) {
-        None => Ok(()),
-        Some(process) => failed(words::never_tested(&group.name(process))),
-    }
-}
-
-/// Something can lower the rate after some epochs.
-pub fn schedule(group: &Group) -> Result<(), Objection> {
-    let has_none = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_no_schedule);
-    match (0..group.np()).find(has_none) {
-        None => Ok(()),
-        Some(process) => failed(words::no_schedule(&group.name(process))),
-    }
-}
-
 /// The schedule of the rate that the root's program has, where the library could ask it.
 pub fn own_schedule<'a>(group: &Group<'a>) -> Option<&'a ScheduleReport> {
     let own = group.attempt.processes.get(&group.root())?.watched.schedule.as_ref();
@@ -270,22 +214,85 @@ pub fn goes_by(group: &Group, flags: &[&str]) -> Result<(), Objection> {
     }
 }
 
-/// All ranks stopped early after the same epoch, or none did.
-pub fn stop_together(group: &Group) -> Result<(), Objection> {
-    let of = |process: usize| group.attempt.processes.get(&process);
-    let stopped = (0..group.np()).find_map(|process| Some((process, of(process)?.early_stop?)));
-    let Some((process, epoch)) = stopped else { return Ok(()) };
-    // While a run is going on, the word of another rank may be on its way.
-    let is_told = |other: &Process| {
-        let has_begun_another = other.steps.last().is_some_and(|step| step.epoch >= epoch);
-        has_begun_another || other.has_finished || !group.attempt.fatal.is_empty()
-    };
-    let goes_on = |other: &usize| {
-        of(*other).is_some_and(|other| other.epoch(epoch).is_some() && other.early_stop != Some(epoch) && is_told(other))
-    };
-    match (0..group.np()).find(goes_on) {
-        None => Ok(()),
-        Some(other) => failed(words::stopped_alone(&group.name(process), epoch, &group.name(other))),
+pub(in crate::course) mod words {
+
+    use crate::domain::event::Instead;
+    use crate::domain::units;
+
+    pub const FIRST_STEP: &str = "the first step";
+    pub const FIRST_UPDATE: &str = "the first update";
+
+    pub fn update(number: usize) -> String {
+        format!("update {}", number + 1)
+    }
+
+    pub fn never_updated(who: &str, steps: usize) -> String {
+        let steps = units::counted(steps, "training step");
+        format!("{who} reports {steps}, and no optimizer of the library updated its weights: train with `optimizer.step`")
+    }
+
+    pub fn wrapped(who: &str, times: usize) -> String {
+        format!("{who} wrapped its optimizer {times} times, so its gradients are averaged {times} times: wrap it once")
+    }
+
+    /// Of two updates, counted from 0.
+    pub fn weights_changed_between(who: &str, one: usize, next: usize) -> String {
+        format!(
+            "the weights of {who} changed between {} and {}, and no optimizer of the library did it: change weights by `optimizer.step` \
+             only",
+            update(one),
+            update(next)
+        )
+    }
+
+    pub fn other_gradients(who: &str, which: &str, root: &str) -> String {
+        format!("{who} applied other gradients in {which} than {root}: average them over all ranks before every update")
+    }
+
+    pub fn gradients_of_one(whose: &str, when: &str) -> String {
+        format!("all ranks applied {whose}'s own gradients in {when}: average them, so that every rank's images count")
+    }
+
+    pub fn sum_of_gradients(when: &str, np: usize) -> String {
+        format!("all ranks applied the sum of their gradients in {when}, not the mean: divide by {np}, the number of ranks")
+    }
+
+    pub fn times_the_mean(times: f64, when: &str) -> String {
+        format!("all ranks applied {times:.3} times the mean of their gradients in {when}: apply the mean")
+    }
+
+    pub fn not_the_mean(when: &str) -> String {
+        format!("all ranks applied the same gradients in {when}, but not the mean of their own: average them")
+    }
+
+    /// `passes` batches make one update.
+    pub fn updated_less(who: &str, steps: usize, updates: usize, passes: usize) -> String {
+        let batches = if passes == 1 { "batch".to_owned() } else { format!("{passes} batches") };
+        let steps = units::counted(steps, "training step");
+        format!(
+            "{who} reports {steps} and updated its weights {updates} times: let the optimizer make one update after every {batches}"
+        )
+    }
+
+    pub fn another_optimizer(who: &str, name: &str) -> String {
+        format!("{who} reports NovoGrad, and {name} updates its weights")
+    }
+
+    /// The program goes by another value than its flag has.
+    pub fn other_value(who: &str, Instead { flag, asked, used }: &Instead, np: usize) -> String {
+        let argument = format!("args.{}", flag.trim_start_matches('-').replace('-', "_"));
+        // Others are nothing that ranks might share.
+        let is_shared = matches!(flag.as_str(), "--epochs" | "--batch-size");
+        let number = |text: &str| text.parse::<usize>().ok().filter(|number| is_shared && *number > 0);
+        let cause = match (number(asked), number(used)) {
+            (Some(asked), Some(used)) if used == asked * np => format!("it was multiplied by {np}, the number of ranks"),
+            (Some(asked), Some(used)) if used * np == asked => format!("it was divided by {np}, the number of ranks"),
+            (Some(asked), Some(used)) if used == asked / np || used == asked.div_ceil(np) => {
+                format!("it was divided by {np}, the number of ranks, or your program ignores {flag}")
+            }
+            _ => format!("your program ignores {flag}"),
+        };
+        format!("{who} goes by {used} where {flag} says {asked}: {cause}. Use {argument} as it is")
     }
 }
 

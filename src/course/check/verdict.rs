@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::words::group as words;
+use super::terms as words;
 use crate::domain::step::Step;
 
 /// What a run shows of one step.

@@ -19,12 +19,12 @@ pub struct Fact {
 }
 
 impl Contrast {
-    pub(super) fn fact(&mut self, what: &str, pair: [String; 2]) {
+    pub(in crate::course) fn fact(&mut self, what: &str, pair: [String; 2]) {
         let [before, after] = pair;
         self.facts.push(Fact { what: what.to_owned(), before, after });
     }
 
-    pub(super) fn say(&mut self, sentence: String) {
+    pub(in crate::course) fn say(&mut self, sentence: String) {
         self.explained.push(sentence);
     }
 }

@@ -3,17 +3,15 @@
 //! Never passes or fails anything: that is `check`. What a run did not report is left out, never guessed.
 
 mod fact;
-mod identity;
-mod rate;
+pub(super) mod rates;
 mod side;
-mod together;
-mod work;
 
 use super::evidence::Evidence;
+use super::step;
 use crate::domain::step::Step;
 use crate::domain::units;
 pub use fact::{Contrast, Fact};
-use side::{Pair, Side};
+pub(super) use side::{Pair, Side, alike, distinct, list, named, rate, small};
 
 /// What `step` changed between two runs of which only the second has it on.
 pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {
@@ -28,19 +26,7 @@ pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {
             found.say(format!("The run {name} is not complete ({who} has not finished), so this describes only a part of it."));
         }
     }
-    let explain = match step {
-        Step::InitAndPin => identity::init_and_pin,
-        Step::VerboseOnRoot => identity::verbose_on_root,
-        Step::DistributedOptimizer => together::gradients,
-        Step::Broadcast => together::weights,
-        Step::FewerSteps => work::fewer_steps,
-        Step::AverageMetrics => together::metrics,
-        Step::CheckpointOnRoot => work::checkpoints,
-        Step::ScaleLearningRate => rate::scaled,
-        Step::Warmup => rate::warmed_up,
-        Step::NovoGrad => work::optimizer,
-    };
-    explain(&pair, &mut found);
+    (step::rules(step).contrast)(&pair, &mut found);
     results(&pair, &mut found);
     found
 }

@@ -88,3 +88,14 @@ pub fn step(number: usize) -> String {
 pub fn so_far(sentence: &str, who: &str) -> String {
     format!("so far so good: {sentence}; but {who} has not finished")
 }
+
+/// The first digits of a digest: enough to tell two apart in a sentence.
+pub fn short(digest: &str) -> &str {
+    digest.get(..8).unwrap_or(digest)
+}
+
+/// The first few of a list, and a sign where there are more.
+pub fn some(items: impl Iterator<Item = String>, all: usize) -> String {
+    let items: Vec<String> = items.take(4).collect();
+    format!("{}{}", items.join(", "), if all > items.len() { ", ..." } else { "" })
+}
