@@ -121,6 +121,12 @@ fn the_first_real_error_is_the_cause_whoever_ends_first_and_whatever_wrappers_sa
         // Its own words are that it has lost another one.
         ("torchrun", &torchrun, Some(1), first),
         ("accelerate", &accelerate, Some(1), "process 1 ended with exit code 1: ValueError: bad layer"),
+        (
+            "torchrun",
+            &"echo 'torchrun: error: ambiguous option: --n' >&2\n".to_owned(),
+            None,
+            "exit code 1: torchrun: error: ambiguous option",
+        ),
         ("deepspeed", &deepspeed, None, "the program ended with exit code 1: ValueError: bad layer"),
         (
             "conda",
