@@ -48,9 +48,8 @@ use crate::host::load::Load;
 use crate::host::{self, access};
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
-use behind::Behind;
 pub(super) use end::End;
-use launcher_state::Launcher;
+use launcher_state::{Behind, Launcher};
 use lent::Lent;
 use moments::{at, ticks};
 

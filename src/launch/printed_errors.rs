@@ -13,9 +13,12 @@ const LAST_WORDS_OF_ALL: usize = 60;
 /// The end of a traceback, or an error that is printed without one.
 const ERROR: &str = r"^(?:(?:[A-Za-z_][\w.]*)?(?:Error|Exception|Interrupt|Exit)(?::|$)|[\w./-]+: error: \S|terminate called after throwing|thread '.*' .*panicked at|Fatal Python error|\*\*\* (?:SIG|Process received signal)|CUDA error|.*Assertion `.*' failed)";
 /// An error that a process has since another one is gone, or since it was asked to end.
-const CONSEQUENCE: &str = r"(?i)connection (?:was )?(?:reset|closed|refused|aborted|lost)|broken ?pipe|by (?:remote )?peer|time[d-]? ?out|watchdog|remote process|socket (?:is )?closed|ncclRemoteError|communicator was aborted|HorovodInternalError|has been shut ?down|ChildFailedError|CalledProcessError|SignalException|^KeyboardInterrupt|^SystemExit|Rendezvous\w*Error|TCPStore|^EOFError|(?:read|write) error \[|Dist(?:Network|Backend|Store)Error|one (?:or more )?of the ranks|other (?:ranks|processes)|heartbeat|peer is gone";
+const CONSEQUENCE: &str = r"(?i)connection (?:was )?(?:reset|closed|refused|aborted|lost)|broken ?pipe|by (?:remote )?peer|time[d-]? ?out|watchdog|remote process|socket (?:is )?closed|ncclRemoteError|communicator was aborted|HorovodInternalError|has been shut ?down|^KeyboardInterrupt|^SystemExit|Rendezvous\w*Error|TCPStore|^EOFError|(?:read|write) error \[|Dist(?:Network|Backend|Store)Error|one (?:or more )?of the ranks|other (?:ranks|processes)|heartbeat|peer is gone";
 /// What wrappers and launchers say behind the words of the program that has failed.
 const AFTERWORD: &str = r"^(?:ERROR conda\.cli\.main_run|g?make(?:\[\d+\])?: \*\*\*|error: Recipe |srun: |slurmstepd: |wandb: |Command exited with non-zero status|Command terminated by signal|[\d.:]+user [\d.:]+system|\d+inputs\+|nohup: |[-=*_]{4,}$|\[W\d{3,}|\[?rank\d+\]?:\[W)|\[launch\.py:\d+:\w+\]|destroy_process_group\(\) was not called|leaked semaphore|subprocess\.CalledProcessError: |^\s*warnings\.warn\(";
+
+/// Errors of launchers and wrappers, which are told of the exit code of a process.
+const OF_LAUNCHERS: [&str; 3] = ["ChildFailedError", "CalledProcessError", "SignalException"];
 
 static EXPRESSIONS: LazyLock<Option<[Regex; 4]>> = LazyLock::new(|| {
     let of = |expression| Regex::new(expression).ok();
@@ -67,6 +70,9 @@ impl PrintedErrors {
         } else if of.is_in_traceback && of.is_ignored {
             (of.is_in_traceback, of.is_ignored) = (false, false);
         } else if std::mem::take(&mut of.is_in_traceback) || error.is_match(body) {
+            if OF_LAUNCHERS.iter().any(|name| body.contains(name)) {
+                return;
+            }
             let is_consequence = consequence.is_match(body);
             let before = of.error.take().filter(|before| before.is_consequence <= is_consequence);
             of.error = Some(match before {

@@ -212,8 +212,7 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
 /// What a process printed of the error that ended it; without tags, and where none says whose it is, the first that anyone printed.
 fn error_of(evidence: &Evidence, process: usize) -> Option<&str> {
     let unknown = || evidence.errors.first().filter(|(of, _)| of.is_none()).map(|(_, error)| error);
-    let of_all = || unknown().or_else(|| evidence.errors.of(None)).filter(|_| evidence.is_untagged);
-    Some(&evidence.errors.of(Some(process)).or_else(of_all)?.text)
+    Some(&evidence.errors.of(Some(process)).or_else(|| unknown().filter(|_| evidence.is_untagged))?.text)
 }
 
 /// The process that printed the first error that follows from no other, and this error, where it is not the one that the launcher
@@ -254,7 +253,8 @@ fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<
         return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(9, evidence)));
     }
     let words = launcher_words(evidence);
-    let error = if is_one { error_of(evidence, 0) } else { evidence.errors.first().map(|(_, error)| error.text.as_str()) };
+    let only = || error_of(evidence, 0).or_else(|| Some(evidence.errors.of(None)?.text.as_str()));
+    let error = if is_one { only() } else { evidence.errors.first().map(|(_, error)| error.text.as_str()) };
     // Its launcher, where no rank has printed anything.
     let is_silent = evidence.tails.values().all(|lines| last_words(lines.iter()).is_none());
     let mut said = match (error, evidence.is_untagged || is_silent) {

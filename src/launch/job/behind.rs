@@ -7,19 +7,13 @@ use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::Job;
+use super::launcher_state::Behind;
 use crate::domain::run::RunState;
 use crate::host::process::command;
 use crate::runs::process::{self, Process};
 
 /// For helpers to follow the program that has ended.
 const A_MOMENT: Duration = Duration::from_millis(500);
-
-/// What is left of a program that has ended.
-pub(super) struct Behind {
-    exit: ExitStatus,
-    since: Instant,
-    is_told: bool,
-}
 
 impl Job {
     fn processes_behind(&self) -> Vec<Process> {
