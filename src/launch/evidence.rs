@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::notice::Aborts;
+use super::printed_errors::PrintedErrors;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::event::{ConfigReport, EventLine, TopologyReport};
@@ -26,6 +27,8 @@ pub struct Evidence {
     pub given_up: BTreeSet<usize>,
     /// Last lines of each process.
     pub tails: BTreeMap<usize, VecDeque<String>>,
+    /// Errors that processes printed, as far as they may have ended them.
+    pub errors: PrintedErrors,
     /// Calls of MPI_Abort; the last lines of these processes are complete.
     pub aborts: Aborts,
     /// It is a program of the user's own without other ranks.
@@ -54,6 +57,7 @@ impl Default for Evidence {
             vanished: None,
             given_up: BTreeSet::new(),
             tails: BTreeMap::new(),
+            errors: PrintedErrors::default(),
             aborts: Aborts::default(),
             is_alone: false,
             launcher_name: "mpirun",
@@ -143,6 +147,7 @@ impl Evidence {
 
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
     pub(super) fn remember(&mut self, process: usize, text: String) {
+        self.errors.read(process, self.is_untagged, &text);
         if self.is_untagged && process == 0 {
             self.remember_launcher(text.clone());
         }

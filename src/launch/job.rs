@@ -2,6 +2,7 @@
 //!
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
+mod behind;
 mod end;
 mod ending;
 mod launcher;
@@ -39,7 +40,6 @@ use super::pipe::read;
 use super::silence::Silence;
 use super::slurm;
 use super::verdict::judge;
-use super::work::Work;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
@@ -49,7 +49,7 @@ use crate::host::{self, access};
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
 pub(super) use end::End;
-use launcher_state::Launcher;
+use launcher_state::{Behind, Launcher};
 use lent::Lent;
 use moments::{at, ticks};
 
@@ -124,6 +124,10 @@ pub(super) struct Job {
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
     broken: Option<String>,
+    /// Why a part of what a program of the user's own told is not kept, and whether that was said.
+    unwritten: Option<(String, bool)>,
+    /// The program itself has ended, and what it has put into the background has not.
+    behind: Option<Behind>,
 }
 
 /// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
@@ -216,6 +220,8 @@ impl Job {
             is_batch: false,
             stuck: None,
             broken: None,
+            unwritten: None,
+            behind: None,
         })
     }
 
@@ -236,7 +242,12 @@ impl Job {
                     let written = self.journal.telemetry(&sample);
                     self.fail_if_unwritten(written);
                 }
-                exit = self.child.wait() => break exit.ok(),
+                exit = self.child.wait(), if self.behind.is_none() => {
+                    self.behind = exit.as_ref().ok().and_then(|exit| self.left_behind(*exit));
+                    if self.behind.is_none() {
+                        break exit.ok();
+                    }
+                }
                 _ = stop.recv() => {
                     self.asked_to_stop = true;
                     self.begin_end();
@@ -246,8 +257,12 @@ impl Job {
                     self.look_at_ranks();
                     let written = self.journal.flush();
                     self.fail_if_unwritten(written);
+                    self.tell_what_is_unwritten(tell);
                 }
                 _ = look.tick() => {
+                    if let Some(exit) = self.look_behind(tell) {
+                        break Some(exit);
+                    }
                     for report in self.look_at_own_program() {
                         self.rank_reported(&report, tell);
                     }
@@ -291,6 +306,9 @@ impl Job {
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        if let Some((why, _)) = &self.unwritten {
+            verdict.message += &format!("; a part of what it printed is not kept: {why}");
+        }
         if let Some((_, limit_s)) = self.deadline
             && self.out_of_time
             && verdict.state == RunState::Stopped
@@ -352,9 +370,14 @@ impl Job {
         }
     }
 
-    /// A run that cannot be written down is ended: nobody could tell what it did.
+    /// A run that cannot be written down is ended: nobody could tell what it did. A program of the user's own goes on: a log is no
+    /// reason to end a training.
     fn fail_if_unwritten(&mut self, written: Result<(), JournalError>) {
         if let Err(error) = written {
+            if self.own.is_some() {
+                self.unwritten.get_or_insert((error.to_string(), false));
+                return;
+            }
             self.broken.get_or_insert(error.to_string());
             self.begin_end();
         }
@@ -368,20 +391,5 @@ impl Job {
         let cause = format!("{}, so it was ended: {question} Last seen: ", self.silence.in_words());
         self.stuck = Some(cause + &evidence.last_seen(self.np));
         self.begin_end();
-    }
-
-    fn look_for_vanished(&mut self) {
-        let evidence = &mut self.journal.evidence;
-        if evidence.work == Work::Program || self.is_batch {
-            // It need not say when it has finished; its launcher knows who failed.
-            return;
-        }
-        let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
-        let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
-        let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
-        evidence.vanished = vanished;
-        // Where nobody is missed any more, a final event was still on its way.
-        let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
-        self.vanished_at = evidence.vanished.and(first_missed);
     }
 }

@@ -42,6 +42,7 @@ mod pipe;
 pub mod preflight;
 mod prepare;
 mod preset;
+mod printed_errors;
 mod question;
 mod setup;
 mod shared;

@@ -16,7 +16,7 @@ use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
 use crate::domain::device::visible;
 use crate::domain::job::{RunSpec, Workload};
-use crate::domain::launcher::OwnLauncher;
+use crate::domain::launcher::{LauncherWords, OwnLauncher};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
@@ -127,9 +127,11 @@ impl Launcher {
     /// The lab's, or the one that the user's own words name.
     fn of(spec: &RunSpec, program: &Path) -> Result<Launcher, LaunchError> {
         let own = spec.command().and_then(|command| Some((command.launcher_words()?, command)));
-        match own.map(|(own, command)| (own.launcher, &command.argv[1..own.start])) {
+        // In a container it is not asked.
+        let mpirun = |own: &LauncherWords| own.start_of(OwnLauncher::Mpirun).filter(|_| own.container.is_none());
+        match own.as_ref().map(|(own, command)| mpirun(own).map(|start| &command.argv[1..start])) {
             None if !spec.starts_alone() => Launcher::detect(),
-            Some((OwnLauncher::Mpirun, words)) => Launcher::at(program.to_owned(), words),
+            Some(Some(words)) => Launcher::at(program.to_owned(), words),
             // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
             _ => {
                 let name = program.file_name().filter(|_| !spec.starts_alone());

@@ -200,6 +200,7 @@ fn what_cannot_be_meant_is_refused_before_anything_starts() {
         (&["--preset", "cpu", "--", "true"], "--preset is for the lab's trainer"),
         (&["--np", "2", "--", "mpirun", "-np", "2", "true"], "mpirun starts the ranks itself"),
         (&["--pattern", "loss=(", "--", "true"], "--pattern loss=(: unclosed group"),
+        (&["--pattern", "loss=[0-9.]+", "--", "true"], "has no group: put parentheses around the number"),
         (&["--pattern", "cost=x", "--", "true"], "`cost` is no figure of a training"),
         (&["--pattern", "loss=x"], "--pattern is for a program of your own"),
         (&["--", ""], "no program is named"),

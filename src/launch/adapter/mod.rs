@@ -71,7 +71,13 @@ impl Adapter {
             Ok(Shape { family: family.name, has_words: family.has_words, regex })
         });
         let patterns = spec.pattern_fields().map(|(field, expression)| {
-            let regex = compiled(expression).map_err(|error| format!("--pattern {}={expression}: {error}", field.name))?;
+            let name = field.name;
+            let regex = compiled(expression).map_err(|error| format!("--pattern {name}={expression}: {error}"))?;
+            if regex.captures_len() < 2 {
+                return Err(format!(
+                    "--pattern {name}={expression} has no group: put parentheses around the number, such as {name}=\"cost ([0-9.]+)\""
+                ));
+            }
             Ok((field, regex))
         });
         Ok(Adapter {
@@ -101,8 +107,8 @@ impl Adapter {
     fn by_pattern(&self, line: &str) -> Logged {
         let mut logged = Logged { by: PATTERN.into(), ..Logged::default() };
         for (field, regex) in &self.patterns {
-            // The group, or all of it where there is none.
-            let found = regex.captures(line).and_then(|found| found.get(1).or(found.get(0)));
+            // The first group that is there.
+            let found = regex.captures(line).and_then(|found| found.iter().skip(1).flatten().next());
             if let Some(value) = found.and_then(|found| figure(line, found)) {
                 *(field.slot)(&mut logged) = Some(value);
             }

@@ -25,6 +25,7 @@ impl Job {
             if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
                 process::signal(launcher, Signal::SIGTERM);
             }
+            self.end_behind();
             let writes_checkpoint = self.journal.evidence.work == Work::Photos;
             self.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
             self.launcher.is_spared = is_asked;

@@ -52,7 +52,8 @@ impl Supervisor {
             let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
             notes.extend(going_on.clone());
             // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
-            let starting = going_on.unwrap_or_else(|| elastic.starting());
+            let starting = going_on
+                .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
             let of_this = (std::mem::take(&mut notes), because);
             let (line, tags) = match self.command(elastic.resources(), images, of_this, lease.as_ref()) {
                 Ok(command) => command,
@@ -143,7 +144,7 @@ impl Supervisor {
             argv: line.argv.clone(),
             env: line.env.clone(),
             started_s: host::now_s(),
-            np: Some(resources.np),
+            np: self.record.spec.knows_np().then_some(resources.np),
             because,
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
@@ -160,7 +161,7 @@ impl Supervisor {
         }
         let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
         own::write_module(&self.folder.log_dir())?;
-        Ok((line, own::tags(command, self.record.spec.starts_alone(), setup.flavour)))
+        Ok((line, own::tags(command, &self.record.spec, setup.flavour)))
     }
 
     /// Start the launcher and stay with it to its end.
