@@ -33,7 +33,7 @@ def log(images=None, **figures):
     if unknown:
         raise TypeError(f"hvd_lab.log knows no {', '.join(unknown)}: use images, {', '.join(_NAMES)}")
     told = {name: _number(name, value) for name, value in figures.items() if value is not None}
-    told = {name: value for name, value in told.items() if not _is_per_cent(name, value)}
+    _leave_out_per_cent(told)
     with _lock:
         if images is not None:
             now, before = time.perf_counter(), _last
@@ -113,12 +113,12 @@ def _number(name, value):
         raise TypeError(f"hvd_lab.log: {name} is {value!r}, which is no number") from None
 
 
-def _is_per_cent(name, value):
-    if name not in ("accuracy", "val_accuracy") or not value > 1.001:
-        return False
-    # Python tells it once.
-    warnings.warn(f"hvd_lab.log leaves out {name}={value:g}: it goes from 0 to 1, so divide what is in per cent by 100", stacklevel=3)
-    return True
+def _leave_out_per_cent(told):
+    for name in ("accuracy", "val_accuracy"):
+        if told.get(name, 0) > 1.001:
+            # Python shows it once.
+            warnings.warn(f"hvd_lab.log leaves out {name} above 1: it goes from 0 to 1, so divide by 100", stacklevel=3)
+            del told[name]
 
 
 def _rank():

@@ -33,6 +33,24 @@ pub(super) struct Words {
     percents: Regex,
 }
 
+/// A number in a line, and what is around it.
+struct Here<'l> {
+    line: &'l str,
+    number: Match<'l>,
+    name: Option<(Name, Option<Scope>)>,
+    phrase: Phrase<'l>,
+    value: Option<f64>,
+    /// `3/10`
+    of: Option<f64>,
+    /// `0.5 (0.6)`
+    mean: Option<f64>,
+    /// `98/100 (98%)`
+    share: Option<f64>,
+    is_per_cent: bool,
+    /// `0.5 -> 0.4` tells of two times.
+    changes: bool,
+}
+
 /// Images a second, as one place of a line says it.
 struct Rate {
     value: Option<f64>,
@@ -89,9 +107,9 @@ impl Words {
         let (known, pieces) = (logged.clone(), Piece::all(line));
         let is_result = line.trim_start().starts_with('*') || line.contains("Saving dict for global step");
         let all = of.or(is_result.then_some(Scope::Validation)).or_else(|| label(&pieces));
-        let is_of_loss =
-            pieces.iter().any(|piece| piece.kind == Kind::Word && meaning(&piece.found.as_str().to_lowercase()).0 == Name::Loss);
-        // A word that one figure has may count for those behind it, or not.
+        let says =
+            |name| pieces.iter().any(|piece| piece.kind == Kind::Word && meaning(&piece.found.as_str().to_lowercase()).0 == name);
+        // What a figure says for itself may count for those behind it, or not.
         let (mut scope, mut is_unclear, mut rates) = (all, false, Vec::new());
         for at in 0..pieces.len() {
             if let Some(new) = heading(&pieces, at).filter(|_| all.is_none()) {
@@ -100,61 +118,61 @@ impl Words {
             if pieces[at].kind != Kind::Number {
                 continue;
             }
-            let number = pieces[at].found;
-            let (phrase, after) = (Phrase::before(&pieces, at), &line[number.end()..]);
-            let named = name(&phrase);
-            if named.is_none_or(|(name, _)| name == Name::Rate) {
-                let rate = self.rate(line, &pieces, at).map(|rate| Rate { scope: rate.scope.or(scope), ..rate });
+            let here = self.here(line, &pieces, at);
+            let is_loose = here.phrase.is_loose() && all.is_none();
+            if here.name.is_none_or(|(name, _)| name == Name::Rate) {
+                let rate = self.rate(&here, &pieces, at).map(|rate| Rate { scope: rate.scope.or(scope), ..rate });
                 // `900 img/s (850 img/s)`: now, and the mean
-                let is_second = !rates.is_empty() && line[..number.start()].ends_with('(');
+                let is_second = !rates.is_empty() && line[..here.number.start()].ends_with('(');
                 rates.extend(rate.filter(|rate| !is_second || rate.is_each));
             }
-            // `from 0.5 -> 0.4` tells of two times.
-            let Some((name, own)) = named.filter(|_| !self.change.is_match(after)) else { continue };
-            if let Some(own) = own.filter(|_| phrase.is_loose() && all.is_none()) {
-                is_unclear = scope.is_some_and(|scope| scope != own)
-                    || logged.loss.or(logged.accuracy).is_some() && own == Scope::Validation;
+            let Some((name, own)) = here.name.filter(|_| !here.changes) else {
+                // `train=0.5 val=0.4 accuracy=0.9`
+                is_unclear |= is_loose && here.number.as_str().contains('.');
+                continue;
+            };
+            if let Some(own) = own.filter(|_| is_loose) {
+                let is_second = own == Scope::Validation && logged.loss.or(logged.accuracy).is_some();
+                is_unclear = is_second || scope.is_some_and(|scope| scope != own);
                 scope = Some(own);
             }
             let validates = own.or(scope) == Some(Scope::Validation);
-            let of = || self.of.captures(after).and_then(|of| behind(line, number, of.get(1)));
-            let value = figure(line, number);
-            let mean = self.mean.captures(after).filter(|_| validates);
-            let mean = mean.and_then(|mean| behind(line, number, mean.get(1)));
-            let may = |there: Option<f64>| own.is_some() || !is_unclear || there.is_some();
+            // `train loss 0.5 val loss 0.4 acc 0.9` could be either.
+            let may = |other: Option<f64>| own.is_some() || !is_unclear || other.is_some();
             match name {
                 // MMEngine's `Epoch(test) [3/79]`
-                Name::Epoch if !phrase.behind.is_empty() && of().is_some() => {
-                    (logged.step, logged.steps) = (value, of().filter(|_| value.is_some()));
+                Name::Epoch if !here.phrase.behind.is_empty() && here.of.is_some() => {
+                    (logged.step, logged.steps) = (here.value, here.of);
                 }
                 Name::Epoch if logged.epoch.is_none() => {
-                    logged.epoch = value;
-                    logged.epochs = logged.epochs.or_else(of).filter(|_| value.is_some());
+                    logged.epoch = here.value;
+                    logged.epochs = logged.epochs.or(here.of).filter(|_| here.value.is_some());
                 }
                 // `batch 64` by itself is its size.
-                Name::Step if phrase.has(&["batch"]) && of().or(logged.epoch).is_none() && !is_of_loss => {}
+                Name::Step if here.phrase.has(&["batch"]) && here.of.or(logged.epoch).is_none() && !says(Name::Loss) => {}
                 Name::Step if logged.step.is_none() && known.steps.is_none() => {
-                    logged.step = value.filter(|step| step.fract() == 0.0 && *step >= 0.0);
-                    logged.steps = of().filter(|_| logged.step.is_some());
+                    logged.step = here.value.filter(|step| step.fract() == 0.0 && *step >= 0.0);
+                    logged.steps = here.of.filter(|_| logged.step.is_some());
                 }
-                Name::LearningRate => logged.learning_rate = logged.learning_rate.or(value),
-                Name::Loss if of().is_none() => {
-                    let may = may(if validates { logged.loss } else { logged.val_loss });
-                    let slot = if validates { &mut logged.val_loss } else { &mut logged.loss };
-                    *slot = slot.or(mean.or(value).filter(|_| may));
+                Name::LearningRate => logged.learning_rate = logged.learning_rate.or(here.value),
+                Name::Loss if here.of.is_none() => {
+                    let value = here.mean.filter(|_| validates).or(here.value);
+                    match validates {
+                        true => logged.val_loss = logged.val_loss.or(value.filter(|_| may(logged.loss))),
+                        false => logged.loss = logged.loss.or(value.filter(|_| may(logged.val_loss))),
+                    }
                 }
                 Name::Accuracy | Name::Top => {
-                    let share = self.share.captures(after).and_then(|share| behind(line, number, share.get(1)));
-                    let has_sign = share.is_some() || phrase.is_per_cent || self.per_cent.is_match(after);
-                    let has_sign =
-                        has_sign || name == Name::Top && (logged.by != ANY || phrase.words.iter().any(|word| word.contains('@')));
-                    let value = share.or(mean).or(value.filter(|_| of().is_none()));
+                    let is_known = here.is_per_cent || name == Name::Top && (logged.by != ANY || line.contains('@'));
+                    let value = here.share.or(here.mean.filter(|_| validates)).or(here.value.filter(|_| here.of.is_none()));
                     let is_unsure = name == Name::Top || self.percents.is_match(line);
                     let value =
-                        value.and_then(|value| if has_sign { Some(value / 100.0) } else { percents.fraction(value, is_unsure) });
-                    let may = may(if validates { logged.accuracy } else { logged.val_accuracy });
-                    let slot = if validates { &mut logged.val_accuracy } else { &mut logged.accuracy };
-                    *slot = slot.or(value.filter(|value| may && (0.0..=1.0).contains(value)));
+                        value.and_then(|value| if is_known { Some(value / 100.0) } else { percents.fraction(value, is_unsure) });
+                    let value = value.filter(|value| (0.0..=1.0).contains(value));
+                    match validates {
+                        true => logged.val_accuracy = logged.val_accuracy.or(value.filter(|_| may(logged.accuracy))),
+                        false => logged.accuracy = logged.accuracy.or(value.filter(|_| may(logged.val_accuracy))),
+                    }
                 }
                 _ => {}
             }
@@ -162,12 +180,10 @@ impl Words {
         if logged.images_per_sec.or(logged.val_images_per_sec).is_none() {
             put_rate(&mut logged, &rates);
         }
-        let seen = &line[..pieces.last().map_or(0, |piece| piece.found.end())];
         if logged.step.or(logged.steps).is_none() && !self.download.is_match(line) {
-            (logged.step, logged.steps) = self.place(seen, &pieces).unwrap_or_default();
+            (logged.step, logged.steps) = self.place(line, &pieces).unwrap_or_default();
         }
-        let losses = [logged.loss, logged.accuracy, logged.val_loss, logged.val_accuracy];
-        let has_figures = losses.iter().any(Option::is_some);
+        let has_figures = [logged.loss, logged.accuracy, logged.val_loss, logged.val_accuracy].iter().any(Option::is_some);
         // How far a test is says nothing of the training.
         if scope == Some(Scope::Validation) && !has_figures {
             (logged.step, logged.steps) = (None, None);
@@ -178,50 +194,59 @@ impl Words {
         if is_setting && !has_figures && !has_rate { known } else { logged }
     }
 
-    /// Images a second at this place, with their name before or their unit behind.
-    fn rate(&self, line: &str, pieces: &[Piece<'_>], at: usize) -> Option<Rate> {
+    /// What is around the number at this place.
+    fn here<'l>(&self, line: &'l str, pieces: &[Piece<'l>], at: usize) -> Here<'l> {
         let (number, phrase) = (pieces[at].found, Phrase::before(pieces, at));
-        let unit = self.unit.captures(&line[number.end()..]);
+        let (value, after) = (figure(line, number), &line[number.end()..]);
+        let behind = |regex: &Regex| regex.captures(after).and_then(|found| figure(after, found.get(1)?));
+        let (of, mean, share) = (behind(&self.of).filter(|_| value.is_some()), behind(&self.mean), behind(&self.share));
+        Here {
+            line,
+            number,
+            value,
+            of,
+            mean,
+            share,
+            is_per_cent: share.is_some() || phrase.is_per_cent || self.per_cent.is_match(after),
+            changes: self.change.is_match(after),
+            name: name(&phrase),
+            phrase,
+        }
+    }
+
+    /// Images a second at this place, with their name before or their unit behind.
+    fn rate(&self, here: &Here<'_>, pieces: &[Piece<'_>], at: usize) -> Option<Rate> {
+        let unit = self.unit.captures(&here.line[here.number.end()..]);
         let is = |at: usize, kind: Kind| pieces.get(at).is_some_and(|piece| piece.kind == kind);
         // `0.1 samples/s 900`: which of the two?
-        let is_unclear = match name(&phrase) {
-            Some(_) => {
-                at > 1 && is(at - 1, Kind::Word) && is(at - 2, Kind::Number) && Phrase::before(pieces, at - 2).words.is_empty()
-            }
+        let is_unclear = match here.name {
+            Some(_) if at < 2 || !is(at - 1, Kind::Word) || !is(at - 2, Kind::Number) => false,
+            Some(_) => Phrase::before(pieces, at - 2).words.is_empty(),
             None => unit.is_none() || is(at + 2, Kind::Number) || is(at + 3, Kind::Number) && pieces[at + 2].is_separator(),
         };
-        let meanings: Vec<_> =
-            phrase.words.iter().filter(|word| **word != "rate").map(|word| meaning(&word.to_lowercase())).collect();
+        let words = here.phrase.words.iter().filter(|word| **word != "rate");
+        let meanings: Vec<_> = words.map(|word| meaning(&word.to_lowercase())).collect();
         let is_mine = !is_unclear && meanings.iter().all(|(name, _)| matches!(name, Name::Rate | Name::Aside));
         is_mine.then(|| Rate {
-            value: figure(line, number).filter(|_| !is_split(line, number)),
-            is_total: phrase.has(&["total", "global", "aggregate"]),
-            is_each: unit.is_some_and(|unit| unit.get(1).is_some()) || phrase.has(&["gpu", "device", "rank", "worker"]),
+            value: here.value.filter(|_| !is_split(here.line, here.number)),
+            is_total: here.phrase.has(&["total", "global", "aggregate"]),
+            is_each: unit.is_some_and(|unit| unit.get(1).is_some()) || here.phrase.has(&["gpu", "device", "rank", "worker"]),
             scope: meanings.iter().find_map(|(_, scope)| *scope),
         })
     }
 
     /// How far it is, where no word says so. `epoch: [1/10]` counts epochs.
     fn place(&self, line: &str, pieces: &[Piece<'_>]) -> Option<(Option<f64>, Option<f64>)> {
+        let line = &line[..pieces.last()?.found.end()];
         let is_of_epoch = |of: Match<'_>| {
             let at = pieces.iter().position(|piece| piece.found.start() == of.start());
-            at.is_some_and(|at| {
-                !Phrase::before(pieces, at).words.is_empty()
-                    && name(&Phrase::before(pieces, at)).is_some_and(|(name, _)| name == Name::Epoch)
-            })
+            at.and_then(|at| name(&Phrase::before(pieces, at))).is_some_and(|(name, _)| name == Name::Epoch)
         };
-        let found = self
-            .places
-            .iter()
-            .find_map(|place| place.captures_iter(line).find(|found| !found.get(1).is_some_and(is_of_epoch)))?;
+        let steps = |place: &Regex| place.captures_iter(line).find(|found| !found.get(1).is_some_and(is_of_epoch));
+        let found = self.places.iter().find_map(steps)?;
         let step = figure(line, found.get(1)?);
         Some((step, found.get(2).and_then(|steps| figure(line, steps)).filter(|_| step.is_some())))
     }
-}
-
-/// A number in what follows another.
-fn behind(line: &str, number: Match<'_>, found: Option<Match<'_>>) -> Option<f64> {
-    figure(&line[number.end()..], found?)
 }
 
 /// One rate of all that a line says: that of all ranks, if it is there.
