@@ -75,6 +75,10 @@ pub(super) fn name(phrase: &Phrase<'_>) -> Option<(Name, Option<Scope>)> {
     }
     let behind = phrase.behind.iter().map(|word| word.to_lowercase()).collect::<Vec<_>>();
     scope = scope.or(behind.iter().find_map(|word| scope_of(word)));
+    // `Throughput (images/sec): 900`
+    if name == Name::Aside && behind.iter().any(|word| meaning(word).0 == Name::Rate) {
+        return Some((Name::Rate, scope));
+    }
     let is_known = name != Name::Aside && name != Name::Other && behind.iter().all(|word| is_aside(word));
     is_known.then_some((name, scope))
 }
