@@ -4,8 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::phrase::Phrase;
-
 /// What a number is. `Aside` says nothing by itself, `Other` is the name of something else.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::launch) enum Name {
@@ -61,19 +59,19 @@ pub(super) fn is_aside(word: &str) -> bool {
     scope_of(word).is_some() || is_in(ASIDE, word) || is_in(PARTS, word)
 }
 
-/// What a phrase says, and of what. `None` where it says nothing, or has a word that is not known.
-pub(super) fn name(phrase: &Phrase<'_>) -> Option<(Name, Option<Scope>)> {
+/// What the words before a number say, with those in parentheses behind them, and of what. `None` where it says nothing, or has a word that is not known.
+pub(super) fn name(words: &[&str], behind: &[&str]) -> Option<(Name, Option<Scope>)> {
     // `loss on 4 GPUs`
-    if phrase.words.last().is_some_and(|word| is_in(" on in of at for after over with per ", &word.to_lowercase())) {
+    if words.last().is_some_and(|word| is_in(" on in of at for after over with per ", &word.to_lowercase())) {
         return None;
     }
     let (mut name, mut scope, mut before) = (Name::Aside, None, String::new());
-    for word in &phrase.words {
+    for word in words {
         let word = word.to_lowercase();
         let (own, of) = if word == "rate" && before == "learning" { (Name::LearningRate, None) } else { meaning(&word) };
         (name, scope, before) = (both(name, own), scope.or(of), word);
     }
-    let behind = phrase.behind.iter().map(|word| word.to_lowercase()).collect::<Vec<_>>();
+    let behind = behind.iter().map(|word| word.to_lowercase()).collect::<Vec<_>>();
     scope = scope.or(behind.iter().find_map(|word| scope_of(word)));
     // `Throughput (images/sec): 900`
     if name == Name::Aside && behind.iter().any(|word| meaning(word).0 == Name::Rate) {

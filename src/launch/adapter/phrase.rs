@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Match, Regex};
 
 use super::family::NUMBER;
-use super::name::{Name, Scope, is_aside, is_in, meaning, scope_of};
+use super::name::{Name, Scope, is_aside, is_in, meaning, name, scope_of};
 
 /// Words of a phrase, and marks between it and its number.
 const MOST: usize = 8;
@@ -107,6 +107,11 @@ impl<'l> Phrase<'l> {
         phrase.words = rest.iter().rev().take(MOST).take_while(is_name).map(|piece| piece.found.as_str()).collect();
         phrase.words.reverse();
         phrase
+    }
+
+    /// What it says, and of what.
+    pub fn name(&self) -> Option<(Name, Option<Scope>)> {
+        name(&self.words, &self.behind)
     }
 
     /// The words in the parentheses at the end. Returns what is before them.

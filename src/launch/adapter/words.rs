@@ -5,7 +5,7 @@
 use regex::{Match, Regex};
 
 use super::family::{compiled, figure};
-use super::name::{Name, Scope, meaning, name};
+use super::name::{Name, Scope, meaning};
 use super::percents::Percents;
 use super::phrase::{Kind, Phrase, Piece, heading, label};
 use crate::domain::logged::Logged;
@@ -209,7 +209,7 @@ impl Words {
             share,
             is_per_cent: share.is_some() || phrase.is_per_cent || self.per_cent.is_match(after),
             changes: self.change.is_match(after),
-            name: name(&phrase),
+            name: phrase.name(),
             phrase,
         }
     }
@@ -240,7 +240,7 @@ impl Words {
         let line = &line[..pieces.last()?.found.end()];
         let is_of_epoch = |of: Match<'_>| {
             let at = pieces.iter().position(|piece| piece.found.start() == of.start());
-            at.and_then(|at| name(&Phrase::before(pieces, at))).is_some_and(|(name, _)| name == Name::Epoch)
+            at.and_then(|at| Phrase::before(pieces, at).name()).is_some_and(|(name, _)| name == Name::Epoch)
         };
         let steps = |place: &Regex| place.captures_iter(line).find(|found| !found.get(1).is_some_and(is_of_epoch));
         let found = self.places.iter().find_map(steps)?;
