@@ -211,7 +211,13 @@ pub type GpuId = (usize, String);
 /// CUDA_DEVICE_ORDER=PCI_BUS_ID.
 pub fn visible(choice: Option<&str>, gpus: &[GpuId]) -> Vec<usize> {
     const SLICE: &str = "MIG-";
-    let Some(choice) = choice else { return (0..gpus.len()).collect() };
+    let is_cut = |place: &usize| gpus.iter().any(|(index, uuid)| *index == gpus[*place].0 && uuid.starts_with(SLICE));
+    // A program sees whole GPUs, or else one MIG device: the first of a GPU that is cut.
+    let seen = |places: Vec<usize>| {
+        let (cut, whole): (Vec<usize>, Vec<usize>) = places.into_iter().partition(is_cut);
+        if whole.is_empty() { cut.into_iter().take(1).collect() } else { whole }
+    };
+    let Some(choice) = choice else { return seen((0..gpus.len()).filter(|place| !gpus[*place].1.starts_with(SLICE)).collect()) };
     // The first entry decides for all of them.
     let kind = ["GPU-", SLICE].into_iter().find(|kind| choice.trim_start().starts_with(kind));
     let is_named = |word: &str, (index, uuid): &GpuId| match kind {
@@ -227,11 +233,10 @@ pub fn visible(choice: Option<&str>, gpus: &[GpuId]) -> Vec<usize> {
         }
         places.push(place);
         if kind == Some(SLICE) {
-            // CUDA uses one MIG device at a time.
-            break;
+            return places;
         }
     }
-    places
+    seen(places)
 }
 
 /// CUDA reads numbers as C does: what follows the digits does not count.
@@ -377,10 +382,23 @@ mod tests {
         assert_eq!(visible(None, &gpus), [0, 1, 2]);
         // MIG devices stand behind their GPU.
         gpus.splice(1..1, [(0, "MIG-11".to_owned()), (0, "MIG-GPU-aa/1/0".to_owned())]);
-        let cases: &[(&str, &[usize])] = &[("MIG-GPU-aa/1/0", &[2]), ("MIG-1,MIG-GPU", &[1]), ("MIG-", &[]), ("1", &[3])];
+        let cases: &[(&str, &[usize])] = &[
+            ("MIG-GPU-aa/1/0", &[2]),
+            ("MIG-1,MIG-GPU", &[1]),
+            ("MIG-", &[]),
+            ("1", &[3]),
+            ("0", &[0]),
+            ("0,1,2", &[3, 4]),
+            ("GPU-aa", &[0]),
+        ];
         for (choice, expected) in cases {
             assert_eq!(visible(Some(choice), &gpus), *expected, "{choice:?}");
         }
+        assert_eq!(visible(None, &gpus), [3, 4], "whole GPUs win over MIG devices");
+        gpus.truncate(3);
+        assert_eq!(visible(None, &gpus), [0], "a program sees one MIG device");
+        gpus.extend([(1, "GPU-c".to_owned()), (1, "MIG-c".to_owned())]);
+        assert_eq!((visible(None, &gpus), visible(Some("0,1"), &gpus)), (vec![0], vec![0]));
     }
 
     #[test]

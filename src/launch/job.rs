@@ -291,6 +291,7 @@ impl Job {
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        verdict.trace_libraries(evidence);
         if let Some((_, limit_s)) = self.deadline
             && self.out_of_time
             && verdict.state == RunState::Stopped

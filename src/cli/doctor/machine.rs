@@ -46,7 +46,8 @@ pub(super) fn gpus() -> Gpus {
             let shown = |reading: &Reading<String>| reading.value().cloned().unwrap_or_else(|| "unknown".into());
             let choice = host::driver::visible_devices();
             let (all, count) = (system.gpus.len(), system.visible.len());
-            let counted = choice.as_ref().map_or(all.to_string(), |choice| {
+            let usual = if count == all { all.to_string() } else { format!("{count} of {all} usable at a time") };
+            let counted = choice.as_ref().map_or(usual, |choice| {
                 format!("{count} of {all} visible: CUDA_VISIBLE_DEVICES={}", if choice.is_empty() { "''" } else { choice })
             });
             let found = format!(
@@ -56,11 +57,17 @@ pub(super) fn gpus() -> Gpus {
                 shown(&system.cuda)
             );
             let check = match choice {
+                None if count < all => Check::warn(
+                    "GPUs",
+                    found,
+                    "a program sees whole GPUs, or else one MIG device, which ranks share: CUDA_VISIBLE_DEVICES chooses among those \
+                     that `nvidia-smi -L` lists",
+                ),
                 Some(choice) if count < choice.split(',').count() => Check::warn(
                     "GPUs",
                     found,
-                    "CUDA stops at the first entry that names no GPU here, and sees none with one named twice: correct or unset \
-                     CUDA_VISIBLE_DEVICES; without a GPU ranks train on CPU cores",
+                    "CUDA stops at the first entry that names no GPU here, sees none with one named twice, and one MIG device at a \
+                     time: correct or unset CUDA_VISIBLE_DEVICES; without a GPU ranks train on CPU cores",
                 ),
                 // By default CUDA numbers GPUs by speed, and NVML by their place on the bus.
                 Some(choice)
@@ -80,7 +87,10 @@ pub(super) fn gpus() -> Gpus {
             let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
             Gpus { count: Machine::detect().gpus, check: Check::warn("GPUs", reason, remedy) }
         }
-        Err(reason) => Gpus { count: 0, check: Check::ok("GPUs", format!("none: {reason}; ranks train on CPU cores")) },
+        Err(reason) => {
+            let found = format!("none: {reason}{}; ranks train on CPU cores", host::driver::hiding());
+            Gpus { count: 0, check: Check::ok("GPUs", found) }
+        }
     }
 }
 

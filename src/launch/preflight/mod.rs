@@ -40,10 +40,17 @@ pub fn hosts_of(resources: &Resources, flavour: Flavour) -> Result<Vec<Host>, La
                 LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
             };
             let text = read::small_text(Path::new(file), MOST_BYTES).map_err(cannot)?;
-            hosts::in_file(file, &text, flavour)
+            // The launcher also sees a byte order mark.
+            let whole = read::small_file(Path::new(file), MOST_BYTES).unwrap_or_default();
+            hosts::in_file(file, std::str::from_utf8(&whole).unwrap_or(&text), flavour)
         }
         (None, None) => Ok(Vec::new()),
     }
+}
+
+/// Variables that make the launcher of a run on other hosts reach them as they are reached here.
+pub(super) fn variables_of_agent(resources: &Resources, flavour: Flavour) -> Vec<(String, String)> {
+    if resources.names_hosts() { Agent::variables(flavour) } else { Vec::new() }
 }
 
 /// Look at all hosts, many at a time. The findings stand in the order of the hosts.
