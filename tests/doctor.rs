@@ -301,11 +301,15 @@ fn a_class_is_more_than_one_run() {
 }
 
 #[test]
-fn a_folder_of_temporary_files_that_is_not_there_fails_with_its_name() {
+fn a_folder_of_temporary_files_that_is_not_there_is_named_and_does_without() {
     let machine = Machine::new();
     let gone = machine.path("scratch/gone");
-    let report = examine(machine.lab(&[]).env("TMPDIR", &gone));
-    fails(&report, "temporary", gone.to_str().unwrap(), "set TMPDIR to one that you can write");
+    for wrong in [gone.to_str().unwrap(), "relative", "", "/dev/null"] {
+        let (_, report) = examine(machine.lab(&[]).env("TMPDIR", wrong));
+        let (state, found, remedy) = check(&report, "temporary");
+        assert!(state == "warn" && found.contains(&format!("`{wrong}`")) && found.ends_with("runs use /tmp"), "{report}");
+        assert!(remedy.contains("set TMPDIR to one that you can write"), "{remedy}");
+    }
     std::fs::create_dir_all(&gone).unwrap();
     let (_, report) = examine(machine.lab(&[]).env("TMPDIR", &gone));
     assert_eq!(check(&report, "temporary").0, "ok", "{report}");

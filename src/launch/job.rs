@@ -151,6 +151,10 @@ impl Job {
         // same pid: so each launch gets a folder of its own.
         runs::sweep();
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
+        if !scratch.path().starts_with(std::env::temp_dir()) {
+            let named = std::env::temp_dir();
+            journal.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
+        }
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
         let events = EventSocket::listen(&scratch, &secret, sender.clone());
         if let Err(error) = &events {

@@ -32,11 +32,12 @@ impl Verdict {
 
     /// Adds to a run that failed by the words of the loader whose library it was, by what is set here.
     pub fn trace_libraries(&mut self, evidence: &Evidence) {
-        let said = evidence.launcher.iter().chain(&self.last_lines).chain([&self.message]).map(String::as_str);
+        let of_ranks = evidence.tails.values().flatten();
+        let said = evidence.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
         if self.state == RunState::Failed
             && let Some((what, remedy)) = blame(&said.collect::<Vec<_>>().join("\n"))
         {
-            self.message += &format!(". {what}: {remedy}");
+            self.message = format!("{}. {what}: {remedy}", self.message.trim_end_matches('.'));
             self.last_lines.retain(|line| !is_remark(line));
         }
     }

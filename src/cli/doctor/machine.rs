@@ -2,6 +2,7 @@
 //!
 //! Never downloads, and leaves no file behind.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -224,13 +225,15 @@ pub(super) fn home() -> Vec<Check> {
 pub(super) fn temporary() -> Check {
     let folder = std::env::temp_dir();
     let named = if std::env::var_os("TMPDIR").is_some() { "TMPDIR is" } else { "temporary files go to" };
-    match files::try_writing(&folder) {
-        Ok(()) => Check::ok("temporary", format!("{} can be written", folder.display())),
-        Err(error) => Check::fail(
-            "temporary",
-            format!("{named} {}, and no file can be made there: {error}", folder.display()),
-            "make that folder, or set TMPDIR to one that you can write, such as /tmp: each run keeps its launcher's files there",
-        ),
+    // A launch finds a relative one elsewhere.
+    let usable = |folder: &Path| if folder.is_absolute() { files::try_writing(folder) } else { Err(ErrorKind::NotFound.into()) };
+    let Err(error) = usable(&folder) else { return Check::ok("temporary", format!("{} can be written", folder.display())) };
+    let found = format!("{named} `{}`, and no file can be made there: {error}", folder.display());
+    let remedy =
+        "make that folder, or set TMPDIR to one that you can write, such as /tmp: each run keeps its launcher's files there";
+    match usable(Path::new("/tmp")) {
+        Ok(()) => Check::warn("temporary", format!("{found}; runs use /tmp"), remedy),
+        Err(_) => Check::fail("temporary", found, remedy),
     }
 }
 
