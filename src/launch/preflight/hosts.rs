@@ -2,9 +2,16 @@
 //!
 //! Never asks a host anything.
 
+use std::path::Path;
+
+use crate::domain::job::Resources;
 use crate::domain::safe;
+use crate::host::read;
 use crate::launch::host_name::HostName;
 use crate::launch::{Flavour, LaunchError};
+
+/// A host file of thousands of hosts is smaller.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// A host as mpirun is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +42,26 @@ pub(in crate::launch) fn listed(hosts: &str) -> Result<Vec<Host>, LaunchError> {
     Ok(each_once(hosts.split(',').map(host).collect::<Result<_, _>>()?))
 }
 
+/// The hosts that a run names; none where it stays on this one.
+///
+/// # Errors
+/// [`LaunchError::Spec`] where the list or the host file is none.
+pub fn hosts_of(resources: &Resources, flavour: Flavour) -> Result<Vec<Host>, LaunchError> {
+    match (&resources.hosts, &resources.hostfile) {
+        (Some(hosts), _) => listed(hosts),
+        (None, Some(file)) => {
+            let cannot = |error| {
+                LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
+            };
+            let text = read::small_text(Path::new(file), MOST_BYTES).map_err(cannot)?;
+            // The launcher also sees a byte order mark.
+            let whole = read::small_file(Path::new(file), MOST_BYTES).unwrap_or_default();
+            in_file(file, std::str::from_utf8(&whole).unwrap_or(&text), flavour)
+        }
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
 /// Settings of a host in a host file: those that both versions of Open MPI read, and those of version 4 and of MPICH alone.
 const SLOTS: [&str; 3] = ["slots", "count", "cpu"];
 const PORT_AND_USER: [&str; 4] = ["port", "username", "user-name", "user_name"];
@@ -48,7 +75,7 @@ const OF_MPICH: [&str; 3] = ["ifhn", "user", "binding"];
 ///
 /// # Errors
 /// [`LaunchError::Spec`] with the line and what to write.
-pub(super) fn in_file(file: &str, text: &str, flavour: Flavour) -> Result<Vec<Host>, LaunchError> {
+fn in_file(file: &str, text: &str, flavour: Flavour) -> Result<Vec<Host>, LaunchError> {
     let refuse = |why: String| Err(LaunchError::Spec(format!("the host file {file} {why}")));
     let is_mpich = flavour == Flavour::Mpich;
     if text.starts_with('\u{feff}') {
