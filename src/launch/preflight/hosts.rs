@@ -142,6 +142,10 @@ fn host(line: &str, flavour: Flavour) -> Result<Host, String> {
         Some((host, ranks)) => return Err(format!("Open MPI writes the slots of a host as `{host} slots={ranks}`")),
         None => {}
     }
+    let is_sound = |name: &str| HostName::of(name).is_sound(name);
+    if !is_sound(name.strip_prefix('^').unwrap_or(name)) {
+        return Err("it begins with no host".to_owned());
+    }
     while let [setting, more @ ..] = rest {
         match more {
             ["=", value, after @ ..] if known.iter().any(|names| names.contains(setting)) => {
@@ -166,10 +170,9 @@ fn host(line: &str, flavour: Flavour) -> Result<Host, String> {
         return Err(format!("leaving a host out with ^ is of Open MPI 4: take the line out, and that of {}", &name[1..]));
     }
     let name = user.filter(|_| !name.contains('@')).map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
-    let sound = name.strip_prefix('^').unwrap_or(&name);
-    match HostName::of(sound).is_sound(sound) {
+    match is_sound(name.strip_prefix('^').unwrap_or(&name)) {
         true => Ok(Host { name, slots, port }),
-        false => Err("it begins with no host".to_owned()),
+        false => Err(format!("`{}` is no user", user.unwrap_or_default())),
     }
 }
 
@@ -235,7 +238,7 @@ mod tests {
             (OpenMpi5, "node1:2\n", "`node1 slots=2`"),
             (OpenMpi5, "^node1\n", "of Open MPI 4"),
             (OpenMpi5, "node1,node2\n", "no host"),
-            (OpenMpi5, "rank 0=node1 slot=0\n", "`slot`"),
+            (OpenMpi5, "rank 0=node1 slot=0\n", "one host on each line"),
             (OpenMpi5, "# none\n", "names no host"),
             (Mpich, "node1 slots=2\n", "MPICH knows no `slots` there"),
             (Mpich, "node1:many\n", "`many` is none"),
