@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::discovery::Discovery;
+use super::preflight::hosts_of;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
 use crate::dataset::Location;
@@ -103,6 +104,9 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         return Err(LaunchError::Spec(problem));
     }
     let setup = Setup::detect(&request.spec, request.program.as_deref())?;
+    if request.spec.resources.hostfile.is_some() && !request.force {
+        hosts_of(&request.spec.resources, setup.flavour)?;
+    }
     let training = request.spec.training();
     let images = match training {
         Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,

@@ -155,6 +155,10 @@ impl Job {
         // same pid: so each launch gets a folder of its own.
         runs::sweep();
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
+        if !scratch.path().starts_with(std::env::temp_dir()) {
+            let named = std::env::temp_dir();
+            journal.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
+        }
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
         let events = EventSocket::listen(&scratch, &secret, sender.clone());
         if let Err(error) = &events {
@@ -306,6 +310,7 @@ impl Job {
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        verdict.trace_libraries(evidence);
         if let Some((why, _)) = &self.unwritten {
             verdict.message += &format!("; a part of what it printed is not kept: {why}");
         }

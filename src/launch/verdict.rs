@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 
 use super::evidence::Evidence;
 use super::host_name::HostName;
+use super::libraries::{blame, is_remark};
 use super::notice::{How, Notice, cancelled, is_out_of_memory, notice, one_line};
 use super::printed_errors::last_words;
 use super::slurm::{self, Ended};
@@ -27,6 +28,18 @@ impl Verdict {
     /// Of no rank.
     pub fn plain(state: RunState, message: String) -> Verdict {
         Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None }
+    }
+
+    /// Adds to a run that failed by the words of the loader whose library it was, by what is set here.
+    pub fn trace_libraries(&mut self, evidence: &Evidence) {
+        let of_ranks = evidence.tails.values().flatten();
+        let said = evidence.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
+        if self.state == RunState::Failed
+            && let Some((what, remedy)) = blame(&said.collect::<Vec<_>>().join("\n"))
+        {
+            self.message = format!("{}. {what}: {remedy}", self.message.trim_end_matches('.'));
+            self.last_lines.retain(|line| !is_remark(line));
+        }
     }
 }
 
@@ -352,7 +365,7 @@ fn code_meaning(code: i32, evidence: &Evidence) -> String {
 
 /// The launcher's lines without rules and blank lines, and without where in its own code it gave up, if the ranks said more before.
 fn launcher_words(evidence: &Evidence) -> Vec<String> {
-    let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ");
+    let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ") && !is_remark(line);
     let mut words: Vec<String> = evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect();
     let script = format!("/{}\", line ", evidence.launcher_name);
     let own = words.windows(2).position(|pair| pair[0].starts_with("Traceback (") && pair[1].contains(&script));

@@ -18,6 +18,7 @@ use crate::launch::job::{self, Job};
 use crate::launch::leased;
 use crate::launch::output::Tags;
 use crate::launch::own::{self, OwnProgram};
+use crate::launch::preflight::variables_of_agent;
 use crate::launch::prepare::Images;
 use crate::launch::silence::PATIENCE;
 use crate::launch::slurm;
@@ -136,6 +137,7 @@ impl Supervisor {
         let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
         line.notes.extend(notes.into_iter().chain(images.in_words()));
+        line.env.extend(variables_of_agent(resources, setup.flavour));
         if let Some((env, note)) = settled {
             line.env.extend(env);
             line.notes.push(note);
