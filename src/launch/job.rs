@@ -136,12 +136,14 @@ pub(super) struct End {
     pub others_cpu: Option<f64>,
     /// Slurm will start it again.
     pub is_requeued: bool,
+    /// It goes on under Slurm, and nobody follows it.
+    pub is_left: bool,
     /// It was ended at a checkpoint, to go on with other hosts.
     pub is_resized: bool,
 }
 
 /// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
-fn secret() -> anyhow::Result<String> {
+pub(super) fn secret() -> anyhow::Result<String> {
     static SECRET: OnceLock<String> = OnceLock::new();
     if let Some(secret) = SECRET.get() {
         return Ok(secret.clone());
@@ -153,8 +155,12 @@ fn secret() -> anyhow::Result<String> {
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, tags: Tags, bounds: Bounds) -> anyhow::Result<Job> {
-        let secret = secret()?;
+    pub fn start(
+        folder: RunFolder,
+        secret: String,
+        (np, line, tags): (usize, &CommandLine, Tags),
+        bounds: Bounds,
+    ) -> anyhow::Result<Job> {
         let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
@@ -236,7 +242,13 @@ impl Job {
             tokio::select! {
                 Some(line) = self.lines.recv() => {
                     if let Some(news) = slurm::news(&line) {
-                        tell(RunState::Preparing, news);
+                        // Once it trains, what Slurm says or does not say about it is said beside that.
+                        match self.began {
+                            _ if self.kill_at.is_some() => {}
+                            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.journal.evidence.work.going()),
+                            Some(_) => tell(RunState::Running, news),
+                            None => tell(RunState::Preparing, news),
+                        }
                     }
                     if let Some(Event::Topology(report)) = self.take(line) {
                         self.rank_reported(&report, tell);
@@ -297,6 +309,7 @@ impl Job {
         self.fail_if_unwritten(written);
         let evidence = &self.journal.evidence;
         let broken = self.broken.take();
+        let is_broken = broken.is_some() || self.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
@@ -310,8 +323,9 @@ impl Job {
         self.judged(&verdict);
         let is_requeued =
             !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
-        End { verdict, exit_code, versions, others_cpu: self.others_cpu, is_requeued, is_resized }
+        End { verdict, exit_code, versions, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {

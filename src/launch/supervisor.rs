@@ -25,12 +25,13 @@ use super::leased;
 use super::preflight;
 use super::prepare::{self, Images};
 use super::setup::unbuilt;
+use super::slurm;
 use super::verdict::Verdict;
 use super::work::Work;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 use crate::lease::Lease;
-use crate::runs::{Identity, RunFolder, RunLock, RunRecord, StoreError, process};
+use crate::runs::{self, Identity, RunFolder, RunLock, RunRecord, StoreError, process};
 
 /// What is done with a run before anybody is told that it has ended, and how.
 pub type BeforeEnd = fn(&RunFolder, RunState);
@@ -43,12 +44,23 @@ pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode>
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
     let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
-    if folder.read_status()?.state.is_over() {
+    let status = folder.read_status()?;
+    if status.state.is_over() {
         bail!(LaunchError::Over);
+    }
+    // Whoever starts or continues a run leaves the number out: there was a supervisor before this one.
+    let is_resumed = status.supervisor_pid != 0 && slurm::is_left(&folder);
+    if !is_resumed {
+        runs::cancel_job(folder.path());
     }
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(Supervisor::new(folder, record, lock.identity()?, before_end).run());
+    let mut supervisor = Supervisor::new(folder, record, lock.identity()?, before_end);
+    supervisor.is_resumed = is_resumed;
+    if is_resumed {
+        supervisor.status.started_s = status.started_s;
+    }
+    let result = runtime.block_on(supervisor.run());
     // Nor may a host discovery script that was being asked stay behind.
     process::signal_own_session(Signal::SIGKILL);
     // A download that goes on in the background must not hold the end up.
@@ -74,6 +86,8 @@ struct Supervisor {
     status: RunStatus,
     lock: Identity,
     before_end: BeforeEnd,
+    /// Its next launch is a job of Slurm that is there already.
+    is_resumed: bool,
 }
 
 impl Supervisor {
@@ -86,7 +100,7 @@ impl Supervisor {
             supervisor_place: Some(host::place()),
             ..RunStatus::new(RunState::Preparing, work.preparing(), host::now_s())
         };
-        Supervisor { folder, record, status, lock, before_end }
+        Supervisor { folder, record, status, lock, before_end, is_resumed: false }
     }
 
     fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {

@@ -58,7 +58,12 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
     if asked_to_stop {
-        return plain(RunState::Stopped, evidence.work.stopped(evidence.done()));
+        // Only where Slurm was not told.
+        let left = match slurm::ended(evidence.launcher.iter()) {
+            Some(Ended::Other(words)) => format!(": {words}"),
+            _ => String::new(),
+        };
+        return plain(RunState::Stopped, evidence.work.stopped(evidence.done()) + &left);
     }
     match slurm::ended(evidence.launcher.iter()) {
         Some(Ended::TimeLimit(words)) => {

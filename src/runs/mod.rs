@@ -1,7 +1,7 @@
 //! The run folders on disk: what was asked for, what happened, and what it adds up to.
 //!
-//! Never starts a process of a run. It ends some in one case only: ranks, and a job of Slurm, that a killed supervisor left behind
-//! (`orphans`).
+//! It starts and ends processes of a run in one case only: a killed supervisor left ranks behind, which are ended, or a job of Slurm,
+//! which gets another supervisor (`orphans`).
 //!
 //! ```text
 //! HVD_LAB_HOME/runs/0007/
@@ -42,6 +42,7 @@ mod select;
 mod store;
 mod summary;
 mod supervision;
+pub mod supervisor;
 mod thinned;
 mod trash;
 

@@ -1,4 +1,5 @@
-//! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended.
+//! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended. A job of Slurm goes on, and gets
+//! another supervisor.
 //!
 //! Never touches a process that is not proven to have been started for the run, nor a run that somebody has the lock of.
 
@@ -10,7 +11,7 @@ use nix::sys::signal::Signal;
 
 use super::lock::RunLock;
 use super::supervision::{SILENCE_SECONDS, Supervision, silent_seconds, supervision};
-use super::{RunFolder, RunId, RunRecord, StoreError, process, scratch};
+use super::{RunFolder, RunId, RunRecord, StoreError, process, scratch, supervisor};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
@@ -42,6 +43,13 @@ pub(super) fn reconcile(
     }
     if newest.supervisor_pid != status.supervisor_pid || newest.supervisor_start_ticks != status.supervisor_start_ticks {
         // It was continued meanwhile, and whoever did is gone as well: the next look finds that out.
+        return (newest, Supervision::Beginning);
+    }
+    if folder.path().join(JOB_NUMBER).exists() {
+        // Its job is Slurm's, and trains on, or has come to its own end: whoever only looks does not end it.
+        if let Ok(Some(lock)) = lock {
+            let _ = supervisor::spawn(folder, lock);
+        }
         return (newest, Supervision::Beginning);
     }
     end_leftovers(folder);
@@ -77,6 +85,7 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
     if lock.is_none() {
         return Err(StoreError::StillGoing { id });
     }
+    cancel_job(folder.path());
     let message = format!("given up: its supervisor ran {place}, and will not come back");
     let failed = failed(status, message);
     folder.write_status(&failed)?;
@@ -87,25 +96,24 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
 pub const JOB_NUMBER: &str = "job.id";
 pub const JOB_FOLLOWED: &str = "followed";
 
-/// Cancel the job of Slurm that a run was, if its supervisor was killed while it followed the job.
+/// Cancel the job of Slurm that a run left behind, as somebody says who has it end or begin again.
 pub fn cancel_job(folder: &Path) {
     let file = folder.join(JOB_NUMBER);
     let Ok(text) = std::fs::read_to_string(&file) else { return };
     let words: Vec<&str> = text.split_whitespace().collect();
-    if let [number, .., JOB_FOLLOWED] = words[..]
+    if let [number, _, _, _, cluster @ ..] = &words[..]
         && number.parse::<u32>().is_ok()
     {
-        let cancelled = Command::new("scancel").arg(number).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        // Where this is no machine of the cluster, another may yet do it.
-        if cancelled.is_ok_and(|status| status.success()) {
-            let _ = std::fs::remove_file(file);
-        }
+        let mut scancel = Command::new("scancel");
+        cluster.iter().for_each(|cluster| _ = scancel.args(["-M", cluster]));
+        // Where it is over, Slurm may not know it any more.
+        let _ = scancel.arg(number).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
+    let _ = std::fs::remove_file(file);
 }
 
 /// SIGTERM, a short grace, SIGKILL, to everything started for the run.
 fn end_leftovers(folder: &RunFolder) {
-    cancel_job(folder.path());
     let mut left = process::signal_run(folder.path(), Signal::SIGTERM);
     let begin = Instant::now();
     while left && begin.elapsed() < GRACE * 2 {

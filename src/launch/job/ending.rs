@@ -58,6 +58,10 @@ impl Job {
     /// their own, but share the session; the variable in their environment finds those that left even that.
     pub(super) fn kill_round(&self) -> bool {
         let in_session = process::signal_own_session(Signal::SIGKILL);
+        if self.is_batch {
+            // The ranks are Slurm's, also on this host.
+            return in_session;
+        }
         // Given up and continued by another lab, the run has other processes by now.
         let is_anothers = self.is_lost() && self.folder.path().exists();
         let is_left = !is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL);

@@ -52,6 +52,9 @@ impl Job {
     /// What ranks leave behind holds their output open, and mpirun waits for the end of that for ever: it is ended a while after the
     /// last rank. `beneath` is all that the launcher has started.
     fn end_left_behind(&mut self, launcher: u32, beneath: &[Process]) {
+        if self.is_batch {
+            return;
+        }
         let mut orphans = process::adopted(self.folder.path());
         orphans.retain(|orphan| orphan.pid != launcher);
         // A launcher's own daemons are told from what a rank has started by the variables of ranks, unless nothing is left but these.

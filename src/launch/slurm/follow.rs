@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{ExitCode, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,68 +13,81 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::SIGTERM;
 
 use super::state::{Seen, State, parse};
-use super::{END, NEWS, OUTPUT, REQUEUED, SCRIPT};
-use crate::host::{access, files};
-use crate::runs::{self, JOB_FOLLOWED, JOB_NUMBER};
+use super::submit::{Name, submit};
+use super::{END, NEWS, OUTPUT, REQUEUED, STARTED};
+use crate::host::files;
+use crate::runs::{JOB_FOLLOWED, JOB_NUMBER};
 
 const READ_EVERY: Duration = Duration::from_millis(100);
-/// Slurm's controller serves everybody.
+/// Slurm's controller serves everybody; one that does not answer is asked less and less.
 const ASK_EVERY: Duration = Duration::from_secs(2);
+const ASK_AT_LEAST_EVERY: Duration = Duration::from_secs(60);
 /// For the last output of another host to arrive in a shared folder.
 const DRAIN: Duration = Duration::from_secs(1);
+/// For a job that Slurm does not know: it forgets one some minutes after its end, and may not know yet of a new one.
+const FORGOTTEN: Duration = Duration::from_secs(6);
+const NOT_KNOWN_YET: Duration = Duration::from_secs(60);
 
-/// Submit the job of this run folder, or go on following the one that Slurm has requeued, until it is over.
+/// Submit the job of this run folder, or go on following the one that is there, until it is over.
 ///
 /// # Errors
 /// The files of the run cannot be read or written.
 pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
     let is_asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGTERM, Arc::clone(&is_asked))?;
-    // One that a killed supervisor left behind would train into the same folder.
-    runs::cancel_job(folder);
-    let mut job = match Job::requeued(folder) {
-        Some(job) => job,
-        None => match submit(folder)? {
-            Ok(job) => job,
-            Err(refusal) => {
-                // Its own words for that name no cause that a learner knows.
-                let is_alone = ["sbatch does not start", "resolve_ctls", "Unable to contact slurm controller"]
-                    .iter()
-                    .any(|words| refusal.contains(words));
-                let refusal = match is_alone {
-                    true => {
-                        "no cluster of Slurm can be reached from here: start the run on a login machine, or leave --slurm out"
-                            .into()
-                    }
-                    false => format!("sbatch refused the job: {refusal}"),
-                };
-                tell(END, &refusal)?;
-                return Ok(ExitCode::FAILURE);
+    let (mut job, mut patience) = match Job::left(folder) {
+        Some(job) => (job, FORGOTTEN),
+        None => {
+            let from = std::fs::metadata(folder.join(OUTPUT)).map_or(0, |output| output.len());
+            match submit(folder)? {
+                Ok(name) => (Job { folder: folder.to_owned(), name, restarts: 0, from, printed: from }, NOT_KNOWN_YET),
+                Err(refusal) => {
+                    tell(END, &refusal)?;
+                    return Ok(ExitCode::FAILURE);
+                }
             }
-        },
-    };
-    let (mut asked_at, mut told, mut is_cancelled) = (None::<Instant>, String::new(), false);
-    let mut last = None;
-    loop {
-        job.print_output()?;
-        if is_asked.load(Ordering::Relaxed) && !is_cancelled {
-            is_cancelled = true;
-            // Before anything else: whoever asked for it soon ends this program by force.
-            let _ = slurm("scancel", &[&job.number.to_string()]);
-            asked_at = None;
         }
-        if asked_at.is_none_or(|then| then.elapsed() >= ASK_EVERY) {
+    };
+    job.remember(JOB_FOLLOWED)?;
+    let (mut asked_at, mut pause, mut told) = (None::<Instant>, ASK_EVERY, String::new());
+    let (mut last, mut unknown_since, mut is_cancelled) = (None, None::<Instant>, false);
+    loop {
+        if job.print_output()? {
+            unknown_since = None;
+        }
+        if is_asked.load(Ordering::Relaxed) && asked_at.is_none_or(|then| !is_cancelled || then.elapsed() >= ASK_EVERY) {
+            asked_at = None;
+            // Before anything else: whoever asked for it soon ends this program by force.
+            if let Err(why) = job.cancel() {
+                let number = job.name.number;
+                tell(
+                    END,
+                    &format!("job {number} could not be cancelled ({why}): `scancel {number}` does it once Slurm answers"),
+                )?;
+            }
+            is_cancelled = true;
+        }
+        if asked_at.is_none_or(|then| then.elapsed() >= pause) {
             asked_at = Some(Instant::now());
-            let news = match job.ask() {
-                Answer::Silent(why) => format!("Slurm does not answer about job {}: {why}", job.number),
-                // It forgets a job some minutes after its end.
+            let answer = job.ask();
+            pause = if let Answer::Silent(_) = answer { (pause * 2).min(ASK_AT_LEAST_EVERY) } else { ASK_EVERY };
+            let news = match answer {
+                Answer::Silent(why) => {
+                    // However long it takes: an answer that is not understood says nothing about the job.
+                    if !told.starts_with(SILENT) {
+                        format!("{SILENT} about job {}: {why}", job.name.number)
+                    } else {
+                        told.clone()
+                    }
+                }
+                Answer::Forgotten if unknown_since.get_or_insert_with(Instant::now).elapsed() < patience => told.clone(),
                 Answer::Forgotten => return job.end(None, last),
                 Answer::Seen(seen) if seen.restarts > job.restarts => return job.requeue(&seen),
                 Answer::Seen(seen) => {
-                    last = seen.exit_code;
+                    (last, unknown_since, patience) = (seen.exit_code, None, FORGOTTEN);
                     match seen.state {
                         State::Waiting(words) => words,
-                        State::Going(nodes) => format!("Slurm has started job {} on {nodes}", job.number),
+                        State::Going(nodes) => format!("{STARTED}{} on {nodes}", job.name.number),
                         State::Ending => told.clone(),
                         State::Over => return job.end(None, seen.exit_code),
                         State::Ended(_) if is_cancelled => return job.end(None, Some(1)),
@@ -91,83 +104,87 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
     }
 }
 
+const SILENT: &str = "Slurm does not answer";
+
 /// A line of its own for the supervisor.
-fn tell(mark: &str, words: &str) -> io::Result<()> {
+pub(super) fn tell(mark: &str, words: &str) -> io::Result<()> {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     writeln!(io::stderr(), "{mark}{line}")
 }
 
 struct Job {
     folder: PathBuf,
-    number: u32,
+    name: Name,
     restarts: usize,
-    /// Up to where its output was printed.
+    /// Where the output of this launch begins in its file, and up to where it was printed.
+    from: u64,
     printed: u64,
 }
 
 enum Answer {
     Seen(Seen),
     Forgotten,
-    /// The controller is busy or down.
+    /// The controller is busy or down, or says something that nobody knows.
     Silent(String),
 }
 
-/// The inner error is what sbatch says against the job.
-fn submit(folder: &Path) -> anyhow::Result<Result<Job, String>> {
-    let mut sbatch = Command::new("sbatch");
-    // The scratch folder of this host is not there on the others.
-    sbatch.args(["--parsable", SCRIPT]).current_dir(folder).env_remove("TMPDIR");
-    sbatch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Slurm starts the ranks with the umask of sbatch.
-    let output = match access::as_user(|| sbatch.spawn()).and_then(|sbatch| sbatch.wait_with_output()) {
-        Ok(output) => output,
-        Err(error) => return Ok(Err(format!("sbatch does not start ({error}): is this a machine of the cluster?"))),
-    };
-    // `17`, or `17;cluster`.
-    let number = String::from_utf8_lossy(&output.stdout).trim().split(';').next().and_then(|text| text.parse().ok());
-    let Some(number) = number.filter(|_| output.status.success()) else { return Ok(Err(words_of(&output))) };
-    let job = Job { folder: folder.to_owned(), number, restarts: 0, printed: 0 };
-    job.remember(false)?;
-    Ok(Ok(job))
-}
-
 impl Job {
-    /// The one that an earlier launch of this run left for this one.
-    fn requeued(folder: &Path) -> Option<Job> {
+    /// The one that an earlier launch of this run, or a follower that was killed, left for this one.
+    fn left(folder: &Path) -> Option<Job> {
         let text = std::fs::read_to_string(folder.join(JOB_NUMBER)).ok()?;
         let mut words = text.split_whitespace();
         let mut next = || words.next()?.parse::<u64>().ok();
-        let (number, restarts, printed) = (next()?, next()?, next()?);
-        let job = Job { folder: folder.to_owned(), number: number.try_into().ok()?, restarts: restarts as usize, printed };
-        (words.next() == Some(REQUEUED)).then_some(job)
+        let (number, restarts, from) = (next()?.try_into().ok()?, next()? as usize, next()?);
+        let name = Name { number, cluster: words.nth(1).map(str::to_owned) };
+        Some(Job { folder: folder.to_owned(), name, restarts, from, printed: from })
     }
 
-    /// Its number stands in the folder for as long as it may be there: whoever finds the run without a supervisor cancels it.
-    fn remember(&self, is_requeued: bool) -> io::Result<()> {
-        let Job { number, restarts, printed, .. } = self;
-        let word = if is_requeued { REQUEUED } else { JOB_FOLLOWED };
-        files::write(&self.folder.join(JOB_NUMBER), format!("{number} {restarts} {printed} {word}\n").as_bytes())
+    /// Its number stands in the folder for as long as it may be there: whoever finds the run without a supervisor goes on with it.
+    fn remember(&self, word: &str) -> io::Result<()> {
+        let Job { name: Name { number, cluster }, restarts, from, .. } = self;
+        let line = format!("{number} {restarts} {from} {word} {}", cluster.as_deref().unwrap_or_default());
+        files::write(&self.folder.join(JOB_NUMBER), format!("{}\n", line.trim_end()).as_bytes())
+    }
+
+    fn cancel(&self) -> Result<(), String> {
+        match self.name.ask("scancel", &[&self.name.number.to_string()]) {
+            Ok(output) if output.status.success() || words_of(&output).contains("nvalid job id") => Ok(()),
+            Ok(output) => Err(words_of(&output)),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn ask(&self) -> Answer {
-        let output = match slurm("scontrol", &["show", "job", "--oneliner", &self.number.to_string()]) {
+        let number = self.name.number;
+        let output = match self.name.ask("scontrol", &["show", "job", "--oneliner", &number.to_string()]) {
             Ok(output) => output,
             Err(error) => return Answer::Silent(error.to_string()),
         };
-        let text = String::from_utf8_lossy(&output.stdout);
-        match text.lines().find_map(|line| parse(self.number, line)) {
+        match parse(number, &String::from_utf8_lossy(&output.stdout)) {
             Some(seen) => Answer::Seen(seen),
-            None if words_of(&output).contains("Invalid job id") => Answer::Forgotten,
+            None if words_of(&output).contains("nvalid job id") => self.past().map_or(Answer::Forgotten, Answer::Seen),
             None => Answer::Silent(words_of(&output)),
         }
     }
 
-    /// What it has printed since the last time.
-    fn print_output(&mut self) -> io::Result<()> {
+    /// What Slurm's accounting remembers of it, where there is one: `CANCELLED by 1000|0:15`.
+    fn past(&self) -> Option<Seen> {
+        let Name { number, .. } = self.name;
+        let of = number.to_string();
+        let asked = ["--allocations", "--noheader", "--parsable2", "--format=State,ExitCode", "--jobs", &of];
+        let output = self.name.ask("sacct", &asked).ok().filter(|output| output.status.success())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let (state, code) = text.lines().rev().find_map(|line| line.split_once('|'))?;
+        parse(number, &format!("JobId={number} JobState={} ExitCode={code}", state.split_whitespace().next()?))
+    }
+
+    /// What it has printed since the last time, and whether that is anything.
+    fn print_output(&mut self) -> io::Result<bool> {
+        let before = self.printed;
         let mut file = match File::open(self.folder.join(OUTPUT)) {
             Ok(file) => file,
             // It has not begun.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
         file.seek(SeekFrom::Start(self.printed))?;
@@ -175,7 +192,7 @@ impl Job {
         let mut piece = vec![0; 64 << 10];
         loop {
             match file.read(&mut piece)? {
-                0 => return out.flush(),
+                0 => return out.flush().map(|()| self.printed > before),
                 length => {
                     out.write_all(&piece[..length])?;
                     self.printed += length as u64;
@@ -195,8 +212,8 @@ impl Job {
     /// The supervisor follows it again, as a launch of its own.
     fn requeue(mut self, seen: &Seen) -> anyhow::Result<ExitCode> {
         self.drain()?;
-        self.restarts = seen.restarts;
-        self.remember(true)?;
+        (self.restarts, self.from) = (seen.restarts, self.printed);
+        self.remember(REQUEUED)?;
         tell(END, REQUEUED)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -211,12 +228,8 @@ impl Job {
     }
 }
 
-fn slurm(program: &str, arguments: &[&str]) -> io::Result<Output> {
-    Command::new(program).args(arguments).output()
-}
-
 /// What a program said, as one line.
-fn words_of(output: &Output) -> String {
+pub(super) fn words_of(output: &Output) -> String {
     let text = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

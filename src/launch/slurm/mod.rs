@@ -4,7 +4,9 @@
 //! ranks print, and where the job is in the queue.
 
 mod follow;
+mod resume;
 mod state;
+mod submit;
 
 use std::path::Path;
 
@@ -15,6 +17,7 @@ use crate::domain::job::Resources;
 use crate::domain::units;
 
 pub use follow::follow;
+pub(super) use resume::{is_left, resume};
 
 /// Within the folder of the run: what is submitted, and what it prints.
 const SCRIPT: &str = "job.sh";
@@ -23,6 +26,10 @@ const OUTPUT: &str = "job.log";
 /// In front of what is told of a job that is not over, and of one that is.
 const NEWS: &str = "hvd-lab: slurm: ";
 const END: &str = "hvd-lab: slurm end: ";
+/// What is told of a job that has begun.
+const STARTED: &str = "Slurm has started job ";
+/// In front of what the script asks for.
+const ASKED: &str = "#SBATCH ";
 /// Its word for a job that Slurm will start again.
 const REQUEUED: &str = "requeued";
 
@@ -45,7 +52,7 @@ pub fn script(resources: &Resources, line: &CommandLine, name: &str) -> String {
         // Wherever a site has another default: the ranks sign their reports with what is in there.
         Some("--export=ALL".into()),
     ];
-    let asked: String = asked.into_iter().flatten().map(|words| format!("#SBATCH {words}\n")).collect();
+    let asked: String = asked.into_iter().flatten().map(|words| format!("{ASKED}{words}\n")).collect();
     let env: String = line.env.iter().map(|(name, value)| format!("export {name}={}\n", quoted(value))).collect();
     let argv = line.argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     format!("#!/bin/sh\n{asked}{env}exec {argv}\n")
@@ -58,7 +65,9 @@ pub(super) fn submission(
     folder: &Path,
     run: usize,
 ) -> Result<CommandLine, LaunchError> {
-    let script = script(resources, &line, &format!("hvd-lab-{run}"));
+    // A name of its own: by it the job is found that sbatch has submitted without saying so.
+    let unique = crate::host::secret().map_err(|error| LaunchError::Spec(error.to_string()))?;
+    let script = script(resources, &line, &format!("hvd-lab-{run}-{}", unique.get(..8).unwrap_or(&unique)));
     let path = folder.join(SCRIPT);
     crate::host::files::write(&path, script.as_bytes())
         .map_err(|error| LaunchError::Spec(format!("{} cannot be written: {error}", path.display())))?;
@@ -70,7 +79,12 @@ pub(super) fn submission(
     Ok(CommandLine { argv, env: Vec::new(), notes: notes.concat(), directory: None })
 }
 
-/// Where a job is that has not begun, if a line says so.
+/// Whether a job goes on as it should, of what [`news`] tells.
+pub(super) fn has_started(news: &str) -> bool {
+    news.starts_with(STARTED)
+}
+
+/// Where a job is, if a line says so.
 pub(super) fn news(line: &Line) -> Option<&str> {
     match line {
         Line::Launcher(text) => text.strip_prefix(NEWS),

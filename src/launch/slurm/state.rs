@@ -24,24 +24,30 @@ pub(super) enum State {
     Ended(String),
 }
 
-/// A state that this does not know is taken for one that lasts.
-pub(super) fn parse(number: u32, line: &str) -> Option<Seen> {
+/// The job of this number in what Slurm says, on one line or on several. A state that this does not know is taken for one that lasts.
+pub(super) fn parse(number: u32, text: &str) -> Option<Seen> {
+    // Of an array or a job of several parts there are others beside it.
+    let mut words = text.split_whitespace().skip_while(|word| word.strip_prefix("JobId=") != Some(&number.to_string()));
+    let ours: Vec<&str> = words.next().into_iter().chain(words.take_while(|word| !word.starts_with("JobId="))).collect();
     let field = |name: &str| {
-        let mut words = line.split_whitespace().filter_map(|word| word.split_once('='));
-        words
+        let mut fields = ours.iter().filter_map(|word| word.split_once('='));
+        fields
             .find(|(key, _)| *key == name)
             .map(|(_, value)| value)
             .filter(|value| !["", "(null)", "None", "Unknown", "N/A"].contains(value))
     };
     let ended = |words: &str| State::Ended(format!("job {number} {words}"));
-    let state = match field("JobState")? {
-        "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "SPECIAL_EXIT" | "CONFIGURING" | "RESV_DEL_HOLD" => {
+    let flags = field("JobState")?;
+    let has = |names: &[&str]| flags.split([',', '+']).any(|flag| names.contains(&flag));
+    let state = match flags.split([',', '+']).next()? {
+        _ if has(&["COMPLETING", "STAGE_OUT", "SIGNALING"]) => State::Ending,
+        _ if has(&["REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "PENDING", "CONFIGURING"]) => {
             let reason = field("Reason").map(|reason| format!(" ({})", explained(reason))).unwrap_or_default();
             let start =
                 field("StartTime").map(|time| format!(", expected to start at {}", time.replace('T', " "))).unwrap_or_default();
             State::Waiting(format!("waiting in Slurm's queue as job {number}{reason}{start}"))
         }
-        "COMPLETING" | "STAGE_OUT" | "SIGNALING" => State::Ending,
+        "SUSPENDED" | "STOPPED" => State::Waiting(format!("Slurm has suspended job {number}, and lets it go on later")),
         "COMPLETED" | "FAILED" => State::Over,
         "CANCELLED" => ended("was cancelled in Slurm, and not by the lab"),
         "TIMEOUT" | "DEADLINE" => {
@@ -49,7 +55,10 @@ pub(super) fn parse(number: u32, line: &str) -> Option<Seen> {
             ended(&format!("was ended by Slurm: its time limit{limit} was over"))
         }
         "NODE_FAIL" | "BOOT_FAIL" => ended("was ended by Slurm: one of its nodes failed"),
-        "OUT_OF_MEMORY" => ended("was ended by Slurm: it used more memory than it had asked for"),
+        "LAUNCH_FAILED" | "RECONFIG_FAIL" => ended("could not be started by Slurm: one of its nodes was not set up for it"),
+        "OUT_OF_MEMORY" => ended(
+            "was ended by Slurm: it used more memory than it had asked for. SBATCH_MEM_PER_NODE=16G asks for more, for instance",
+        ),
         "PREEMPTED" | "REVOKED" => ended("was ended by Slurm in favour of another job"),
         _ => State::Going(field("NodeList").unwrap_or("its nodes").to_owned()),
     };
@@ -57,16 +66,49 @@ pub(super) fn parse(number: u32, line: &str) -> Option<Seen> {
     Some(Seen { state, restarts: field("Restarts").and_then(|count| count.parse().ok()).unwrap_or(0), exit_code })
 }
 
-/// Slurm's most common reasons in words, the others as they are.
+/// Slurm's reasons in words, those that nobody knows as they are.
 fn explained(reason: &str) -> String {
+    let has = |words: &str| reason.contains(words);
     let words = match reason {
         "Resources" => "not enough is free yet",
         "Priority" => "other jobs are before it",
-        "PartitionTimeLimit" => "its partition does not allow so much time",
-        "PartitionNodeLimit" => "its partition does not have so many nodes",
-        "JobHeldUser" | "JobHeldAdmin" => "it is held: `scontrol release` lets it go",
+        "PartitionTimeLimit" => {
+            "its partition does not allow so much time: it never starts; stop it, and ask for less with --time"
+        }
+        "PartitionNodeLimit" => {
+            "its partition does not have so many nodes: it never starts; stop it, and ask for less with --nodes"
+        }
+        "PartitionDown" | "PartitionInactive" => {
+            "its partition is closed: it starts when that is opened, or stop it and take another --partition"
+        }
+        "JobHeldUser" => "it is held: `scontrol release` lets it go",
+        "JobHeldAdmin" => "those who look after the cluster hold it: ask them",
         "BeginTime" => "it was put back, and waits a while",
-        _ => return reason.to_owned(),
+        "BadConstraints" => "no nodes have what it asks for: it never starts; stop it, and ask for less",
+        "Dependency" => "it waits for another job, which a variable of sbatch names",
+        "DependencyNeverSatisfied" => {
+            "the job that it waits for has failed: it never starts; stop it, and take SBATCH_DEPENDENCY out"
+        }
+        "Licenses" => "it waits for a license",
+        "Reservation" => "it waits for its reservation to begin",
+        "ReservationDeleted" => "its reservation is gone: it never starts; stop it, and take SBATCH_RESERVATION out",
+        _ if has("NotAvail") || has("DOWN") => "its nodes are down or reserved: `sinfo -R` says why",
+        _ if has("NotAllowed") || has("InvalidAccount") || has("InvalidQOS") => {
+            "its account or QOS may not use this: it never starts; stop it, and give another SBATCH_ACCOUNT, SBATCH_QOS or --partition"
+        }
+        _ if has("PerJob") || has("PerNode") || has("MinCpu") || has("MinGRES") || has("MinMemory") => {
+            "a job of yours may not be so large or so long: it never starts; stop it, and ask for less"
+        }
+        _ if has("Minutes") || has("UsageThreshold") => {
+            "the time of its account or QOS is used up: it starts only when there is more; ask those who look after the account"
+        }
+        _ if has("Grp") || has("PerAccount") => {
+            "the other jobs of its account or QOS use all that they may have at once: it starts after them"
+        }
+        _ if has("PerUser") || has("JobsLimit") || has("JobsPer") => {
+            "your other jobs use all that you may have at once: it starts after them"
+        }
+        _ => return reason.replace('_', " "),
     };
     format!("{reason}: {words}")
 }

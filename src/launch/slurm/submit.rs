@@ -1,0 +1,308 @@
+//! Hands the script of a run to sbatch, and reads what sbatch answers: the number of the job, or why there is none.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use super::follow::{tell, words_of};
+use super::{ASKED, NEWS, SCRIPT};
+use crate::host::access;
+
+/// For a controller that is busy or just being started again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Of the job that this may be in, and of launchers: the new one gets its own. And what would ask the lab's questions in another way.
+const OF_OTHERS: [&str; 12] = [
+    "SLURM_",
+    "SRUN_",
+    "PMI_",
+    "PMIX_",
+    "OMPI_COMM_",
+    "OMPI_UNIVERSE_",
+    "PRTE_LAUNCHED",
+    "HYDI_",
+    "MPI_LOCAL",
+    "SQUEUE_",
+    "SCANCEL_",
+    "SACCT_",
+];
+/// Where the cluster is, and who asks.
+const OF_THE_CLUSTER: [&str; 4] = ["SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"];
+/// What the lab itself has to say of each job. All other variables of sbatch are wishes.
+const OF_THE_LAB: [&str; 12] = [
+    "SBATCH_ARRAY_INX",
+    "SBATCH_ERROR",
+    "SBATCH_EXPORT",
+    "SBATCH_GET_USER_ENV",
+    "SBATCH_INPUT",
+    "SBATCH_JOB_NAME",
+    "SBATCH_NO_REQUEUE",
+    "SBATCH_OPEN_MODE",
+    "SBATCH_OUTPUT",
+    "SBATCH_REQUEUE",
+    "SBATCH_WAIT",
+    "SBATCH_WRAP",
+];
+/// Other ways to ask for GPUs, which count where the run asks for none.
+const GPUS: [&str; 4] = ["SBATCH_GPUS", "SBATCH_GPUS_PER_NODE", "SBATCH_GPUS_PER_TASK", "SBATCH_GRES"];
+
+/// What Slurm says against a job, and what helps.
+const REFUSALS: &[(&str, &str)] = &[
+    (
+        "nvalid account",
+        "it wants another account: `SBATCH_ACCOUNT=NAME hvd-lab run ...` gives one, and `sacctmgr show associations user=$USER` lists yours",
+    ),
+    ("nvalid partition", "there is no such partition: `sinfo` lists them, and --partition NAME gives one"),
+    ("o partition specified", "it wants a partition: `sinfo` lists them, and --partition NAME gives one"),
+    (
+        "nvalid qos",
+        "it wants another QOS: `SBATCH_QOS=NAME hvd-lab run ...` gives one, and `sacctmgr show associations user=$USER format=account,qos` lists yours",
+    ),
+    (
+        "emory specification",
+        "no node has so much memory: ask for less with SBATCH_MEM_PER_NODE or SBATCH_MEM_PER_CPU, or for more --nodes",
+    ),
+    (
+        "emory required",
+        "no node has so much memory: ask for less with SBATCH_MEM_PER_NODE or SBATCH_MEM_PER_CPU, or for more --nodes",
+    ),
+    (
+        "node configuration is not available",
+        "no nodes of this partition have that: ask for less with --np, --nodes or --gpus-per-node, or for another --partition (`sinfo -o \"%P %D %c %m %G\"` shows what they have)",
+    ),
+    (
+        "partition configuration not available",
+        "its partition does not take that now: ask for less with --np, --nodes or --time, or for another --partition",
+    ),
+    (
+        "ore processors requested",
+        "so many ranks are more than the partition allows: ask for less with --np, or for another --partition",
+    ),
+    (
+        "Node count specification",
+        "so many nodes are more or fewer than the partition allows: `sinfo` lists them, and --nodes N asks for others",
+    ),
+    (
+        "time limit is invalid",
+        "it wants a time that the partition allows: --time 0:30:00 gives one, and `sinfo -o \"%P %l\"` lists the limits",
+    ),
+    (
+        "QOS policy",
+        "that is over a limit of your account or QOS: wait for your other jobs (`squeue --me`), ask for less with --np or --time, or give SBATCH_QOS=NAME",
+    ),
+    (
+        "gres",
+        "no node has such GPUs: `sinfo -o \"%P %G\"` lists them; change --gpus-per-node, or take SBATCH_GRES and SBATCH_GPUS out",
+    ),
+    ("TRES", "no node has such resources: change --gpus-per-node, or take SBATCH_GRES and SBATCH_GPUS out"),
+    (
+        "eservation",
+        "the reservation is over, or not for you: `scontrol show reservation` lists them, and SBATCH_RESERVATION=NAME gives one",
+    ),
+    ("nvalid feature", "no node has this feature: `sinfo -o \"%P %f\"` lists them, and SBATCH_CONSTRAINT=NAME gives one"),
+    ("nvalid constraint", "no node has this feature: `sinfo -o \"%P %f\"` lists them, and SBATCH_CONSTRAINT=NAME gives one"),
+    ("group not permitted", "this partition is not for your group: `sinfo` lists others, and --partition NAME gives one"),
+    (
+        "ermission denied",
+        "Slurm does not let you: ask those who look after the cluster for access, or give another SBATCH_ACCOUNT or --partition",
+    ),
+    ("dependency problem", "it is to wait for a job that there is not: take SBATCH_DEPENDENCY out"),
+    ("nvalid license", "there is no such license: take SBATCH_LICENSES out"),
+    (
+        "uthentication",
+        "this machine cannot prove to Slurm who you are (munge): start the run on a login machine, or tell those who look after it",
+    ),
+    ("DOS line breaks", "job.sh must not have Windows' line ends: give paths and flags without them"),
+    (
+        "ode not available",
+        "the nodes that were asked for are down or reserved: `sinfo -R` says why; wait, or ask for another --partition",
+    ),
+];
+
+/// What no cluster is behind. Its own words for that name no cause that a learner knows.
+const ALONE: [&str; 6] = [
+    "sbatch does not start",
+    "resolve_ctls",
+    "establish a configuration source",
+    "process configuration file",
+    "slurm_load_conf",
+    "slurm.conf",
+];
+/// What may pass, and after which the job may be there all the same.
+const PASSING: [&str; 8] = [
+    "Unable to contact slurm controller",
+    "imed out",
+    "onnection refused",
+    "onnection reset",
+    "onnect failure",
+    "temporarily unable",
+    "Zero Bytes",
+    "backup controller",
+];
+
+/// Whether Slurm's controller is only away for a while.
+pub(super) fn is_passing(words: &str) -> bool {
+    PASSING.iter().any(|passing| words.contains(passing))
+}
+
+/// A job by its number, on the cluster that it was given to if there are several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    pub number: u32,
+    pub cluster: Option<String>,
+}
+
+impl Name {
+    /// Of a job in one of Slurm's programs.
+    pub fn ask(&self, program: &str, words: &[&str]) -> io::Result<Output> {
+        let mut command = Command::new(program);
+        self.cluster.iter().for_each(|cluster| _ = command.args(["-M", cluster]));
+        command.args(words);
+        without_others(&mut command);
+        command.stdin(Stdio::null()).output()
+    }
+}
+
+/// The error is a sentence about why there is no job.
+pub(super) fn submit(folder: &Path) -> io::Result<Result<Name, String>> {
+    let script = std::fs::read_to_string(folder.join(SCRIPT))?;
+    let asked: Vec<&str> = script.lines().filter_map(|line| line.strip_prefix(ASKED)).collect();
+    let begin = Instant::now();
+    let mut pause = Duration::from_secs(1);
+    loop {
+        let refusal = match sbatch(folder, &asked) {
+            Ok(output) => match number(&output).filter(|_| output.status.success()) {
+                Some(name) => return Ok(Ok(name)),
+                None => words_of(&output),
+            },
+            Err(error) => format!("sbatch does not start ({error})"),
+        };
+        // Without an answer, and with one that nobody understands, the job may be there.
+        let is_passing = is_passing(&refusal);
+        if is_passing || !refusal.contains("rror") {
+            if let Some(name) = by_name(&asked) {
+                return Ok(Ok(name));
+            }
+        }
+        if !is_passing || begin.elapsed() >= PATIENCE {
+            return Ok(Err(sentence(&refusal)));
+        }
+        tell(NEWS, &format!("sbatch is tried again, for Slurm does not answer: {refusal}"))?;
+        std::thread::sleep(pause);
+        pause *= 2;
+    }
+}
+
+fn sbatch(folder: &Path, asked: &[&str]) -> io::Result<Output> {
+    let mut sbatch = Command::new("sbatch");
+    // Its words win over its variables, and those over the script. The scratch folder of this host is not there on the others.
+    sbatch.arg("--parsable").args(asked).arg(SCRIPT).current_dir(folder).env_remove("TMPDIR");
+    without_others(&mut sbatch);
+    OF_THE_LAB.iter().for_each(|name| _ = sbatch.env_remove(name));
+    if asked.iter().any(|word| word.starts_with("--gpus")) {
+        GPUS.iter().for_each(|name| _ = sbatch.env_remove(name));
+    }
+    sbatch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Slurm starts the ranks with the umask of sbatch.
+    access::as_user(|| sbatch.spawn())?.wait_with_output()
+}
+
+fn without_others(command: &mut Command) {
+    let is_others = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        OF_OTHERS.iter().any(|start| name.starts_with(start)) && !OF_THE_CLUSTER.contains(&&*name)
+    };
+    std::env::vars_os().filter(|(name, _)| is_others(name)).for_each(|(name, _)| _ = command.env_remove(name));
+}
+
+/// `17`, `17;cluster` or `Submitted batch job 17 on cluster b`, whatever else a site lets sbatch say.
+fn number(output: &Output) -> Option<Name> {
+    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    let lines = || text.iter().flat_map(|text| text.lines().rev()).map(str::trim);
+    let parsable = |line: &str| {
+        let (number, cluster) = line.split_once(';').map_or((line, None), |(number, cluster)| (number, Some(cluster.trim())));
+        Some(Name { number: number.parse().ok()?, cluster: cluster.filter(|name| !name.is_empty()).map(str::to_owned) })
+    };
+    let spoken = |line: &str| {
+        let mut words = line.split_once("Submitted batch job ")?.1.split_whitespace();
+        let number = words.next()?.parse().ok()?;
+        let cluster = words.skip_while(|word| *word != "cluster").nth(1).map(str::to_owned);
+        Some(Name { number, cluster })
+    };
+    lines().find_map(parsable).or_else(|| lines().find_map(spoken))
+}
+
+/// The job that sbatch has submitted without saying so.
+fn by_name(asked: &[&str]) -> Option<Name> {
+    let name = asked.iter().find(|word| word.starts_with("--job-name="))?.replacen("--job-name", "--name", 1);
+    let cluster = ["SBATCH_CLUSTERS", "SLURM_CLUSTERS"].iter().find_map(|name| std::env::var(name).ok());
+    let everywhere = Name { number: 0, cluster: cluster.filter(|cluster| !cluster.is_empty()) };
+    let output = everywhere.ask("squeue", &["--noheader", "--states=all", "--format=%i", &name]).ok()?;
+    let number = String::from_utf8_lossy(&output.stdout).lines().find_map(|line| line.trim().parse().ok())?;
+    Some(Name { number, ..everywhere })
+}
+
+fn sentence(refusal: &str) -> String {
+    if ALONE.iter().any(|words| refusal.contains(words)) || refusal.contains("Unable to contact slurm controller") {
+        return format!(
+            "no cluster of Slurm can be reached from here: start the run on a login machine, or leave --slurm out ({refusal})"
+        );
+    }
+    let help = REFUSALS.iter().find(|(words, _)| refusal.contains(words)).map(|(_, help)| format!("{help} ({refusal})"));
+    let unknown = || {
+        format!(
+            "{refusal} (--partition, --nodes, --gpus-per-node and --time say what to ask for, and so do sbatch's variables, such as SBATCH_ACCOUNT)"
+        )
+    };
+    format!("sbatch refused the job: {}", help.unwrap_or_else(unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    #[test]
+    fn the_number_is_found_among_what_a_site_lets_sbatch_say() {
+        let name = |number, cluster: &str| Some(Name { number, cluster: (!cluster.is_empty()).then(|| cluster.to_owned()) });
+        let rows = [
+            ("17\n", "", name(17, "")),
+            ("17;b", "", name(17, "b")),
+            ("----\n  Cluster 7 (2 partitions)\n--> 1 allocation ...OK\r\n4711\r\n", "sbatch: 3 jobs", name(4711, "")),
+            ("4711\nGood luck!\n", "", name(4711, "")),
+            ("Submitted batch job 9 on cluster b\n", "", name(9, "b")),
+            ("", "Submitted batch job 9", name(9, "")),
+            ("welcome\n", "no 17", None),
+            ("99999999999999", "", None),
+        ];
+        for (stdout, stderr, wanted) in rows {
+            let output = Output { status: ExitStatus::from_raw(0), stdout: stdout.into(), stderr: stderr.into() };
+            assert_eq!(number(&output), wanted, "{stdout} {stderr}");
+        }
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_write_and_an_unknown_one_is_told_as_it_is() {
+        let failed = "sbatch: error: Batch job submission failed: ";
+        let rows = [
+            ("Invalid account or account/partition combination specified", "SBATCH_ACCOUNT"),
+            ("Invalid partition name specified", "--partition"),
+            ("Invalid qos specification", "SBATCH_QOS"),
+            ("Memory specification can not be satisfied", "SBATCH_MEM_PER_NODE"),
+            ("Requested time limit is invalid (missing or exceeds some limit)", "--time"),
+            ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", "squeue --me"),
+            ("Invalid generic resource (gres) specification", "--gpus-per-node"),
+            ("Requested reservation is invalid", "SBATCH_RESERVATION"),
+            ("Unable to contact slurm controller (connect failure)", "login machine"),
+            ("the moon is full", "the moon is full"),
+        ];
+        for (words, wanted) in rows {
+            let said = sentence(&format!("{failed}{words}"));
+            assert!(said.contains(wanted) && said.contains(words), "{said}");
+        }
+    }
+}
