@@ -302,7 +302,9 @@ impl Job {
             }
         };
         let now = Load::of_session(std::process::id());
-        self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
+        // The ranks of a batch job are no part of this session.
+        let began = self.began.filter(|_| !self.is_batch);
+        self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.finish_own_program();
         let written = self.journal.flush();

@@ -120,6 +120,8 @@ impl Supervisor {
         self.status.failed_process = verdict.failed_process;
         self.status.last_lines = verdict.last_lines;
         if self.lock.is_in_place() {
+            // Whatever ended the run, and before its follower could.
+            runs::cancel_job(self.folder.path());
             (self.before_end)(&self.folder, verdict.state);
         }
         self.set(verdict.state, verdict.message)?;
@@ -138,7 +140,7 @@ impl Supervisor {
         self.set(RunState::Preparing, Work::of(&self.record.spec.workload).preparing())?;
         // Whoever started it has seen to that; a lab of another version may not have.
         let _ = self.folder.reserve_status();
-        let lock = self.lock.clone();
+        let (lock, is_resumed) = (self.lock.clone(), self.is_resumed);
         let prepared = async {
             self.wait_for_build().await.map_err(|error| (error.to_string(), Vec::new()))?;
             let notes = self.look_at_hosts().await?;
@@ -150,7 +152,8 @@ impl Supervisor {
         let prepared = tokio::select! {
             prepared = prepared => prepared,
             () = gone(lock) => return Ok(()),
-            _ = terminate.recv() => {
+            // Of a job that is there already its follower has to hear.
+            _ = terminate.recv(), if !is_resumed => {
                 // Whatever was asking another host goes as well.
                 process::signal_own_session(Signal::SIGKILL);
                 let message = Work::of(&self.record.spec.workload).stopped_early().into();

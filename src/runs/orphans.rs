@@ -47,7 +47,9 @@ pub(super) fn reconcile(
     }
     if folder.path().join(JOB_NUMBER).exists() {
         // Its job is Slurm's, and trains on, or has come to its own end: whoever only looks does not end it.
-        if let Ok(Some(lock)) = lock {
+        if let Ok(Some(lock)) = lock
+            && supervisor::is_lab()
+        {
             let _ = supervisor::spawn(folder, lock);
         }
         return (newest, Supervision::Beginning);

@@ -13,6 +13,12 @@ pub fn this_program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
+/// Whether this is the lab, and not another program that reads runs.
+pub fn is_lab() -> bool {
+    let program = std::env::current_exe();
+    program.is_ok_and(|program| program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hvd-lab")))
+}
+
 /// Start this program again as the supervisor of a folder.
 ///
 /// # Errors

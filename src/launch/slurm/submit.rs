@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::follow::{tell, words_of};
 use super::{ASKED, NEWS, SCRIPT};
+use crate::domain::event::SOCKET_VARIABLE;
 use crate::host::access;
 
 /// For a controller that is busy or just being started again.
@@ -199,6 +200,8 @@ fn sbatch(folder: &Path, asked: &[&str]) -> io::Result<Output> {
     let mut sbatch = Command::new("sbatch");
     // Its words win over its variables, and those over the script. The scratch folder of this host is not there on the others.
     sbatch.arg("--parsable").args(asked).arg(SCRIPT).current_dir(folder).env_remove("TMPDIR");
+    // Its ranks print their events also on this host: the socket goes with this supervisor, and the job may outlive that.
+    sbatch.env(SOCKET_VARIABLE, "");
     without_others(&mut sbatch);
     OF_THE_LAB.iter().for_each(|name| _ = sbatch.env_remove(name));
     if asked.iter().any(|word| word.starts_with("--gpus")) {
