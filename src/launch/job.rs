@@ -14,7 +14,6 @@ mod watch;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -142,16 +141,6 @@ pub(super) struct End {
     pub is_resized: bool,
 }
 
-/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
-pub(super) fn secret() -> anyhow::Result<String> {
-    static SECRET: OnceLock<String> = OnceLock::new();
-    if let Some(secret) = SECRET.get() {
-        return Ok(secret.clone());
-    }
-    let made = host::secret().context("cannot make a secret for the events of this run")?;
-    Ok(SECRET.get_or_init(|| made).clone())
-}
-
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
@@ -242,13 +231,7 @@ impl Job {
             tokio::select! {
                 Some(line) = self.lines.recv() => {
                     if let Some(news) = slurm::news(&line) {
-                        // Once it trains, what Slurm says or does not say about it is said beside that.
-                        match self.began {
-                            _ if self.kill_at.is_some() => {}
-                            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.journal.evidence.work.going()),
-                            Some(_) => tell(RunState::Running, news),
-                            None => tell(RunState::Preparing, news),
-                        }
+                        self.slurm_says(news, tell);
                     }
                     if let Some(Event::Topology(report)) = self.take(line) {
                         self.rank_reported(&report, tell);

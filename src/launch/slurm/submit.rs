@@ -182,10 +182,10 @@ pub(super) fn submit(folder: &Path) -> io::Result<Result<Name, String>> {
         };
         // Without an answer, and with one that nobody understands, the job may be there.
         let is_passing = is_passing(&refusal);
-        if is_passing || !refusal.contains("rror") {
-            if let Some(name) = by_name(&asked) {
-                return Ok(Ok(name));
-            }
+        if (is_passing || !refusal.contains("rror"))
+            && let Some(name) = by_name(&asked)
+        {
+            return Ok(Ok(name));
         }
         if !is_passing || begin.elapsed() >= PATIENCE {
             return Ok(Err(sentence(&refusal)));

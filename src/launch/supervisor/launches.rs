@@ -1,7 +1,9 @@
 //! The launches of a run: one; of an elastic run that loses ranks, one after the other.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::Signal as Signals;
 
@@ -26,6 +28,16 @@ use crate::launch::work::Work;
 use crate::launch::{CommandLine, Setup, command_line};
 use crate::lease::Lease;
 use crate::runs::{Attempt, process};
+
+/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
+fn secret() -> anyhow::Result<String> {
+    static SECRET: OnceLock<String> = OnceLock::new();
+    if let Some(secret) = SECRET.get() {
+        return Ok(secret.clone());
+    }
+    let made = host::secret().context("cannot make a secret for the events of this run")?;
+    Ok(SECRET.get_or_init(|| made).clone())
+}
 
 impl Supervisor {
     /// One launch; of an elastic run that loses ranks, one after the other.
@@ -192,7 +204,7 @@ impl Supervisor {
         let own = own.transpose().map_err(anyhow::Error::msg)?;
         let time_limit = leased::time_limit(&self.record.spec)?;
         let handed_on = lease.as_ref().map(Lease::handed_on);
-        let mut secret = job::secret()?;
+        let mut secret = secret()?;
         if self.record.spec.resources.slurm {
             secret = slurm::resume(&folder, secret, np)?;
         }
