@@ -5,15 +5,16 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, Output};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::SIGTERM;
 
+use super::ask::{Name, tell, words_of};
 use super::state::{Seen, State, parse};
-use super::submit::{Name, submit};
+use super::submit::submit;
 use super::{END, NEWS, OUTPUT, REQUEUED, STARTED};
 use crate::host::files;
 use crate::runs::{JOB_FOLLOWED, JOB_NUMBER};
@@ -105,12 +106,6 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
 }
 
 const SILENT: &str = "Slurm does not answer";
-
-/// A line of its own for the supervisor.
-pub(super) fn tell(mark: &str, words: &str) -> io::Result<()> {
-    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    writeln!(io::stderr(), "{mark}{line}")
-}
 
 struct Job {
     folder: PathBuf,
@@ -226,10 +221,4 @@ impl Job {
         }
         Ok(())
     }
-}
-
-/// What a program said, as one line.
-pub(super) fn words_of(output: &Output) -> String {
-    let text = String::from_utf8_lossy(if output.stderr.is_empty() { &output.stdout } else { &output.stderr });
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

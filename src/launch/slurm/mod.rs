@@ -3,6 +3,7 @@
 //! The supervisor starts that program (`hvd-lab slurm-job FOLDER`, see [`follow`]) as it starts mpirun otherwise. It prints what the
 //! ranks print, and where the job is in the queue.
 
+mod ask;
 mod follow;
 mod resume;
 mod state;

@@ -131,6 +131,19 @@ mod tests {
             seen("JobState=PENDING Reason=None StartTime=Unknown"),
             State::Waiting("waiting in Slurm's queue as job 7".into())
         );
+        let reasons = [
+            ("QOSMaxWallDurationPerJobLimit", "never starts"),
+            ("QOSMaxJobsPerUserLimit", "your other jobs"),
+            ("AssocGrpCPUMinutesLimit", "used up"),
+            ("ReqNodeNotAvail,_UnavailableNodes:n1", "sinfo -R"),
+            ("Moon_is_full", "(Moon is full)"),
+        ];
+        for (reason, words) in reasons {
+            let State::Waiting(said) = seen(&format!("JobState=PENDING Reason={reason}")) else { panic!("{reason}") };
+            assert!(said.contains(words), "{said}");
+        }
+        assert_eq!(seen("JobState=WOBBLING NodeList=n1"), State::Going("n1".into()));
+        assert_eq!(seen("JobState=COMPLETED,COMPLETING"), State::Ending);
         assert_eq!(seen("JobState=RUNNING NodeList=n[1-2]"), State::Going("n[1-2]".into()));
         assert_eq!(seen("JobState=FAILED ExitCode=1:0"), State::Over);
         for (state, words) in
@@ -140,7 +153,7 @@ mod tests {
             assert!(said.contains(words), "{said}");
         }
         assert_eq!(parse(7, "slurm_load_jobs error: Invalid job id specified"), None);
-        let again = parse(7, "JobState=RUNNING Restarts=2 ExitCode=3:0").unwrap();
+        let again = parse(7, "JobId=3 JobState=FAILED\nJobId=7\n  JobState=RUNNING Restarts=2\n  ExitCode=3:0 JobId=8").unwrap();
         assert_eq!((again.restarts, again.exit_code), (2, Some(3)));
     }
 }

@@ -1,12 +1,11 @@
 //! Hands the script of a run to sbatch, and reads what sbatch answers: the number of the job, or why there is none.
 
-use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use super::follow::{tell, words_of};
+use super::ask::{Name, tell, without_others, words_of};
 use super::{ASKED, NEWS, SCRIPT};
 use crate::domain::event::SOCKET_VARIABLE;
 use crate::host::access;
@@ -14,23 +13,6 @@ use crate::host::access;
 /// For a controller that is busy or just being started again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Of the job that this may be in, and of launchers: the new one gets its own. And what would ask the lab's questions in another way.
-const OF_OTHERS: [&str; 12] = [
-    "SLURM_",
-    "SRUN_",
-    "PMI_",
-    "PMIX_",
-    "OMPI_COMM_",
-    "OMPI_UNIVERSE_",
-    "PRTE_LAUNCHED",
-    "HYDI_",
-    "MPI_LOCAL",
-    "SQUEUE_",
-    "SCANCEL_",
-    "SACCT_",
-];
-/// Where the cluster is, and who asks.
-const OF_THE_CLUSTER: [&str; 4] = ["SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"];
 /// What the lab itself has to say of each job. All other variables of sbatch are wishes.
 const OF_THE_LAB: [&str; 12] = [
     "SBATCH_ARRAY_INX",
@@ -148,24 +130,6 @@ pub(super) fn is_passing(words: &str) -> bool {
     PASSING.iter().any(|passing| words.contains(passing))
 }
 
-/// A job by its number, on the cluster that it was given to if there are several.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    pub number: u32,
-    pub cluster: Option<String>,
-}
-
-impl Name {
-    /// Of a job in one of Slurm's programs.
-    pub fn ask(&self, program: &str, words: &[&str]) -> io::Result<Output> {
-        let mut command = Command::new(program);
-        self.cluster.iter().for_each(|cluster| _ = command.args(["-M", cluster]));
-        command.args(words);
-        without_others(&mut command);
-        command.stdin(Stdio::null()).output()
-    }
-}
-
 /// The error is a sentence about why there is no job.
 pub(super) fn submit(folder: &Path) -> io::Result<Result<Name, String>> {
     let script = std::fs::read_to_string(folder.join(SCRIPT))?;
@@ -210,14 +174,6 @@ fn sbatch(folder: &Path, asked: &[&str]) -> io::Result<Output> {
     sbatch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Slurm starts the ranks with the umask of sbatch.
     access::as_user(|| sbatch.spawn())?.wait_with_output()
-}
-
-fn without_others(command: &mut Command) {
-    let is_others = |name: &OsStr| {
-        let name = name.to_string_lossy();
-        OF_OTHERS.iter().any(|start| name.starts_with(start)) && !OF_THE_CLUSTER.contains(&&*name)
-    };
-    std::env::vars_os().filter(|(name, _)| is_others(name)).for_each(|(name, _)| _ = command.env_remove(name));
 }
 
 /// `17`, `17;cluster` or `Submitted batch job 17 on cluster b`, whatever else a site lets sbatch say.
