@@ -42,7 +42,6 @@ mod pipe;
 pub mod preflight;
 mod prepare;
 mod preset;
-mod question;
 mod setup;
 mod shared;
 mod silence;
@@ -51,6 +50,8 @@ pub mod supervisor;
 mod thin;
 mod verdict;
 mod work;
+
+use crate::runs::question;
 
 pub use being_built::is_going_on as is_being_built;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};

@@ -51,7 +51,9 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     }
     let has_begun = evidence.introduced().next().is_some();
     let is_own = evidence.work == Work::Program;
-    if is_own && !asked_to_stop && exit.is_some_and(|exit| exit.success()) && lost_host(evidence).is_none() {
+    let slurm_says = slurm::ended(evidence.launcher.iter());
+    let is_success = !asked_to_stop && exit.is_some_and(|exit| exit.success());
+    if is_own && is_success && slurm_says.is_none() && lost_host(evidence).is_none() {
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
     let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
@@ -61,7 +63,7 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     if asked_to_stop {
         return plain(RunState::Stopped, evidence.work.stopped(evidence.done()));
     }
-    match slurm::ended(evidence.launcher.iter()) {
+    match slurm_says {
         Some(Ended::TimeLimit(words)) => {
             return plain(RunState::Stopped, format!("{}: {words}", evidence.work.stopped(evidence.done())));
         }
