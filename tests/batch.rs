@@ -30,7 +30,7 @@ const SCONTROL: &str = r#"state="JobState=RUNNING NodeList=n1"
 [ ! -e rc ] || state="JobState=COMPLETED ExitCode=$(cat rc):0"
 [ ! -e cancelled ] || state="JobState=CANCELLED ExitCode=0:15"
 echo "JobId=4711 JobName=x $state Restarts=0""#;
-const SCANCEL: &str = r#"touch cancelled; kill -TERM -- -$(cat pid)"#;
+const SCANCEL: &str = r#"touch cancelled; kill -TERM -$(cat pid)"#;
 const UNKNOWN: &str = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1";
 
 impl StandIn {
@@ -83,12 +83,19 @@ fn lab() -> Option<Lab> {
 
 #[test]
 fn what_sbatch_and_scontrol_say_beside_their_answer_ends_nothing() {
-    let away = "[ -e asked ] || { touch asked; echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1; }";
-    let unknown = format!("[ -e asked ] || {{ touch asked; {UNKNOWN}; }}");
-    let rows: [(&[(&str, &str)], &str); 5] = [
+    let once = |what: &str| format!("[ -e asked ] || {{ touch asked; {what}; }}");
+    let away = once("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
+    let (unknown, failed_node) = (once(UNKNOWN), once("echo JobId=4711 JobState=NODE_FAIL; exit"));
+    // It says what scontrol would, as squeue does.
+    let in_queue = "case \"$*\" in *%T*) [ -e rc ] && echo 'COMPLETED|None|n1|N/A' || echo 'RUNNING|None|n1|N/A'; exit;; esac";
+    let rows: [(&[(&str, &str)], &str); 8] = [
         (&[("sbatch", "echo '--> 1 allocation ...OK'; echo 3 jobs >&2")], "echo 4711; echo Good luck"),
         (&[("scontrol", &unknown)], "echo Submitted batch job 4711"),
-        (&[("scontrol", away)], "echo 4711"),
+        (&[("scontrol", &away)], "echo 4711"),
+        (&[("scontrol", &failed_node)], "echo 4711"),
+        // Slurm knows which of the numbers it is, and whose words are none of sbatch's.
+        (&[], "echo 'Job 4711 is in the queue of'; echo 12 users; echo 'Lmod has detected the following error: 7' >&2; exit 3"),
+        (&[("scontrol", "exit 127"), ("squeue", in_queue)], "echo 4711"),
         (&[("scontrol", r#"case "$*" in "-M b "*) ;; *) exit 1;; esac"#)], "echo '4711;b'"),
         (&[], "echo 'sbatch: error: Socket timed out on send/recv operation' >&2; exit 1"),
     ];
@@ -96,7 +103,7 @@ fn what_sbatch_and_scontrol_say_beside_their_answer_ends_nothing() {
         let Some(lab) = lab() else { return };
         let slurm = StandIn::new(before, says);
         let output = finish(slurm.command(&lab, &RUN).spawn().unwrap());
-        assert!(output.status.success(), "{says}: {}{}", stdout(&output), stderr(&output));
+        assert!(output.status.success(), "{before:?} {says}: {}{}", stdout(&output), stderr(&output));
         assert_eq!((lab.status(1).state, slurm.read("scancel.log")), (RunState::Finished, String::new()), "{says}");
     }
 }
@@ -166,5 +173,53 @@ fn a_job_whose_followers_are_killed_trains_on_is_followed_again_and_stopped() {
         assert_eq!(lab.status(1).state, wanted, "{}", lab.status(1).message);
         let record = lab.store().record(hvd_lab::runs::RunId(1)).unwrap();
         assert_eq!(record.attempts.len(), 1, "one job is one attempt");
+    }
+}
+
+#[test]
+fn a_job_that_slurm_does_not_cancel_is_not_called_stopped_and_can_be_stopped_again() {
+    let Some(lab) = lab() else { return };
+    let refuses =
+        "[ -e may ] || { echo 'scancel: error: Kill job error on job id 4711: Unable to contact slurm controller' >&2; exit 0; }";
+    let slurm = StandIn::new(&[("scancel", refuses)], "echo 4711");
+    let run = [&RUN[..7], &["500", "--detach"]].concat();
+    assert!(finish(slurm.command(&lab, &run).spawn().unwrap()).status.success());
+    wait_for("training", || fs::read_to_string(lab.folder(1).events_file()).ok()?.contains("\"epoch\":1").then_some(()));
+    let mut stop = slurm.command(&lab, &["stop", "1"]).spawn().unwrap();
+    wait_for("what scancel says", || lab.status(1).message.contains("job 4711 of Slurm could not be cancelled").then_some(()));
+    assert_eq!(lab.status(1).state, RunState::Stopping);
+    let deleted = finish(slurm.command(&lab, &["runs", "delete", "1"]).spawn().unwrap());
+    assert!(stderr(&deleted).contains("still running"), "{}", stderr(&deleted));
+    // Without anybody who follows it, stop says so, and cancels it once Slurm does.
+    stop.kill().unwrap();
+    stop.wait().unwrap();
+    for pid in followers(&lab).into_iter().rev() {
+        process::signal(pid, Signal::SIGKILL);
+    }
+    fs::write(slurm.path("may"), "").unwrap();
+    let output = finish(slurm.command(&lab, &["stop", "1"]).spawn().unwrap());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!((lab.status(1).state, slurm.path("cancelled").exists()), (RunState::Stopped, true), "{}", lab.status(1).message);
+}
+
+#[test]
+fn a_job_that_slurm_knows_no_more_has_vanished_and_whose_end_is_seen_says_why() {
+    let forgets = format!("[ ! -e told ] || {{ {UNKNOWN}; }}; touch told");
+    let ends = |state: &str| format!("echo 'JobId=4711 JobName=x {state} Restarts=0'; exit");
+    let no_disk = ends("JobState=FAILED ExitCode=0:53 Reason=RaisedSignal:53");
+    let memory = ends("JobState=OUT_OF_MEMORY ExitCode=0:125");
+    let rows = [
+        (&forgets, "job 4711 has vanished"),
+        (&no_disk, "on a disk that all nodes share"),
+        (&memory, "it used more memory than it had asked for"),
+    ];
+    for (scontrol, words) in rows {
+        let Some(lab) = lab() else { return };
+        // It begins, and does nothing.
+        let slurm = StandIn::new(&[("sbatch", "touch pid; echo 4711; exit"), ("scontrol", scontrol)], "");
+        let output = finish(slurm.command(&lab, &RUN).spawn().unwrap());
+        let status = lab.status(1);
+        assert_eq!((output.status.code(), status.state), (Some(1), RunState::Failed), "{}", status.message);
+        assert!(status.message.contains(words), "{}", status.message);
     }
 }

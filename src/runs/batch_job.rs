@@ -94,7 +94,9 @@ impl BatchJob {
             return Ok(());
         }
         let cluster = self.cluster.iter().map(|cluster| format!("-M {cluster} ")).collect::<String>();
-        Err(format!("job {number} of Slurm could not be cancelled, and may go on ({why}); `scancel {cluster}{number}` does it by hand"))
+        Err(format!(
+            "job {number} of Slurm could not be cancelled, and may go on ({why}); `scancel {cluster}{number}` does it by hand"
+        ))
     }
 }
 

@@ -94,22 +94,20 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
                     return job.end(Some(&words), last);
                 }
                 Answer::Seen(seen) if seen.restarts > job.restarts => return job.requeue(seen.restarts),
-                Answer::Seen(seen) => {
-                    match seen.state {
-                        State::Ended { may_return: true, .. } if !is_cancelled && !is_gone() => told.clone(),
-                        State::Ended { .. } if is_cancelled => return job.end(None, Some(1)),
-                        State::Ended { words, .. } => return job.end(Some(&words), Some(1)),
-                        State::Over => return job.end(None, seen.exit_code),
-                        lasting => {
-                            gone_since = None;
-                            match lasting {
-                                State::Waiting(words) => words,
-                                State::Going(nodes) => format!("{STARTED}{number} on {nodes}"),
-                                _ => told.clone(),
-                            }
+                Answer::Seen(seen) => match seen.state {
+                    State::Ended { may_return: true, .. } if !is_cancelled && !is_gone() => told.clone(),
+                    State::Ended { .. } if is_cancelled => return job.end(None, Some(1)),
+                    State::Ended { words, .. } => return job.end(Some(&words), Some(1)),
+                    State::Over => return job.end(None, seen.exit_code),
+                    lasting => {
+                        gone_since = None;
+                        match lasting {
+                            State::Waiting(words) => words,
+                            State::Going(nodes) => format!("{STARTED}{number} on {nodes}"),
+                            _ => told.clone(),
                         }
                     }
-                }
+                },
             };
             if news != told {
                 tell(NEWS, &news)?;

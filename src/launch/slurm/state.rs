@@ -1,7 +1,7 @@
 //! Where a job of Slurm is: what `scontrol show job --oneliner` says, or another of Slurm's programs where that one knows nothing.
 
 use crate::runs::batch_job::{BatchJob, said};
-use crate::runs::question::NoAnswer;
+use crate::runs::question;
 
 /// What Slurm says of a job.
 pub(super) enum Answer {
@@ -41,30 +41,34 @@ pub(super) enum State {
 /// Ask Slurm about a job.
 pub(super) fn of_job(job: &BatchJob) -> Answer {
     let number = job.number.to_string();
-    let answer = match job.ask("scontrol", &["show", "job", "--oneliner", &number], None) {
-        Ok(answer) => answer,
-        // Not every machine that may submit has all of Slurm's programs.
-        Err(NoAnswer::NotStarted(error)) => {
-            let why = format!("scontrol cannot be started ({error})");
-            return in_queue(job).or_else(|| past(job)).map_or(Answer::Silent(why), Answer::Seen);
-        }
-        Err(error) => return Answer::Silent(error.to_string()),
+    let why = match job.ask("scontrol", &["show", "job", "--oneliner", &number], None) {
+        Ok(answer) => match parse(job.number, &answer.stdout) {
+            Some(seen) => return Answer::Seen(seen),
+            None if is_unknown(&answer) => return past(job).map_or(Answer::Forgotten, Answer::Seen),
+            None => said(&answer),
+        },
+        Err(error) => format!("scontrol: {error}"),
     };
-    match parse(job.number, &answer.stdout) {
-        Some(seen) => Answer::Seen(seen),
-        None if answer.stderr.contains("nvalid job id") => past(job).map_or(Answer::Forgotten, Answer::Seen),
-        None => Answer::Silent(said(&answer)),
-    }
+    // Not every machine that may submit has all of Slurm's programs, and accounting may know what the controller does not say.
+    let known = in_queue(job).or_else(|| past(job).map(Answer::Seen));
+    known.unwrap_or(Answer::Silent(why))
+}
+
+fn is_unknown(answer: &question::Answer) -> bool {
+    answer.stderr.contains("nvalid job id")
 }
 
 /// What squeue says of it, as scontrol would: `RUNNING|None|n1|2026-11-24T18:00:00`.
-fn in_queue(job: &BatchJob) -> Option<Seen> {
+fn in_queue(job: &BatchJob) -> Option<Answer> {
     let of = format!("--jobs={}", job.number);
     let answer = job.ask("squeue", &["--noheader", "--states=all", "--format=%T|%r|%N|%S", &of], None).ok()?;
+    if is_unknown(&answer) {
+        return Some(past(job).map_or(Answer::Forgotten, Answer::Seen));
+    }
     let line = answer.stdout.lines().find(|line| line.matches('|').count() == 3)?;
     let names = ["JobState", "Reason", "NodeList", "StartTime"];
     let fields: String = names.iter().zip(line.split('|')).map(|(name, value)| format!(" {name}={}", value.trim())).collect();
-    parse(job.number, &format!("JobId={}{fields}", job.number))
+    parse(job.number, &format!("JobId={}{fields}", job.number)).map(Answer::Seen)
 }
 
 /// What Slurm's accounting remembers of it, where there is one: `CANCELLED by 1000|0:15`.
@@ -210,21 +214,22 @@ mod tests {
         assert_eq!(seen("JobState=COMPLETED,COMPLETING"), State::Ending);
         assert_eq!(seen("JobState=RUNNING NodeList=n[1-2]"), State::Going("n[1-2]".into()));
         assert_eq!(seen("JobState=FAILED ExitCode=1:0"), State::Over);
-        for (state, words) in
-[
+        for (state, words) in [
             ("TIMEOUT TimeLimit=00:30:00", "time limit of 00:30:00"),
             ("CANCELLED", "cancelled"),
             ("NODE_FAIL", "nodes"),
             ("FAILED ExitCode=0:53", "all nodes share"),
             ("FAILED ExitCode=0:0 Reason=JobLaunchFailure", "(JobLaunchFailure)"),
-        ]
-        {
+        ] {
             let State::Ended { words: said, .. } = seen(&format!("JobState={state}")) else { panic!("{state}") };
             assert!(said.contains(words), "{said}");
         }
         assert_eq!(parse(7, "slurm_load_jobs error: Invalid job id specified"), None);
         let code = |text: &str| parse(7, &format!("JobId=7 JobState=COMPLETED ExitCode={text}")).unwrap().exit_code;
-        assert_eq!([code("0:0"), code("3:0"), code("0:9"), code("3"), code("(null)")], [Some(0), Some(3), Some(137), Some(3), None]);
+        assert_eq!(
+            [code("0:0"), code("3:0"), code("0:9"), code("3"), code("(null)")],
+            [Some(0), Some(3), Some(137), Some(3), None]
+        );
         let again = parse(7, "JobId=3 JobState=FAILED\nJobId=7\n  JobState=RUNNING Restarts=2\n  ExitCode=3:0 JobId=8").unwrap();
         assert_eq!((again.restarts, again.exit_code), (2, Some(3)));
     }
