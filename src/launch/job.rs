@@ -231,9 +231,11 @@ impl Job {
                 }
                 exit = self.child.wait() => break exit.ok(),
                 _ = stop.recv() => {
-                    self.asked_to_stop = true;
+                    let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
                     self.begin_end();
-                    tell(RunState::Stopping, "stopping the ranks");
+                    if is_first {
+                        tell(RunState::Stopping, "stopping the ranks");
+                    }
                 }
                 _ = flush.tick() => {
                     self.look_at_ranks();

@@ -14,8 +14,6 @@ use crate::domain::safe;
 const JOB_NUMBER: &str = "job.id";
 pub const JOB_FOLLOWED: &str = "followed";
 
-/// Programs of Slurm try again by themselves for a while when the controller is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Whoever wants the end of a job waits for this.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -71,11 +69,11 @@ impl BatchJob {
     ///
     /// # Errors
     /// It does not start, or does not answer.
-    pub fn ask(&self, program: &str, words: &[&str], patience: Option<Duration>) -> Result<Answer, NoAnswer> {
+    pub fn ask(&self, program: &str, words: &[&str], patience: Duration) -> Result<Answer, NoAnswer> {
         let mut command = Command::new(program);
         command.args(self.cluster.iter().flat_map(|cluster| ["-M", cluster])).args(words);
         without_others(&mut command);
-        ask(&mut command, patience.unwrap_or(PATIENCE))
+        ask(&mut command, patience)
     }
 
     /// Have Slurm end it. One that is over already is fine too.
@@ -84,7 +82,7 @@ impl BatchJob {
     /// The job may go on, in a clause.
     pub fn cancel(&self) -> Result<(), String> {
         let number = self.number.to_string();
-        let why = match self.ask("scancel", &[&number], Some(CANCEL_PATIENCE)) {
+        let why = match self.ask("scancel", &[&number], CANCEL_PATIENCE) {
             // An older scancel tells of errors, and ends as if there were none.
             Ok(answer) if answer.status.success() && !answer.stderr.contains("error:") => return Ok(()),
             Ok(answer) => said(&answer),

@@ -19,6 +19,10 @@ const RANKS_GRACE: Duration = Duration::from_secs(1);
 impl Job {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
+        // Asked again, whoever follows a job tries again at once to have it cancelled.
+        if let Some(follower) = self.child.id().filter(|_| self.is_batch && self.kill_at.is_some()) {
+            process::signal(follower, Signal::SIGTERM);
+        }
         if self.kill_at.is_none() {
             let is_asked = self.asked_to_stop && self.signal_ranks(Signal::SIGTERM);
             // None once it has ended: its number may be another process's then.

@@ -31,6 +31,9 @@ impl Job {
     /// memory of this host.
     pub(super) fn look_at_launcher(&mut self) {
         let pid = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none());
+        if let Some(pid) = pid.filter(|_| self.is_batch && self.journal.evidence.all_finished()) {
+            process::signal(pid, slurm::RANKS_DONE);
+        }
         let Some((pid, launcher)) = pid.and_then(|pid| Some((pid, process::look_up(pid)?))) else {
             self.launcher.down = None;
             return;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
 use signal_hook::consts::SIGTERM;
 
 use super::state::{Answer, State, of_job};
@@ -28,6 +29,11 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// For a job that Slurm does not know, or ended for another one: it may not know yet of a new one, and may start again one that it ended.
 const PATIENCE: Duration = Duration::from_secs(6);
 const NOT_KNOWN_YET: Duration = Duration::from_secs(60);
+/// Slurm's programs try again by themselves for a while when the controller is busy.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Tells this program that all ranks have come to their end, whatever Slurm says or does not say.
+pub(in crate::launch) const RANKS_DONE: Signal = Signal::SIGUSR1;
 
 /// Submit the job of this run folder, or go on following the one that is there, until it is over.
 ///
@@ -36,6 +42,8 @@ const NOT_KNOWN_YET: Duration = Duration::from_secs(60);
 pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
     let is_asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGTERM, Arc::clone(&is_asked))?;
+    let is_done = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(RANKS_DONE as i32, Arc::clone(&is_done))?;
     let (mut job, mut patience) = match Job::left(folder) {
         Some(job) => (job, PATIENCE),
         None => {
@@ -53,24 +61,28 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
     let number = job.name.number;
     let (mut ask, mut cancel) = (Pause::new(), Pause::new());
     let (mut asked, mut told, mut gone_since) = (None::<Receiver<Answer>>, String::new(), None::<Instant>);
-    let (mut last, mut is_cancelled) = (None, false);
+    let (mut last, mut is_wanted, mut is_cancelled) = (None, false, false);
     loop {
         if job.print_output()? {
             gone_since = None;
         }
-        if is_asked.load(Ordering::Relaxed) && cancel.is_over() {
+        if is_asked.swap(false, Ordering::Relaxed) {
+            (is_wanted, cancel) = (true, Pause::new());
+        }
+        if is_wanted && cancel.is_over() {
             match job.name.cancel() {
-                Ok(()) if !is_cancelled => (is_cancelled, ask) = (true, Pause::new()),
+                // A question from before says nothing about this.
+                Ok(()) if !is_cancelled => (is_cancelled, ask, asked, gone_since) = (true, Pause::new(), None, None),
                 Ok(()) => {}
                 Err(why) => tell(NEWS, &format!("{why}. It is tried again until Slurm does it"))?,
             }
             cancel.begin(true);
         }
         if asked.is_none() && ask.is_over() {
-            // Apart from this, for an answer may take a minute, and output and the wish to end it do not wait.
+            // Apart from this, for an answer may take a while, and output and the wish to end it do not wait.
             let (sender, receiver) = channel();
-            let name = job.name.clone();
-            std::thread::spawn(move || sender.send(of_job(&name)));
+            let (name, patience) = (job.name.clone(), if is_cancelled { PATIENCE / 2 } else { ANSWER_PATIENCE });
+            std::thread::spawn(move || sender.send(of_job(&name, patience)));
             asked = Some(receiver);
         }
         if let Some(answer) = asked.as_ref().and_then(|asked| asked.try_recv().ok()) {
@@ -81,6 +93,8 @@ pub fn follow(folder: &Path) -> anyhow::Result<ExitCode> {
             }
             let mut is_gone = || gone_since.get_or_insert_with(Instant::now).elapsed() >= patience;
             let news = match answer {
+                Answer::Silent(_) if is_cancelled && is_gone() => return job.end(None, Some(1)),
+                Answer::Silent(_) if is_done.load(Ordering::Relaxed) && is_gone() => return job.end(None, last),
                 // However long it takes: an answer that is not understood says nothing about the job.
                 Answer::Silent(_) if told.starts_with(SILENT) => told.clone(),
                 Answer::Silent(why) => format!("{SILENT} about job {number}: {why}"),

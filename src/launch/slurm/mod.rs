@@ -17,6 +17,7 @@ use super::{CommandLine, LaunchError};
 use crate::domain::job::Resources;
 use crate::domain::units;
 
+pub(super) use follow::RANKS_DONE;
 pub use follow::follow;
 pub(super) use resume::{is_left, resume};
 

@@ -1,5 +1,7 @@
 //! Where a job of Slurm is: what `scontrol show job --oneliner` says, or another of Slurm's programs where that one knows nothing.
 
+use std::time::Duration;
+
 use crate::runs::batch_job::{BatchJob, said};
 use crate::runs::question;
 
@@ -39,18 +41,18 @@ pub(super) enum State {
 }
 
 /// Ask Slurm about a job.
-pub(super) fn of_job(job: &BatchJob) -> Answer {
+pub(super) fn of_job(job: &BatchJob, patience: Duration) -> Answer {
     let number = job.number.to_string();
-    let why = match job.ask("scontrol", &["show", "job", "--oneliner", &number], None) {
+    let why = match job.ask("scontrol", &["show", "job", "--oneliner", &number], patience) {
         Ok(answer) => match parse(job.number, &answer.stdout) {
             Some(seen) => return Answer::Seen(seen),
-            None if is_unknown(&answer) => return past(job).map_or(Answer::Forgotten, Answer::Seen),
+            None if is_unknown(&answer) => return past(job, patience).map_or(Answer::Forgotten, Answer::Seen),
             None => said(&answer),
         },
         Err(error) => format!("scontrol: {error}"),
     };
     // Not every machine that may submit has all of Slurm's programs, and accounting may know what the controller does not say.
-    let known = in_queue(job).or_else(|| past(job).map(Answer::Seen));
+    let known = in_queue(job, patience).or_else(|| past(job, patience).map(Answer::Seen));
     known.unwrap_or(Answer::Silent(why))
 }
 
@@ -59,11 +61,11 @@ fn is_unknown(answer: &question::Answer) -> bool {
 }
 
 /// What squeue says of it, as scontrol would: `RUNNING|None|n1|2026-11-24T18:00:00`.
-fn in_queue(job: &BatchJob) -> Option<Answer> {
+fn in_queue(job: &BatchJob, patience: Duration) -> Option<Answer> {
     let of = format!("--jobs={}", job.number);
-    let answer = job.ask("squeue", &["--noheader", "--states=all", "--format=%T|%r|%N|%S", &of], None).ok()?;
+    let answer = job.ask("squeue", &["--noheader", "--states=all", "--format=%T|%r|%N|%S", &of], patience).ok()?;
     if is_unknown(&answer) {
-        return Some(past(job).map_or(Answer::Forgotten, Answer::Seen));
+        return Some(past(job, patience).map_or(Answer::Forgotten, Answer::Seen));
     }
     let line = answer.stdout.lines().find(|line| line.matches('|').count() == 3)?;
     let names = ["JobState", "Reason", "NodeList", "StartTime"];
@@ -72,10 +74,10 @@ fn in_queue(job: &BatchJob) -> Option<Answer> {
 }
 
 /// What Slurm's accounting remembers of it, where there is one: `CANCELLED by 1000|0:15`.
-fn past(job: &BatchJob) -> Option<Seen> {
+fn past(job: &BatchJob, patience: Duration) -> Option<Seen> {
     let of = format!("--jobs={}", job.number);
     let words = ["--allocations", "--noheader", "--parsable2", "--format=State,ExitCode", &of];
-    let answer = job.ask("sacct", &words, None).ok().filter(|answer| answer.status.success())?;
+    let answer = job.ask("sacct", &words, patience).ok().filter(|answer| answer.status.success())?;
     let (state, code) = answer.stdout.lines().rev().find_map(|line| line.split_once('|'))?;
     parse(job.number, &format!("JobId={} JobState={} ExitCode={code}", job.number, state.split_whitespace().next()?))
 }
@@ -160,7 +162,14 @@ fn explained(reason: &str) -> String {
         "Licenses" => "it waits for a license",
         "Reservation" => "it waits for its reservation to begin",
         "ReservationDeleted" => "its reservation is gone: it never starts; stop it, and take SBATCH_RESERVATION out",
-        _ if has("NotAvail") || has("DOWN") => "its nodes are down or reserved: `sinfo -R` says why",
+        "Prolog" | "Cleaning" => "its nodes are being got ready",
+        "PartitionConfig" | "DeadLine" => "Slurm cannot run it as it is: it never starts; stop it, and ask for less",
+        _ if has("MaxRequeue") || has("requeued_held") || has("LaunchFailure") || has("SystemFailure") => {
+            "Slurm could not start it, and holds it: ask those who look after the cluster, or stop it"
+        }
+        _ if has("NotAvail") || has("DOWN") || has("NodeDown") || has("EndDown") => {
+            "its nodes are down or reserved: `sinfo -R` says why"
+        }
         _ if has("NotAllowed") || has("InvalidAccount") || has("InvalidQOS") => {
             "its account or QOS may not use this: it never starts; stop it, and give another SBATCH_ACCOUNT, SBATCH_QOS or --partition"
         }
@@ -173,7 +182,10 @@ fn explained(reason: &str) -> String {
         _ if has("Grp") || has("PerAccount") => {
             "the other jobs of its account or QOS use all that they may have at once: it starts after them"
         }
-        _ if has("PerUser") || has("JobsLimit") || has("JobsPer") => {
+        "AssociationTimeLimit" | "QOSTimeLimit" => {
+            "its account or QOS does not allow so much time: it never starts; stop it, and ask for less with --time"
+        }
+        _ if has("PerUser") || has("JobLimit") || has("ResourceLimit") || has("JobsLimit") || has("JobsPer") => {
             "your other jobs use all that you may have at once: it starts after them"
         }
         _ => return reason.replace('_', " "),
@@ -204,6 +216,8 @@ mod tests {
             ("QOSMaxJobsPerUserLimit", "your other jobs"),
             ("AssocGrpCPUMinutesLimit", "used up"),
             ("ReqNodeNotAvail,_UnavailableNodes:n1", "sinfo -R"),
+            ("launch_failed_requeued_held", "holds it"),
+            ("QOSJobLimit", "your other jobs"),
             ("Moon_is_full", "(Moon is full)"),
         ];
         for (reason, words) in reasons {

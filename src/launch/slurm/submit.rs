@@ -17,6 +17,8 @@ use crate::runs::question::Answer;
 
 /// For a controller that is busy or just being started again, and for an sbatch that does not end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For squeue to find the job by its name.
+const NAME_PATIENCE: Duration = Duration::from_secs(20);
 /// For an sbatch while somebody wants the end of the run.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -147,7 +149,7 @@ pub(super) fn submit(folder: &Path, is_asked: &AtomicBool) -> io::Result<Result<
     loop {
         let answer = sbatch(folder, &asked, &is_asked);
         let refusal = match &answer {
-            Ok(answer) => match number(answer, || by_name(&asked)).filter(|_| answer.status.success()) {
+            Ok(answer) => match number(answer, || by_name(&asked)).filter(|job| answer.status.success() || is_all(answer, job)) {
                 Some(job) => return Ok(Ok(job)),
                 None => said(answer),
             },
@@ -225,6 +227,11 @@ fn number(answer: &Answer, known: impl FnOnce() -> Option<BatchJob>) -> Option<B
     found.or_else(|| lines().find_map(|line| line.parse().ok())).map(of_this_cluster)
 }
 
+/// Whether it says nothing but this: what is around sbatch may fail after it.
+fn is_all(answer: &Answer, job: &BatchJob) -> bool {
+    [job.number.to_string(), format!("Submitted batch job {}", job.number)].iter().any(|words| answer.stdout.trim() == words)
+}
+
 /// Without a word of sbatch's own, the cluster that a variable sends all jobs to.
 fn of_this_cluster(job: BatchJob) -> BatchJob {
     BatchJob { cluster: job.cluster.or_else(|| clusters().filter(|clusters| !clusters.contains(','))), ..job }
@@ -239,7 +246,7 @@ fn clusters() -> Option<String> {
 fn by_name(asked: &[&str]) -> Option<BatchJob> {
     let name = asked.iter().find(|word| word.starts_with("--job-name="))?.replacen("--job-name", "--name", 1);
     let everywhere = BatchJob { number: 0, cluster: clusters() };
-    let answer = everywhere.ask("squeue", &["--noheader", "--states=all", "--format=%i", &name], None).ok()?;
+    let answer = everywhere.ask("squeue", &["--noheader", "--states=all", "--format=%i", &name], NAME_PATIENCE).ok()?;
     let mut cluster = everywhere.cluster.filter(|clusters| !clusters.contains(','));
     for line in answer.stdout.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("CLUSTER:") {
