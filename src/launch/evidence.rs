@@ -92,6 +92,11 @@ impl Evidence {
         self.history.process(process).is_some_and(|process| process.has_finished)
     }
 
+    /// Whether there are ranks, and all of them have come to their end.
+    pub fn all_finished(&self) -> bool {
+        self.introduced().next().is_some() && self.introduced().all(|(process, _)| self.has_finished(process))
+    }
+
     /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or its steps, or the rows of
     /// its table, or its iterations.
     pub fn done(&self) -> usize {

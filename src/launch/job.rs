@@ -15,7 +15,6 @@ mod watch;
 
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -130,21 +129,15 @@ pub(super) struct Job {
     behind: Option<Behind>,
 }
 
-/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
-fn secret() -> anyhow::Result<String> {
-    static SECRET: OnceLock<String> = OnceLock::new();
-    if let Some(secret) = SECRET.get() {
-        return Ok(secret.clone());
-    }
-    let made = host::secret().context("cannot make a secret for the events of this run")?;
-    Ok(SECRET.get_or_init(|| made).clone())
-}
-
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, tags: Tags, bounds: Bounds) -> anyhow::Result<Job> {
-        let secret = secret()?;
+    pub fn start(
+        folder: RunFolder,
+        secret: String,
+        (np, line, tags): (usize, &CommandLine, Tags),
+        bounds: Bounds,
+    ) -> anyhow::Result<Job> {
         let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
         journal.evidence.is_untagged = matches!(tags, Tags::No);
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
@@ -236,7 +229,7 @@ impl Job {
             tokio::select! {
                 Some(line) = self.lines.recv() => {
                     if let Some(news) = slurm::news(&line) {
-                        tell(RunState::Preparing, news);
+                        self.slurm_says(news, tell);
                     }
                     if let Some(Event::Topology(report)) = self.take(line) {
                         self.rank_reported(&report, tell);
@@ -253,9 +246,11 @@ impl Job {
                     }
                 }
                 _ = stop.recv() => {
-                    self.asked_to_stop = true;
+                    let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
                     self.begin_end();
-                    tell(RunState::Stopping, "stopping the ranks");
+                    if is_first {
+                        tell(RunState::Stopping, "stopping the ranks");
+                    }
                 }
                 _ = flush.tick() => {
                     self.look_at_ranks();
@@ -299,7 +294,9 @@ impl Job {
             }
         };
         let now = Load::of_session(std::process::id());
-        self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
+        // The ranks of a batch job are no part of this session.
+        let began = self.began.filter(|_| !self.is_batch);
+        self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.tell_what_is_lost();
         self.finish_own_program();
@@ -307,6 +304,7 @@ impl Job {
         self.fail_if_unwritten(written);
         let evidence = &self.journal.evidence;
         let broken = self.broken.take();
+        let is_broken = broken.is_some() || self.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
@@ -325,8 +323,9 @@ impl Job {
         self.judged(&verdict);
         let is_requeued =
             !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
-        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_resized }
+        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {

@@ -45,7 +45,6 @@ pub mod preflight;
 mod prepare;
 mod preset;
 mod printed_errors;
-mod question;
 mod setup;
 mod shared;
 mod silence;
@@ -54,6 +53,8 @@ pub mod supervisor;
 mod thin;
 mod verdict;
 mod work;
+
+use crate::runs::question;
 
 pub use being_built::is_going_on as is_being_built;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};

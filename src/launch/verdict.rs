@@ -62,13 +62,11 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     if let Some(cause) = broken {
         return plain(RunState::Failed, cause);
     }
-    let has_begun = evidence.introduced().next().is_some();
     let is_own = evidence.work == Work::Program;
     if is_own && !asked_to_stop && exit.is_some_and(|exit| exit.success()) && lost_host(evidence).is_none() {
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
-    let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
-    if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
+    if evidence.all_finished() && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
     if asked_to_stop {

@@ -1,7 +1,9 @@
 //! The launches of a run: one; of an elastic run that loses ranks, one after the other.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::Signal as Signals;
 
@@ -27,6 +29,16 @@ use crate::launch::work::Work;
 use crate::launch::{CommandLine, Setup, command_line};
 use crate::lease::Lease;
 use crate::runs::{Attempt, process};
+
+/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
+fn secret() -> anyhow::Result<String> {
+    static SECRET: OnceLock<String> = OnceLock::new();
+    if let Some(secret) = SECRET.get() {
+        return Ok(secret.clone());
+    }
+    let made = host::secret().context("cannot make a secret for the events of this run")?;
+    Ok(SECRET.get_or_init(|| made).clone())
+}
 
 impl Supervisor {
     /// One launch; of an elastic run that loses ranks, one after the other.
@@ -65,6 +77,12 @@ impl Supervisor {
                 Ok(ended) => ended,
                 Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
             };
+            if end.is_left {
+                // Its follower was killed, and not the job.
+                tokio::time::sleep(job::LOOK_EVERY).await;
+                (self.is_resumed, lease) = (true, kept);
+                continue;
+            }
             if end.is_requeued || end.is_resized {
                 let requeued = "Slurm has put the job back into the queue";
                 why = Some(if end.is_requeued { requeued } else { "there are other hosts now" }.to_owned());
@@ -151,9 +169,13 @@ impl Supervisor {
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
         };
+        let is_resumed = std::mem::take(&mut self.is_resumed);
         // Only what is the supervisor's to say: the run may have been given a name since it began.
         let changed = self.folder.change_record(|record| {
             record.data_label = images.label.clone();
+            if is_resumed {
+                record.attempts.pop();
+            }
             record.attempts.push(attempt);
         });
         self.record = changed.map_err(|error| error.to_string())?;
@@ -185,7 +207,11 @@ impl Supervisor {
         let own = own.transpose().map_err(anyhow::Error::msg)?;
         let time_limit = leased::time_limit(&self.record.spec)?;
         let handed_on = lease.as_ref().map(Lease::handed_on);
-        let job = Job::start(folder, np, line, tags, bounds)?;
+        let mut secret = secret()?;
+        if self.record.spec.resources.slurm {
+            secret = slurm::resume(&folder, secret, np)?;
+        }
+        let job = Job::start(folder, secret, (np, line, tags), bounds)?;
         drop(handed_on);
         let mut job = job
             .with_lease(lease)
