@@ -16,6 +16,7 @@ fn main() {
     // hvd-lab starts the launcher that belongs to the MPI library which hvd-train is linked with.
     let launcher = find_on_path(&mpicc).and_then(|path| path.parent().map(|bin| bin.join("mpirun")));
     println!("cargo:rustc-env=HVD_LAB_BUILD_MPIRUN={}", launcher.unwrap_or_default().display());
+    println!("cargo:rustc-env=HVD_LAB_BUILD_LIBTORCH={}", std::env::var("LIBTORCH").unwrap_or_default());
     if std::env::var_os("CARGO_FEATURE_LAB").is_some() {
         list_lessons();
     }

@@ -33,6 +33,8 @@ mod killed;
 #[allow(dead_code)]
 #[path = "launch/lab.rs"]
 mod lab;
+#[path = "end_to_end/libraries.rs"]
+mod libraries;
 #[path = "end_to_end/links.rs"]
 mod links;
 #[path = "end_to_end/photos.rs"]

@@ -8,12 +8,16 @@
 mod being_built;
 #[path = "launch/benchmarks.rs"]
 mod benchmarks;
+#[path = "launch/brought.rs"]
+mod brought;
 #[path = "launch/busy.rs"]
 mod busy;
 #[path = "launch/collected.rs"]
 mod collected;
 #[path = "launch/collectives.rs"]
 mod collectives;
+#[path = "faults/disk.rs"]
+mod disk;
 #[path = "launch/examples.rs"]
 mod examples;
 #[path = "launch/files.rs"]

@@ -232,19 +232,18 @@ fn a_batch_job_over_its_time_limit_keeps_its_epochs() {
 }
 
 #[test]
-fn a_batch_job_whose_supervisor_was_killed_trains_on_until_somebody_stops_it() {
+fn a_batch_job_whose_supervisor_was_killed_is_followed_again() {
     let _turn = trainer::turn();
     let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
     let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
     training(&lab, 1, 2);
-    let supervisor = lab.status(1).supervisor_pid as i32;
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL).unwrap();
-    assert_eq!(finish(run).status.code(), Some(1));
-    assert_eq!(lab.status(1).state, RunState::Failed);
-    // Whoever only looks cancels nothing.
-    assert!(slurm.lab(&lab, &["runs"]).wait_with_output().unwrap().status.success());
+    let before = lab.status(1).supervisor_pid;
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(before as i32), nix::sys::signal::Signal::SIGKILL).unwrap();
+    wait_for("another supervisor", || (lab.folder(1).read_status().ok()?.supervisor_pid != before).then_some(()));
     assert!(slurm.queue().contains("RUNNING"), "{}", slurm.queue());
-    assert!(slurm.lab(&lab, &["stop", "1"]).wait_with_output().unwrap().status.success());
+    assert!(finish(slurm.lab(&lab, &["stop", "1"])).status.success());
+    assert_eq!(finish(run).status.code(), Some(1));
+    assert_eq!(lab.status(1).state, RunState::Stopped);
     wait_for("an empty queue", || slurm.queue().is_empty().then_some(()));
     lab.assert_nothing_left(1);
 }

@@ -65,7 +65,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let baseline = match (args.baseline, args.ids.first()) {
         (Some(id), _) | (None, Some(&id)) => store.summary(id)?,
         (None, None) => {
-            let slowest = chosen.iter().min_by_key(|run| (run.figures.np, run.id)).cloned();
+            let slowest = chosen.iter().min_by_key(|run| (run.figures.np == 0, run.figures.np, run.id)).cloned();
             slowest.ok_or_else(|| Usage("no run has trained an epoch yet: `hvd-lab run` starts one".into()))?
         }
     };
@@ -157,7 +157,7 @@ fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
     let differs: Vec<String> = reasons.chain(differs).collect();
     vec![
         run.id.to_string(),
-        run.figures.np.to_string(),
+        or_dash((run.figures.np > 0).then(|| run.figures.np.to_string())),
         or_dash(run.shown_rate()),
         or_dash(row.comparison.speedup.map(times)),
         or_dash(row.comparison.scaling_efficiency.map(units::percent)),

@@ -67,6 +67,8 @@ struct Report {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut checks = Vec::new();
     let load = machine::LoadNow::begin();
+    // Before the launcher makes the folder.
+    let temporary = machine::temporary();
     let gpus = machine::gpus();
     let trainer = trainer::examine(gpus.count, &mut checks);
     launcher::examine(trainer.as_ref(), &mut checks);
@@ -79,7 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let images = machine::images(args.offline);
     checks.push(machine::data(&images));
     checks.extend(machine::home());
-    checks.push(machine::temporary());
+    checks.push(temporary);
     if let Some(learners) = args.class {
         classroom::examine(usize::from(learners), images.as_ref().ok(), &mut checks);
     }

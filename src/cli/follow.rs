@@ -104,7 +104,7 @@ fn follow_run(
     let record = store.record(id)?;
     let mut view = View::new(
         json,
-        record.np() > 1
+        (record.np() > 1 || !record.knows_np())
             && (record.spec.command().is_some()
                 || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot))),
         lines,

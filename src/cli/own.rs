@@ -61,7 +61,7 @@ pub(super) fn spec(settings: &Settings, has_steps: bool, own: &OwnFlags, words: 
                 "--{flag} cannot be used here: {name} starts the ranks itself. Write it behind {name}, in its own words"
             )));
         }
-        resources.np = command.own_np().unwrap_or(1);
+        resources.np = command.own_np(&|name| std::env::var(name).ok()).unwrap_or(1);
     }
     launch::check_patterns(&command).map_err(Usage)?;
     let spec = Job { resources, workload: Workload::Command(command) };

@@ -186,7 +186,7 @@ fn cells(run: &RunSummary) -> Vec<String> {
     vec![
         run.id.to_string(),
         run.status.state.name().to_owned(),
-        or_dash(record.map(|record| record.np().to_string())),
+        or_dash(run.np_in_words()),
         or_dash(training.map(|training| training.steps.to_string())),
         or_dash(run.epochs_in_words()),
         or_dash(record.map(|record| record.spec.workload.title())),

@@ -45,8 +45,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         anyhow::ensure!(
             Instant::now() < deadline,
-            "run {} was asked to stop, but is still running (supervisor pid {})",
+            "run {} was asked to stop, but is still running: {} (supervisor pid {})",
             args.id,
+            safe::line(&status.message),
             status.supervisor_pid
         );
         std::thread::sleep(Duration::from_millis(20));

@@ -39,9 +39,9 @@ impl CommandSpec {
         self.launcher_words().map(|words| words.launcher)
     }
 
-    /// Ranks that its own launcher starts, as far as its words say so.
-    pub fn own_np(&self) -> Option<usize> {
-        self.launcher_words()?.np
+    /// Ranks that its own launcher starts, as far as its words and the variables of `outside` say so.
+    pub fn own_np(&self, outside: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
+        self.launcher_words()?.np(outside)
     }
 
     /// Its words without the number of ranks: what is the same in all runs of the same work.

@@ -2,10 +2,13 @@
 //!
 //! Never reads a device: `telemetry` does. A figure that a device does not give is `Reading::Missing` with its reason.
 
+mod visible;
+
 use serde::{Deserialize, Serialize};
 
 use super::bounds::{Bounded, MAX_COUNT, count, first, moment, number, process};
 use super::units;
+pub use visible::{GpuId, visible};
 
 /// A measured figure, or why there is none. Shown as the figure or `N/A`, never as 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -203,44 +206,6 @@ impl DeviceSample {
     }
 }
 
-/// A GPU or MIG device as NVML lists it: the number of its GPU, and its UUID.
-pub type GpuId = (usize, String);
-
-/// Places of the GPUs and MIG devices that CUDA shows to a program with this CUDA_VISIBLE_DEVICES, in its order: numbers, or
-/// UUIDs or the beginnings of them, up to the first that names none. Numbers are those of NVML, as with
-/// CUDA_DEVICE_ORDER=PCI_BUS_ID.
-pub fn visible(choice: Option<&str>, gpus: &[GpuId]) -> Vec<usize> {
-    const SLICE: &str = "MIG-";
-    let Some(choice) = choice else { return (0..gpus.len()).collect() };
-    // The first entry decides for all of them.
-    let kind = ["GPU-", SLICE].into_iter().find(|kind| choice.trim_start().starts_with(kind));
-    let is_named = |word: &str, (index, uuid): &GpuId| match kind {
-        Some(kind) => word.starts_with(kind) && uuid.starts_with(word),
-        None => leading_number(word) == Some(*index) && !uuid.starts_with(SLICE),
-    };
-    let mut places = Vec::new();
-    for word in choice.split(',').map(str::trim) {
-        let mut named = (0..gpus.len()).filter(|place| is_named(word, &gpus[*place]));
-        let (Some(place), None) = (named.next(), named.next()) else { break };
-        if places.contains(&place) {
-            return Vec::new();
-        }
-        places.push(place);
-        if kind == Some(SLICE) {
-            // CUDA uses one MIG device at a time.
-            break;
-        }
-    }
-    places
-}
-
-/// CUDA reads numbers as C does: what follows the digits does not count.
-fn leading_number(word: &str) -> Option<usize> {
-    let word = word.strip_prefix('+').unwrap_or(word);
-    let end = word.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(word.len());
-    word[..end].parse().ok()
-}
-
 /// Devices, cores and processes of the largest host.
 const MAX_DEVICES: usize = 4_096;
 const MAX_CORES: usize = 65_536;
@@ -345,43 +310,6 @@ pub struct TelemetrySample {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cuda_reads_its_list_up_to_the_first_entry_that_names_no_gpu() {
-        let gpus = ["GPU-aa", "GPU-ab", "GPU-b"].into_iter().zip(0..).map(|(uuid, index)| (index, uuid.to_owned()));
-        let mut gpus: Vec<GpuId> = gpus.collect();
-        let cases: &[(&str, &[usize])] = &[
-            ("2,0", &[2, 0]),
-            (" 1 , 2\n", &[1, 2]),
-            ("+1,2x", &[1, 2]),
-            ("0,5,1", &[0]),
-            ("1,-1,2", &[1]),
-            ("0,,1", &[0]),
-            ("", &[]),
-            ("-1", &[]),
-            ("NoDevFiles", &[]),
-            ("all", &[]),
-            ("99999999999999999999999,0", &[]),
-            ("1,1", &[]),
-            ("GPU-b", &[2]),
-            ("GPU-ab,GPU-aa", &[1, 0]),
-            ("GPU-a", &[]),
-            ("GPU-b,0", &[2]),
-            ("0,GPU-b", &[0]),
-            ("GPU-b,GPU-b", &[]),
-            ("MIG-1", &[]),
-        ];
-        for (choice, expected) in cases {
-            assert_eq!(visible(Some(choice), &gpus), *expected, "{choice:?}");
-        }
-        assert_eq!(visible(None, &gpus), [0, 1, 2]);
-        // MIG devices stand behind their GPU.
-        gpus.splice(1..1, [(0, "MIG-11".to_owned()), (0, "MIG-GPU-aa/1/0".to_owned())]);
-        let cases: &[(&str, &[usize])] = &[("MIG-GPU-aa/1/0", &[2]), ("MIG-1,MIG-GPU", &[1]), ("MIG-", &[]), ("1", &[3])];
-        for (choice, expected) in cases {
-            assert_eq!(visible(Some(choice), &gpus), *expected, "{choice:?}");
-        }
-    }
 
     #[test]
     fn only_a_gpu_that_nvml_calls_lost_is_lost() {

@@ -206,6 +206,12 @@ impl RunSpec {
         is_plain && self.resources.np == 1 && !self.resources.names_hosts()
     }
 
+    /// Whether it is known how many ranks there will be: a launcher of the user's own may find that out itself.
+    pub fn knows_np(&self) -> bool {
+        let own = || self.command().filter(|command| command.own_launcher().is_some());
+        self.resources.np > 1 || own().is_none_or(|command| command.own_np(&|_| None).is_some())
+    }
+
     /// Who starts its ranks, as people call it.
     pub fn launcher_name(&self) -> &'static str {
         match self.command().and_then(CommandSpec::own_launcher) {

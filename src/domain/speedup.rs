@@ -2,17 +2,27 @@
 //!
 //! Never reads a run folder: numbers in, numbers out.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The figures of one run that comparisons use. Times in seconds; `None` where the run has not got there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
+    /// 0, or null in JSON, where nobody knows: of a program of the user's own whose launcher does not say it, before its ranks do.
+    #[serde(serialize_with = "null_for_0", deserialize_with = "null_as_0")]
     pub np: usize,
     /// Images of all ranks per second of training (validation and start-up kept apart), median over epochs; of a benchmark
     /// the total as its style gives it.
     pub images_per_sec: Option<f64>,
     /// Training time of the run up to the first epoch whose validation accuracy reached the target.
     pub seconds_to_target: Option<f64>,
+}
+
+fn null_for_0<S: Serializer>(np: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+    Some(*np).filter(|np| *np > 0).serialize(serializer)
+}
+
+fn null_as_0<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// One run against a baseline. Ratios above 1 are better than the baseline.

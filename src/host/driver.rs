@@ -23,6 +23,15 @@ pub fn visible_devices() -> Option<String> {
     std::env::var_os("CUDA_VISIBLE_DEVICES").map(|choice| choice.to_string_lossy().into_owned())
 }
 
+/// The variables that keep GPUs from programs, with their values, behind a comma; empty where none is set.
+pub fn hiding() -> String {
+    let cuda = visible_devices().map(|choice| ("CUDA_VISIBLE_DEVICES", choice));
+    // A container that was started without GPUs says so.
+    let container = std::env::var("NVIDIA_VISIBLE_DEVICES").ok().filter(|choice| ["", "void", "none"].contains(&choice.trim()));
+    let set = cuda.into_iter().chain(container.map(|choice| ("NVIDIA_VISIBLE_DEVICES", choice)));
+    set.map(|(name, value)| format!(", {name}={}", if value.trim().is_empty() { "''" } else { value.trim() })).collect()
+}
+
 fn open() -> Result<(), String> {
     for name in LIBRARIES {
         // SAFETY: the loader runs what a library does when it is opened; the driver's own are made to be opened by anyone.

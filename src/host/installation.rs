@@ -35,6 +35,10 @@ impl Installation {
         self.folder.join("openmpi/bin/mpirun")
     }
 
+    pub fn libtorch(&self) -> PathBuf {
+        self.folder.join("libtorch")
+    }
+
     /// What Python loads.
     pub fn python_module(&self) -> PathBuf {
         self.folder.join(PYTHON_MODULE)

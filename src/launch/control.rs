@@ -2,23 +2,21 @@
 //!
 //! Never waits for a run. The supervisor does the work; this only starts it and sends it signals.
 
-use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
 use super::discovery::Discovery;
+use super::preflight::hosts_of;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
 use crate::dataset::Location;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
-use crate::host::{self, access, files, read};
-use crate::runs::{RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
+use crate::host::{self, read};
+use crate::runs::{self, RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
 
 /// For a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -103,6 +101,9 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         return Err(LaunchError::Spec(problem));
     }
     let setup = Setup::detect(&request.spec, request.program.as_deref())?;
+    if request.spec.resources.hostfile.is_some() && !request.force {
+        hosts_of(&request.spec.resources, setup.flavour)?;
+    }
     let training = request.spec.training();
     let images = match training {
         Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
@@ -257,8 +258,7 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
     loop {
         let (status, supervision) = store.supervision(id)?;
         match supervision {
-            // Its job may go on without a supervisor.
-            Supervision::Over if crate::runs::cancel_job(store.folder(id).path()) => return Ok(()),
+            Supervision::Over if store.stop_left_job(id)? => return Ok(()),
             Supervision::Over => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
             Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
             Supervision::Here { pid, start_ticks } => {
@@ -295,29 +295,8 @@ fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
     });
 }
 
-/// Not by its path where Linux knows it without: a new build may have taken its place while the screen was open.
-fn this_program() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
-}
-
 /// Start this program again as the supervisor of a folder, which gets its lock.
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
-    let path = this_program().map_err(|cause| LaunchError::Supervisor { path: "hvd-lab".into(), cause })?;
-    let failed = |cause| LaunchError::Supervisor { path: path.clone(), cause };
-    let log = folder.launcher_log();
-    let log = files::open_to_append(&log).map_err(StoreError::io("cannot open", &log))?;
-    let mut supervisor = Command::new(&path);
-    supervisor
-        .arg0("hvd-lab")
-        .arg("supervise")
-        .arg(folder.path())
-        .env(process::RUN_DIR_VARIABLE, folder.path())
-        .stdin(lock.hand_over())
-        .stdout(Stdio::null())
-        .stderr(log);
-    // It starts the programs of the user, which get the umask that it began with.
-    let mut child = access::as_user(|| supervisor.spawn()).map_err(failed)?;
-    // Someone has to ask for its exit code, or it stays as a zombie for as long as the screen is open.
-    std::thread::spawn(move || child.wait());
-    Ok(())
+    let path = || runs::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
+    runs::supervisor::spawn(folder, lock).map_err(|cause| LaunchError::Supervisor { path: path(), cause })
 }

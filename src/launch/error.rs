@@ -42,6 +42,8 @@ pub enum LaunchError {
     BadLauncher { path: PathBuf, cause: String },
     #[error("{} does not work as the trainer: {cause}. See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train", path.display())]
     BadTrainer { path: PathBuf, cause: String },
+    #[error("{} does not start: {what}. To do: {remedy}", path.display())]
+    Foreign { path: PathBuf, what: String, remedy: String },
     #[error("cannot start the supervisor {}: {cause}", path.display())]
     Supervisor { path: PathBuf, cause: std::io::Error },
     #[error("run {id} is not running: it has {state}")]
@@ -106,6 +108,11 @@ impl LaunchError {
     /// A path as a word of a recorded command line.
     pub(super) fn text(path: &Path) -> Result<String, LaunchError> {
         path.to_str().map(str::to_owned).ok_or_else(|| LaunchError::NotText { path: path.to_owned() })
+    }
+
+    /// A program that the environment keeps from starting: what does, and the remedy.
+    pub(super) fn foreign(path: &Path, (what, remedy): (String, String)) -> LaunchError {
+        LaunchError::Foreign { path: path.to_owned(), what, remedy }
     }
 
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::notice::Aborts;
+use super::printed_errors::PrintedErrors;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::event::{ConfigReport, EventLine, TopologyReport};
@@ -26,6 +27,8 @@ pub struct Evidence {
     pub given_up: BTreeSet<usize>,
     /// Last lines of each process.
     pub tails: BTreeMap<usize, VecDeque<String>>,
+    /// Errors that processes printed, as far as they may have ended them.
+    pub errors: PrintedErrors,
     /// Calls of MPI_Abort; the last lines of these processes are complete.
     pub aborts: Aborts,
     /// It is a program of the user's own without other ranks.
@@ -54,6 +57,7 @@ impl Default for Evidence {
             vanished: None,
             given_up: BTreeSet::new(),
             tails: BTreeMap::new(),
+            errors: PrintedErrors::default(),
             aborts: Aborts::default(),
             is_alone: false,
             launcher_name: "mpirun",
@@ -86,6 +90,11 @@ impl Evidence {
 
     pub fn has_finished(&self, process: usize) -> bool {
         self.history.process(process).is_some_and(|process| process.has_finished)
+    }
+
+    /// Whether there are ranks, and all of them have come to their end.
+    pub fn all_finished(&self) -> bool {
+        self.introduced().next().is_some() && self.introduced().all(|(process, _)| self.has_finished(process))
     }
 
     /// How far the run is: the last epoch that process 0 has ended, in this attempt or before it, or its steps, or the rows of
@@ -143,6 +152,7 @@ impl Evidence {
 
     /// Keep a process's last lines, up to where MPI announces its abort: what follows says nothing of the cause.
     pub(super) fn remember(&mut self, process: usize, text: String) {
+        self.errors.read(process, self.is_untagged, &text);
         if self.is_untagged && process == 0 {
             self.remember_launcher(text.clone());
         }

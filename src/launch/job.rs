@@ -2,6 +2,7 @@
 //!
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
+mod behind;
 mod end;
 mod ending;
 mod launcher;
@@ -14,7 +15,6 @@ mod watch;
 
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -39,7 +39,6 @@ use super::pipe::read;
 use super::silence::Silence;
 use super::slurm;
 use super::verdict::judge;
-use super::work::Work;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
@@ -49,7 +48,7 @@ use crate::host::{self, access};
 use crate::runs::{self, Identity, RunFolder, Scratch, process};
 use crate::telemetry::{self, Sampler};
 pub(super) use end::End;
-use launcher_state::Launcher;
+use launcher_state::{Behind, Launcher};
 use lent::Lent;
 use moments::{at, ticks};
 
@@ -124,23 +123,21 @@ pub(super) struct Job {
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
     broken: Option<String>,
-}
-
-/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
-fn secret() -> anyhow::Result<String> {
-    static SECRET: OnceLock<String> = OnceLock::new();
-    if let Some(secret) = SECRET.get() {
-        return Ok(secret.clone());
-    }
-    let made = host::secret().context("cannot make a secret for the events of this run")?;
-    Ok(SECRET.get_or_init(|| made).clone())
+    /// Why a part of what a program of the user's own told is not kept, and whether that was said.
+    unwritten: Option<(String, bool)>,
+    /// The program itself has ended, and what it has put into the background has not.
+    behind: Option<Behind>,
 }
 
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(folder: RunFolder, np: usize, line: &CommandLine, tags: Tags, bounds: Bounds) -> anyhow::Result<Job> {
-        let secret = secret()?;
+    pub fn start(
+        folder: RunFolder,
+        secret: String,
+        (np, line, tags): (usize, &CommandLine, Tags),
+        bounds: Bounds,
+    ) -> anyhow::Result<Job> {
         let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
         journal.evidence.is_untagged = matches!(tags, Tags::No);
         journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
@@ -151,6 +148,10 @@ impl Job {
         // same pid: so each launch gets a folder of its own.
         runs::sweep();
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
+        if !scratch.path().starts_with(std::env::temp_dir()) {
+            let named = std::env::temp_dir();
+            journal.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
+        }
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
         let events = EventSocket::listen(&scratch, &secret, sender.clone());
         if let Err(error) = &events {
@@ -216,6 +217,8 @@ impl Job {
             is_batch: false,
             stuck: None,
             broken: None,
+            unwritten: None,
+            behind: None,
         })
     }
 
@@ -226,7 +229,7 @@ impl Job {
             tokio::select! {
                 Some(line) = self.lines.recv() => {
                     if let Some(news) = slurm::news(&line) {
-                        tell(RunState::Preparing, news);
+                        self.slurm_says(news, tell);
                     }
                     if let Some(Event::Topology(report)) = self.take(line) {
                         self.rank_reported(&report, tell);
@@ -236,18 +239,29 @@ impl Job {
                     let written = self.journal.telemetry(&sample);
                     self.fail_if_unwritten(written);
                 }
-                exit = self.child.wait() => break exit.ok(),
+                exit = self.child.wait(), if self.behind.is_none() => {
+                    self.behind = exit.as_ref().ok().and_then(|exit| self.left_behind(*exit));
+                    if self.behind.is_none() {
+                        break exit.ok();
+                    }
+                }
                 _ = stop.recv() => {
-                    self.asked_to_stop = true;
+                    let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
                     self.begin_end();
-                    tell(RunState::Stopping, "stopping the ranks");
+                    if is_first {
+                        tell(RunState::Stopping, "stopping the ranks");
+                    }
                 }
                 _ = flush.tick() => {
                     self.look_at_ranks();
                     let written = self.journal.flush();
                     self.fail_if_unwritten(written);
+                    self.tell_what_is_unwritten(tell);
                 }
                 _ = look.tick() => {
+                    if let Some(exit) = self.look_behind(tell) {
+                        break Some(exit);
+                    }
                     for report in self.look_at_own_program() {
                         self.rank_reported(&report, tell);
                     }
@@ -280,7 +294,9 @@ impl Job {
             }
         };
         let now = Load::of_session(std::process::id());
-        self.others_cpu = self.began.zip(now).and_then(|(began, now)| now.others_since(&began));
+        // The ranks of a batch job are no part of this session.
+        let began = self.began.filter(|_| !self.is_batch);
+        self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.tell_what_is_lost();
         self.finish_own_program();
@@ -288,9 +304,14 @@ impl Job {
         self.fail_if_unwritten(written);
         let evidence = &self.journal.evidence;
         let broken = self.broken.take();
+        let is_broken = broken.is_some() || self.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        verdict.trace_libraries(evidence);
+        if let Some((why, _)) = &self.unwritten {
+            verdict.message += &format!("; a part of what it printed is not kept: {why}");
+        }
         if let Some((_, limit_s)) = self.deadline
             && self.out_of_time
             && verdict.state == RunState::Stopped
@@ -302,8 +323,9 @@ impl Job {
         self.judged(&verdict);
         let is_requeued =
             !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
-        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_resized }
+        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
@@ -352,9 +374,14 @@ impl Job {
         }
     }
 
-    /// A run that cannot be written down is ended: nobody could tell what it did.
+    /// A run that cannot be written down is ended: nobody could tell what it did. A program of the user's own goes on: a log is no
+    /// reason to end a training.
     fn fail_if_unwritten(&mut self, written: Result<(), JournalError>) {
         if let Err(error) = written {
+            if self.own.is_some() {
+                self.unwritten.get_or_insert((error.to_string(), false));
+                return;
+            }
             self.broken.get_or_insert(error.to_string());
             self.begin_end();
         }
@@ -368,20 +395,5 @@ impl Job {
         let cause = format!("{}, so it was ended: {question} Last seen: ", self.silence.in_words());
         self.stuck = Some(cause + &evidence.last_seen(self.np));
         self.begin_end();
-    }
-
-    fn look_for_vanished(&mut self) {
-        let evidence = &mut self.journal.evidence;
-        if evidence.work == Work::Program || self.is_batch {
-            // It need not say when it has finished; its launcher knows who failed.
-            return;
-        }
-        let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
-        let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
-        let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
-        evidence.vanished = vanished;
-        // Where nobody is missed any more, a final event was still on its way.
-        let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
-        self.vanished_at = evidence.vanished.and(first_missed);
     }
 }

@@ -3,6 +3,7 @@
 //! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`Journal::flush`]).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 
 use super::evidence::Evidence;
 use super::hearing::Hearing;
@@ -68,7 +69,10 @@ impl Journal {
             folder,
         };
         for process in 0..np {
-            journal.log(process)?;
+            match journal.log(process) {
+                Err(error) if error.cause.kind() != ErrorKind::StorageFull => journal.go_on_without(process, &error)?,
+                opened => drop(opened?),
+            }
         }
         let launched = EventLine { time_s: host::now_s(), process: 0, event: Event::Launched { np } };
         journal.events.line(&launched.to_line())?;
@@ -101,6 +105,12 @@ impl Journal {
         }
     }
 
+    /// The log of a process cannot be opened.
+    fn go_on_without(&mut self, process: usize, error: &JournalError) -> Result<(), JournalError> {
+        self.unopened.insert(process);
+        self.say(&format!("hvd-lab: what process {process} prints is not kept, and it goes on: {error}"))
+    }
+
     /// A line of a process's log, as long as that is not too long already.
     fn write_log(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
         let most = self.log_bytes;
@@ -110,10 +120,7 @@ impl Journal {
         }
         let log = match self.log(process) {
             Ok(log) => log,
-            Err(error) => {
-                self.unopened.insert(process);
-                return self.say(&format!("hvd-lab: what process {process} prints is not kept, and it goes on: {error}"));
-            }
+            Err(error) => return self.go_on_without(process, &error),
         };
         if log.written >= most {
             return Ok(());
@@ -187,9 +194,9 @@ impl Journal {
         if self.hearing.blanks.remove(&process) {
             self.write_log(process, "")?;
         }
-        self.write_log(process, text)?;
+        // Also what cannot be written says why a run failed.
         self.evidence.remember(process, text.to_owned());
-        Ok(())
+        self.write_log(process, text)
     }
 
     /// The JSON of an event that came from a process.
@@ -239,10 +246,9 @@ impl Journal {
 
     /// A line of the launcher or of the supervisor itself.
     pub fn say(&mut self, text: &str) -> Result<(), JournalError> {
-        self.launcher.line(text)?;
-        self.arrived(LogSource::Launcher, self.launcher.length())?;
         self.evidence.remember_launcher(text.to_owned());
-        Ok(())
+        self.launcher.line(text)?;
+        self.arrived(LogSource::Launcher, self.launcher.length())
     }
 
     /// What the supervisor itself has noticed of a process.
@@ -258,9 +264,8 @@ impl Journal {
             self.thin.skipped(line);
             return Ok(());
         }
-        self.events.line(&line.to_line())?;
         self.evidence.take(&line);
-        Ok(())
+        self.events.line(&line.to_line())
     }
 
     /// Whether an event is written down: not one of very many that a program logs.

@@ -1,14 +1,14 @@
 //! From a run's settings to the exact argument vector and environment of `mpirun`.
 //!
-//! Never runs anything and reads nothing: the same settings and setup always give the same line.
+//! Never runs anything, and reads nothing but a host file: the same settings and setup always give the same line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::host_name::HostName;
-use super::preflight::listed;
+use super::preflight::{hosts_of, listed};
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, links, own, presets};
+use super::{Flavour, LaunchError, Ranks, binding, libraries, links, own, presets};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
@@ -95,7 +95,9 @@ pub fn command_line(
         // Only then may the program choose among the library's algorithms; it must be known before MPI starts.
         env.push(("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
     }
-    let mut notes = Vec::new();
+    let libraries = setup.machine.libraries.as_ref();
+    env.extend(libraries.map(|own| (libraries::PATH.to_owned(), own.path.clone())));
+    let mut notes: Vec<String> = libraries.map(|own| own.note.clone()).into_iter().collect();
     if spec.command().is_some() {
         env.extend(own::environment(log_dir));
     }
@@ -192,7 +194,8 @@ fn open_mpi(
         // A host that is cut off does not say so: mpirun asks, or would wait for hours.
         let to_daemons = if is_4 { "--mca" } else { "--prtemca" };
         KEEPALIVE.iter().for_each(|(name, value)| add(&[to_daemons, name, value]));
-        let hosts = resources.hosts.as_deref().and_then(|hosts| listed(hosts).ok()).unwrap_or_default();
+        // What is wrong with a host file, the look before the start says.
+        let hosts = hosts_of(resources, setup.flavour).unwrap_or_default();
         let domainless: Vec<&str> = hosts.iter().filter_map(|host| HostName::of(&host.name).without_domain()).collect();
         if !domainless.is_empty() && !is_4 {
             // By itself it compares the words alone, and may not know this host.
@@ -272,7 +275,9 @@ fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) ->
     let follows = presets().into_iter().find(|known| known.name == preset).map(|known| known.ranks);
     if follows == Some(Ranks::Gpus) && np > machine.gpus {
         let advice = match machine.gpus {
-            0 => "no GPU was found here: use the preset cpu, or add --force to train on the CPU".to_owned(),
+            0 => {
+                format!("no GPU can be used here{}: use the preset cpu, or add --force to train on the CPU", machine.hidden_gpus)
+            }
             gpus => format!("np {np} is more than the {gpus} GPUs here: use --np {gpus}, or add --force to share them"),
         };
         return refuse(advice);

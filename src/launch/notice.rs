@@ -3,6 +3,7 @@
 //! Never guesses: a launcher that names nobody has said nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -15,6 +16,8 @@ pub(super) struct Notice {
     pub process: Option<usize>,
     pub pid: Option<u32>,
     pub how: How,
+    /// It is called the root cause, and not only the first to end.
+    pub is_root: bool,
 }
 
 /// How it ended.
@@ -68,6 +71,8 @@ const FORMS: [(&str, Option<How>); 14] = [
     ),
     (r"SignalException: Process [0-9]+ got signal: (?<signal>[0-9]+)", Some(How::LauncherSignal(0))),
 ];
+
+static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| FORMS.iter().map(|(form, _)| Regex::new(form).ok()).collect());
 
 /// As `strsignal` names the signals in C.
 const SIGNALS: [(&str, i32); 8] = [
@@ -147,11 +152,11 @@ pub(super) fn one_line<'a>(launcher: impl Iterator<Item = &'a String>) -> String
 /// Read the launcher's notice of the first failure.
 pub(super) fn notice<'a>(launcher: impl Iterator<Item = &'a String>) -> Option<Notice> {
     let text = one_line(launcher);
-    FORMS.iter().find_map(|(form, means)| read(form, *means, &text))
+    COMPILED.iter().zip(FORMS).find_map(|(form, (_, means))| read(form.as_ref()?, means, &text))
 }
 
-fn read(form: &str, means: Option<How>, text: &str) -> Option<Notice> {
-    let found = Regex::new(form).ok()?.captures(text)?;
+fn read(form: &Regex, means: Option<How>, text: &str) -> Option<Notice> {
+    let found = form.captures(text)?;
     let number = |name: &str| found.name(name)?.as_str().parse::<i32>().ok();
     let word = found.name("word").and_then(|word| SIGNALS.iter().find(|(name, _)| *name == word.as_str()));
     let how = match (means, number("signal").or(word.map(|(_, signal)| *signal)), number("code")) {
@@ -164,7 +169,9 @@ fn read(form: &str, means: Option<How>, text: &str) -> Option<Notice> {
     };
     let process = found.name("process").and_then(|process| process.as_str().parse().ok());
     let pid = found.name("pid").and_then(|pid| pid.as_str().parse().ok());
-    Some(Notice { process: process.filter(|process| *process < MAX_RANKS), pid, how })
+    // Both are torchrun's.
+    let is_root = form.as_str().contains("exitcode");
+    Some(Notice { process: process.filter(|process| *process < MAX_RANKS), pid, how, is_root })
 }
 
 /// Whether Slurm says that it ended processes since memory ran out.

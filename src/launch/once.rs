@@ -3,12 +3,11 @@
 //! Not a run of the lab: it takes a second, and nothing of it is kept.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use super::mpirun::{YIELD, first_words};
 use super::setup::COLLECTIVES;
-use super::{Flavour, LaunchError, Launcher, ask, binding};
+use super::{Flavour, LaunchError, Launcher, ask, binding, libraries};
 use crate::domain::collective::Schedule;
 
 /// A job of few ranks starts in a second; a busy machine takes longer.
@@ -34,7 +33,7 @@ pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
     let text = format!("{} {}\n{}", schedule.ranks, schedule.elements, schedule.to_plan());
     std::fs::write(&plan, text).map_err(|error| failed(format!("cannot write {}: {error}", plan.display())))?;
     let counted = folder.path().join("counted");
-    let mut command = Command::new(&mpirun);
+    let mut command = libraries::command(&mpirun);
     if matches!(flavour, Flavour::OpenMpi4 | Flavour::OpenMpi5) {
         let is_root = nix::unistd::geteuid().is_root();
         command.args(first_words(is_root, &binding::words(None, flavour, true))).args(YIELD);

@@ -7,6 +7,9 @@
 //! line gets its tag in the middle of someone else's; such pieces are put together again.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::Flavour;
 use super::own::RankTags;
@@ -98,12 +101,13 @@ impl Sorter {
     fn pieces(&mut self, text: &str) -> Vec<Line> {
         let mut lines = Vec::new();
         let (launcher, mut rest) = text.split_at(next_tag(text, 0).unwrap_or(text.len()));
+        let launcher = if rest.is_empty() { launcher } else { without_time(launcher) };
         if !launcher.is_empty() || rest.is_empty() {
             lines.push(Line::Launcher(launcher.to_owned()));
         }
         while let Some(tag) = self.tag(rest) {
             let end = next_tag(rest, tag.length).unwrap_or(rest.len());
-            let piece = &rest[tag.length..end];
+            let piece = if end < rest.len() { without_time(&rest[tag.length..end]) } else { &rest[tag.length..] };
             let key = (tag.process, tag.is_error);
             match end < rest.len() {
                 true => self.open.entry(key).or_default().push_str(piece),
@@ -136,7 +140,14 @@ fn next_tag(text: &str, from: usize) -> Option<usize> {
 /// Bytes of a tag up to its `]`: a host's name has at most 255. A line of many `[` is not searched to its end for each.
 const LONGEST_TAG: usize = 512;
 
-/// `[job,rank]<stream>:`, the job perhaps with the launcher's name before it.
+/// Without the time that mpirun puts in front of a tag where it is asked to: `[Thu Jan  1 10:00:00 2026]`, in version 4 without brackets.
+fn without_time(text: &str) -> &str {
+    static TIME: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\]?$").ok());
+    TIME.as_ref().and_then(|time| time.find(text)).map_or(text, |found| &text[..found.start()])
+}
+
+/// `[job,rank]<stream>:`, the job perhaps with the launcher's name before it, and `[host:pid]` behind it.
 fn open_mpi_tag(text: &str) -> Option<Tag> {
     let inside = text.strip_prefix('[')?;
     let close = inside.bytes().take(LONGEST_TAG).position(|byte| matches!(byte, b']' | b'['))?;
@@ -147,6 +158,8 @@ fn open_mpi_tag(text: &str) -> Option<Tag> {
     let number = job.rsplit_once('@').map_or(job, |(_, number)| number);
     number.parse::<u64>().ok()?;
     let behind = &inside[close + 1..];
+    let place = behind.bytes().take(LONGEST_TAG).position(|byte| byte == b']').filter(|_| behind.starts_with('['));
+    let (close, behind) = place.map_or((close, behind), |end| (close + 1 + end, &behind[end + 1..]));
     let (stream, length) = ["<stdout>:", "<stderr>:", "<stddiag>:"]
         .into_iter()
         .find_map(|name| behind.starts_with(name).then_some((name, name.len())))?;
@@ -189,6 +202,10 @@ mod tests {
             (Flavour::OpenMpi5, "[1,1]<stdout>:   indented\r", rank(1, "  indented")),
             (Flavour::OpenMpi5, "[prterun-node-7@1,3]<stderr>: oops", rank(3, "oops")),
             (Flavour::OpenMpi5, "[1,0]<stdout>:", rank(0, "")),
+            (Flavour::OpenMpi5, "[Thu Nov 26 10:45:10 2026][1,1]<stdout>: x", rank(1, "x")),
+            (Flavour::OpenMpi4, "Thu Jan  1 10:00:00 2026[1,1]<stdout>:x", rank(1, "x")),
+            (Flavour::OpenMpi5, "[1,1][vm:15469]<stderr>: x", rank(1, "x")),
+            (Flavour::OpenMpi5, "[1,1][vm", launcher("[1,1][vm")),
             (Flavour::Mpich, "[0] Epoch 1/3", rank(0, "Epoch 1/3")),
             (Flavour::Mpich, "[11] [0] quoted", rank(11, "[0] quoted")),
             (

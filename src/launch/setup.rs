@@ -10,20 +10,18 @@ use std::process::Command;
 
 use super::being_built::Build;
 use super::flavour::{Flavour, version_line};
+use super::libraries::{self, BUILD_MPIRUN, OwnFirst};
 use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
 use crate::domain::device::visible;
 use crate::domain::job::{RunSpec, Workload};
-use crate::domain::launcher::OwnLauncher;
+use crate::domain::launcher::{LauncherWords, OwnLauncher};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
 use crate::telemetry::NvmlProbe;
-
-/// The launcher that belongs to the MPI library which hvd-train was linked with; empty where the build did not know.
-const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
 
 /// Everything a command line depends on beside the run's own settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +43,8 @@ pub struct Machine {
     /// Physical cores: what Open MPI takes for slots.
     pub physical_cores: usize,
     pub gpus: usize,
+    /// What keeps GPUs from programs, where there is a driver.
+    pub hidden_gpus: String,
     /// Of its memory; empty where the system does not say.
     pub numa_nodes: Vec<usize>,
     /// Bytes that programs can still get; 0 where the system does not say.
@@ -54,6 +54,8 @@ pub struct Machine {
     pub in_allocation: bool,
     /// Variables of the user's that ranks on other hosts need as well.
     pub forwarded: Vec<String>,
+    /// Where libraries of others would hide those of the launcher and its ranks.
+    pub libraries: Option<OwnFirst>,
 }
 
 impl Setup {
@@ -70,6 +72,7 @@ impl Setup {
         let Launcher { mpirun, flavour, version } = Launcher::of(spec, &program)?;
         let mut machine = Machine::detect();
         machine.in_allocation |= spec.resources.slurm;
+        machine.libraries = libraries::own_first(&mpirun, spec.command().is_none());
         Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine })
     }
 
@@ -84,15 +87,18 @@ impl Setup {
     /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::BadTrainer`] where it says nothing.
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
         let flags = argv.iter().skip_while(|word| **word != self.program.display().to_string()).skip(1);
-        let answer = ask(Command::new(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE)
-            .map_err(|error| LaunchError::BadTrainer { path: self.program.clone(), cause: error.to_string() })?;
+        let bad = |cause: String| LaunchError::BadTrainer { path: self.program.clone(), cause };
+        let answer = ask(libraries::command(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE)
+            .map_err(|error| bad(error.to_string()))?;
         match answer.status.code() {
             Some(2) => {
-                let line = answer.stderr.lines().next().unwrap_or("hvd-train refuses its flags");
+                let line =
+                    answer.stderr.lines().find(|line| !libraries::is_remark(line)).unwrap_or("hvd-train refuses its flags");
                 Err(LaunchError::Spec(line.to_owned()))
             }
+            Some(0) => Ok(()),
             // Whatever else is wrong with it shows when the ranks start.
-            _ => Ok(()),
+            _ => libraries::blame(&answer.stderr).map_or(Ok(()), |blame| Err(LaunchError::foreign(&self.program, blame))),
         }
     }
 }
@@ -109,12 +115,13 @@ impl Launcher {
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`].
     pub fn detect() -> Result<Launcher, LaunchError> {
-        Launcher::at(find_launcher()?, &[])
+        let mpirun = find_launcher()?;
+        let mut question = libraries::command(&mpirun);
+        Launcher::asked(mpirun, &mut question)
     }
 
-    /// `words` stand between it and the launcher, where it is a wrapper such as env.
-    fn at(mpirun: PathBuf, words: &[String]) -> Result<Launcher, LaunchError> {
-        let text = version_text(&mpirun, words)?;
+    fn asked(mpirun: PathBuf, question: &mut Command) -> Result<Launcher, LaunchError> {
+        let text = version_text(&mpirun, question)?;
         let flavour = Flavour::from_version_text(&text).ok_or_else(|| LaunchError::BadLauncher {
             path: mpirun.clone(),
             cause: format!("its --version says `{}`", version_line(&text)),
@@ -127,9 +134,12 @@ impl Launcher {
     /// The lab's, or the one that the user's own words name.
     fn of(spec: &RunSpec, program: &Path) -> Result<Launcher, LaunchError> {
         let own = spec.command().and_then(|command| Some((command.launcher_words()?, command)));
-        match own.map(|(own, command)| (own.launcher, &command.argv[1..own.start])) {
+        // In a container it is not asked.
+        let mpirun = |own: &LauncherWords| own.start_of(OwnLauncher::Mpirun).filter(|_| own.container.is_none());
+        match own.as_ref().map(|(own, command)| mpirun(own).map(|start| &command.argv[1..start])) {
             None if !spec.starts_alone() => Launcher::detect(),
-            Some((OwnLauncher::Mpirun, words)) => Launcher::at(program.to_owned(), words),
+            // The words between are a wrapper's, such as env.
+            Some(Some(words)) => Launcher::asked(program.to_owned(), Command::new(program).args(words)),
             // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
             _ => {
                 let name = program.file_name().filter(|_| !spec.starts_alone());
@@ -162,11 +172,13 @@ impl Machine {
             // A quota on processor time leaves fewer cores than there are.
             physical_cores: cores::physical().unwrap_or(cores).min(cores),
             gpus: gpus(),
+            hidden_gpus: driver::nvidia().map(|()| driver::hiding()).unwrap_or_default(),
             numa_nodes: numa::nodes(),
             free_memory: cpu::host_memory().0,
             is_root: nix::unistd::geteuid().is_root(),
             in_allocation: ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"].iter().any(|name| std::env::var_os(name).is_some()),
             forwarded: forwarded(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
+            libraries: None,
         }
     }
 
@@ -300,14 +312,22 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-fn version_text(mpirun: &Path, words: &[String]) -> Result<String, LaunchError> {
+fn version_text(mpirun: &Path, question: &mut Command) -> Result<String, LaunchError> {
     let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.to_owned(), cause };
-    let answer =
-        ask(Command::new(mpirun).args(words).arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
-    match answer.status.success() {
-        true => Ok(answer.stdout),
-        false => Err(bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)))),
+    let answer = ask(question.arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
+    if answer.status.success() {
+        return Ok(answer.stdout);
     }
+    let ended = || bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)));
+    Err(libraries::blame(&answer.stderr).map_or_else(ended, |blame| LaunchError::foreign(mpirun, blame)))
+}
+
+/// Whether a GPU is cut into MIG devices, as the driver lists them.
+fn has_slices() -> bool {
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let gpus = entries("/proc/driver/nvidia/capabilities".into());
+    let mut slices = gpus.flat_map(|gpu| entries(gpu.path().join("mig")));
+    slices.any(|slice| slice.file_name().to_string_lossy().starts_with("gi"))
 }
 
 /// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them, and where it has neither
@@ -326,9 +346,9 @@ fn gpus() -> usize {
         0 => count("/proc/driver/nvidia/gpus", |_| true),
         gpus => gpus,
     };
-    // Only NVML knows what is hidden by its UUID.
+    // Only NVML knows what is hidden by its UUID, and MIG devices.
     match (&choice, files()) {
-        (None, gpus) if gpus > 0 => gpus,
+        (None, gpus) if gpus > 0 && !has_slices() => gpus,
         (choice, gpus) => NvmlProbe::open().map_or_else(
             |_| visible(choice.as_deref(), &(0..gpus).map(|index| (index, String::new())).collect::<Vec<_>>()).len(),
             |probe| probe.system().visible.len(),

@@ -25,11 +25,13 @@ use super::leased;
 use super::preflight;
 use super::prepare::{self, Images};
 use super::setup::unbuilt;
+use super::slurm;
 use super::verdict::Verdict;
 use super::work::Work;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 use crate::lease::Lease;
+use crate::runs::batch_job::cancel_job;
 use crate::runs::{Identity, RunFolder, RunLock, RunRecord, StoreError, process};
 
 /// What is done with a run before anybody is told that it has ended, and how.
@@ -43,12 +45,20 @@ pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode>
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
     let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
-    if folder.read_status()?.state.is_over() {
+    let status = folder.read_status()?;
+    if status.state.is_over() {
         bail!(LaunchError::Over);
     }
+    // Whoever starts or continues a run leaves the number out: there was a supervisor before this one.
+    let is_resumed = status.supervisor_pid != 0 && slurm::is_left(&folder);
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(Supervisor::new(folder, record, lock.identity()?, before_end).run());
+    let mut supervisor = Supervisor::new(folder, record, lock.identity()?, before_end);
+    supervisor.is_resumed = is_resumed;
+    if is_resumed {
+        supervisor.status.started_s = status.started_s;
+    }
+    let result = runtime.block_on(supervisor.run());
     // Nor may a host discovery script that was being asked stay behind.
     process::signal_own_session(Signal::SIGKILL);
     // A download that goes on in the background must not hold the end up.
@@ -74,6 +84,8 @@ struct Supervisor {
     status: RunStatus,
     lock: Identity,
     before_end: BeforeEnd,
+    /// Its next launch is a job of Slurm that is there already.
+    is_resumed: bool,
 }
 
 impl Supervisor {
@@ -86,7 +98,7 @@ impl Supervisor {
             supervisor_place: Some(host::place()),
             ..RunStatus::new(RunState::Preparing, work.preparing(), host::now_s())
         };
-        Supervisor { folder, record, status, lock, before_end }
+        Supervisor { folder, record, status, lock, before_end, is_resumed: false }
     }
 
     fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {
@@ -99,7 +111,13 @@ impl Supervisor {
         }
     }
 
-    fn end(&mut self, verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {
+    fn end(&mut self, mut verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {
+        // Whatever ended the run, and before its follower could.
+        if self.lock.is_in_place()
+            && let Err(why) = cancel_job(self.folder.path())
+        {
+            verdict = Verdict { state: RunState::Failed, message: format!("{}; {why}", verdict.message), ..verdict };
+        }
         // The clock may have been set back meanwhile.
         self.status.ended_s = Some(host::now_s().max(self.status.started_s));
         self.status.exit_code = exit_code;
@@ -124,7 +142,10 @@ impl Supervisor {
         self.set(RunState::Preparing, Work::of(&self.record.spec.workload).preparing())?;
         // Whoever started it has seen to that; a lab of another version may not have.
         let _ = self.folder.reserve_status();
-        let lock = self.lock.clone();
+        if !self.is_resumed && cancel_job(self.folder.path()).is_err() {
+            return self.fail("nothing was started, for two jobs would train in one folder".into(), Vec::new());
+        }
+        let (lock, is_resumed) = (self.lock.clone(), self.is_resumed);
         let prepared = async {
             self.wait_for_build().await.map_err(|error| (error.to_string(), Vec::new()))?;
             let notes = self.look_at_hosts().await?;
@@ -136,7 +157,8 @@ impl Supervisor {
         let prepared = tokio::select! {
             prepared = prepared => prepared,
             () = gone(lock) => return Ok(()),
-            _ = terminate.recv() => {
+            // Of a job that is there already its follower has to hear.
+            _ = terminate.recv(), if !is_resumed => {
                 // Whatever was asking another host goes as well.
                 process::signal_own_session(Signal::SIGKILL);
                 let message = Work::of(&self.record.spec.workload).stopped_early().into();

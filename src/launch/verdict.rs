@@ -1,12 +1,13 @@
 //! How a run ended, from the evidence: finished, stopped, or failed and by whose fault.
 
-use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::evidence::Evidence;
 use super::host_name::HostName;
+use super::libraries::{blame, is_remark};
 use super::notice::{How, Notice, cancelled, is_out_of_memory, notice, one_line};
+use super::printed_errors::last_words;
 use super::slurm::{self, Ended};
 use super::work::Work;
 use crate::domain::history::Fatal;
@@ -27,6 +28,18 @@ impl Verdict {
     /// Of no rank.
     pub fn plain(state: RunState, message: String) -> Verdict {
         Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None }
+    }
+
+    /// Adds to a run that failed by the words of the loader whose library it was, by what is set here.
+    pub fn trace_libraries(&mut self, evidence: &Evidence) {
+        let of_ranks = evidence.tails.values().flatten();
+        let said = evidence.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
+        if self.state == RunState::Failed
+            && let Some((what, remedy)) = blame(&said.collect::<Vec<_>>().join("\n"))
+        {
+            self.message = format!("{}. {what}: {remedy}", self.message.trim_end_matches('.'));
+            self.last_lines.retain(|line| !is_remark(line));
+        }
     }
 }
 
@@ -49,13 +62,11 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     if let Some(cause) = broken {
         return plain(RunState::Failed, cause);
     }
-    let has_begun = evidence.introduced().next().is_some();
     let is_own = evidence.work == Work::Program;
     if is_own && !asked_to_stop && exit.is_some_and(|exit| exit.success()) && lost_host(evidence).is_none() {
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
-    let all_finished = has_begun && evidence.introduced().all(|(process, _)| evidence.has_finished(process));
-    if all_finished && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
+    if evidence.all_finished() && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
         return plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
     if asked_to_stop {
@@ -82,7 +93,7 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
         // The only one that printed anything, perhaps for all of them.
         None if !evidence.is_untagged
             && evidence.work == Work::Program
-            && evidence.tails.values().filter_map(last_line).count() == 1 =>
+            && evidence.tails.values().filter_map(|lines| last_words(lines.iter())).count() == 1 =>
         {
             evidence.tails.values().flatten().cloned().collect()
         }
@@ -123,6 +134,14 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
         |Fatal { process, during, cause }: &Fatal| (Some(*process), format!("process {process} failed during {during}: {cause}"));
     let aborted = aborted(evidence, notice.as_ref());
     let known = notice.and_then(|notice| Some((known_process(&notice, evidence)?, notice)));
+    // One that ends before another may only be quicker to end: who printed a real error first is the first.
+    let is_killed = notice.is_some_and(|notice| matches!(notice.how, How::Signal(signal) if ![6, 15].contains(&signal)));
+    if evidence.work == Work::Program && !evidence.is_alone && !is_killed && exit.is_none_or(|exit| exit.signal().is_none()) {
+        let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
+        if let Some((process, text)) = first_error(evidence, named) {
+            return (Some(process), format!("process {process} failed first: {}", shortened(text)));
+        }
+    }
     // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH tells those whom
     // an abort ends from the others by nothing.
     if let Some((process, Notice { process: named, how: How::Signal(signal), .. })) = known
@@ -143,8 +162,9 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     }
     // Among the lines of process 0 there are those of all others.
     let is_own = |process| process != 0 || !evidence.is_untagged;
-    let tail = |process| evidence.tails.get(&process).filter(|_| is_own(process)).and_then(last_line);
-    let said = |process| tail(process).map(|line| format!(": {line}")).unwrap_or_default();
+    let tail = |process| evidence.tails.get(&process).filter(|_| is_own(process)).and_then(|lines| last_words(lines.iter()));
+    let error = |process| error_of(evidence, process).or_else(|| tail(process));
+    let said = |process| error(process).map(|line| format!(": {}", shortened(line))).unwrap_or_default();
     if let Some((process, code)) = aborted {
         let code = code.map(|code| format!(" with error code {code}")).unwrap_or_default();
         return (Some(process), format!("process {process} called MPI_Abort{}{code}{}", place(process, evidence), said(process)));
@@ -200,6 +220,21 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
     }
 }
 
+/// What a process printed of the error that ended it; without tags, and where none says whose it is, the first that anyone printed.
+fn error_of(evidence: &Evidence, process: usize) -> Option<&str> {
+    let unknown = || evidence.errors.first().filter(|(of, _)| of.is_none()).map(|(_, error)| error);
+    Some(&evidence.errors.of(Some(process)).or_else(|| unknown().filter(|_| evidence.is_untagged))?.text)
+}
+
+/// The process that printed the first error that follows from no other, and this error, where it is not the one that the launcher
+/// names. Whom it calls the root cause it is to be believed, unless that one's own words are that it has lost another.
+fn first_error(evidence: &Evidence, named: Option<(usize, bool)>) -> Option<(usize, &str)> {
+    let (process, error) = evidence.errors.first()?;
+    let is_lost = |named| evidence.errors.of(Some(named)).is_some_and(|own| own.is_consequence);
+    let is_believed = named.is_some_and(|(named, is_root)| Some(named) == process || is_root && !is_lost(named));
+    Some((process.filter(|_| !is_believed)?, &error.text))
+}
+
 /// How a program of the user's own ended, of whose ranks nobody says which failed: only one that ran alone can be named, and only
 /// of one the last words may be the cause.
 fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<Notice>) -> (Option<usize>, String) {
@@ -219,7 +254,9 @@ fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<
             return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(signal, evidence)));
         }
         Some(How::ExitCode(code)) if !(is_one && evidence.is_untagged) => {
-            return (None, format!("one of the ranks ended with {}, and {NOBODY}", code_meaning(code, evidence)));
+            let said =
+                evidence.errors.first().map_or(format!(", and {NOBODY}"), |(_, error)| format!(": {}", shortened(&error.text)));
+            return (None, format!("one of the ranks ended with {}{said}", code_meaning(code, evidence)));
         }
         _ => {}
     }
@@ -227,12 +264,17 @@ fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<
         return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(9, evidence)));
     }
     let words = launcher_words(evidence);
-    let mut said = match evidence.is_untagged {
-        true => words.last().map(String::as_str).into_iter().collect::<Vec<_>>(),
-        false => evidence.tails.values().filter_map(last_line).collect(),
+    let only = || error_of(evidence, 0).or_else(|| Some(evidence.errors.of(None)?.text.as_str()));
+    let error = if is_one { only() } else { evidence.errors.first().map(|(_, error)| error.text.as_str()) };
+    // Its launcher, where no rank has printed anything.
+    let is_silent = evidence.tails.values().all(|lines| last_words(lines.iter()).is_none());
+    let mut said = match (error, evidence.is_untagged || is_silent) {
+        (Some(error), _) => vec![error],
+        (None, true) => last_words(words.iter()).into_iter().collect(),
+        (None, false) => evidence.tails.values().filter_map(|lines| last_words(lines.iter())).collect(),
     };
     let said = match (said.pop(), said.pop()) {
-        (Some(only), None) if is_one => format!(": {}", shortened(only)),
+        (Some(only), None) if is_one || error.is_some() => format!(": {}", shortened(only)),
         _ if evidence.is_alone => String::new(),
         _ => format!(", and {NOBODY}"),
     };
@@ -247,11 +289,6 @@ fn aborted(evidence: &Evidence, notice: Option<&Notice>) -> Option<(usize, Optio
         (_, 1) => by.into_iter().next(),
         _ => None,
     }
-}
-
-/// The last line of these that says anything.
-fn last_line(lines: &VecDeque<String>) -> Option<&str> {
-    lines.iter().rfind(|line| !line.trim().is_empty()).map(|line| line.trim())
 }
 
 /// The host with which the launcher of Open MPI lost touch, by its name or address.
@@ -326,7 +363,7 @@ fn code_meaning(code: i32, evidence: &Evidence) -> String {
 
 /// The launcher's lines without rules and blank lines, and without where in its own code it gave up, if the ranks said more before.
 fn launcher_words(evidence: &Evidence) -> Vec<String> {
-    let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ");
+    let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ") && !is_remark(line);
     let mut words: Vec<String> = evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect();
     let script = format!("/{}\", line ", evidence.launcher_name);
     let own = words.windows(2).position(|pair| pair[0].starts_with("Traceback (") && pair[1].contains(&script));

@@ -314,7 +314,7 @@ fn what_all_ranks_print_as_one_is_no_rank_s_last_word() {
         run.remember(0, line.to_owned());
     }
     assert_eq!(failed(&run, code(1)), (Some(1), "process 1 ended with exit code 1".into()));
-    run = Evidence { work: Work::Program, launcher: VecDeque::new(), ..run };
+    run = Evidence { work: Work::Program, launcher: Default::default(), ..run };
     run.remember(0, "the last of process 0, or of another".into());
     let (process, said) = failed(&run, code(1));
     assert!(process.is_none() && !said.contains("the last of process"), "{said}");

@@ -120,6 +120,9 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
             return Err("the baseline's number of ranks changed while it trained");
         }
         work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
+        if baseline.figures.np == 0 || figures.np == 0 {
+            return Err("how many ranks it had is not known");
+        }
         if baseline.figures.np > figures.np {
             return Err("the baseline has more ranks");
         }

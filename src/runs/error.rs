@@ -48,6 +48,8 @@ pub enum StoreError {
     Elsewhere { id: RunId, place: String },
     #[error("run {id} is alive {place}: something was written to its folder {ago_s:.0} s ago. Run `hvd-lab stop {id}` there")]
     AliveElsewhere { id: RunId, place: String, ago_s: f64 },
+    #[error("run {id}: {why}. Then try again")]
+    JobLeft { id: RunId, why: String },
     #[error("run {id} is {state} as far as the lab can tell: `--gone` is only for runs on hosts that are gone")]
     NotElsewhere { id: RunId, state: &'static str },
     #[error("no number is left for another run: move {} to another place", path.display())]

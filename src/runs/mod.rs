@@ -1,7 +1,7 @@
 //! The run folders on disk: what was asked for, what happened, and what it adds up to.
 //!
-//! Never starts a process of a run. It ends some in one case only: ranks, and a job of Slurm, that a killed supervisor left behind
-//! (`orphans`).
+//! It starts and ends processes of a run in one case only: a killed supervisor left ranks behind, which are ended, or a job of Slurm,
+//! which gets another supervisor (`orphans`).
 //!
 //! ```text
 //! HVD_LAB_HOME/runs/0007/
@@ -18,6 +18,7 @@
 //! HVD_LAB_HOME/trash/0007-1700000000123/    a run that was deleted, as it was
 //! ```
 
+pub mod batch_job;
 mod comparable;
 mod compare;
 pub mod disturbed;
@@ -32,6 +33,7 @@ mod logs;
 mod measurement;
 mod orphans;
 pub mod process;
+pub mod question;
 mod read;
 mod record;
 pub mod recording;
@@ -42,6 +44,7 @@ mod select;
 mod store;
 mod summary;
 mod supervision;
+pub mod supervisor;
 mod thinned;
 mod trash;
 
@@ -57,7 +60,6 @@ pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
 pub use measurement::{Measurement, Measurements, measured};
-pub use orphans::{JOB_FOLLOWED, JOB_NUMBER, SlurmJob, cancel_job};
 pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord, Trial};
 pub use references::{Published, Source, references};

@@ -1,16 +1,16 @@
-//! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended.
+//! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended. A job of Slurm goes on, and gets
+//! another supervisor.
 //!
 //! Never touches a process that is not proven to have been started for the run, nor a run that somebody has the lock of.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::batch_job::{cancel_job, job_file};
 use super::lock::RunLock;
 use super::supervision::{SILENCE_SECONDS, Supervision, silent_seconds, supervision};
-use super::{RunFolder, RunId, RunRecord, StoreError, process, scratch};
+use super::{RunFolder, RunId, RunRecord, StoreError, process, scratch, supervisor};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
@@ -44,21 +44,20 @@ pub(super) fn reconcile(
         // It was continued meanwhile, and whoever did is gone as well: the next look finds that out.
         return (newest, Supervision::Beginning);
     }
-    // Whoever only looks ends no job of Slurm's, which may train on without its supervisor, on this host as well.
-    let job = followed_job(folder.path());
-    if job.is_none() {
-        end_leftovers(folder);
-        scratch::sweep();
+    if job_file(folder.path()).exists() {
+        // Its job is Slurm's, and trains on, or has come to its own end: whoever only looks does not end it.
+        if let Ok(Some(lock)) = lock
+            && supervisor::is_lab()
+        {
+            let _ = supervisor::spawn(folder, lock);
+        }
+        return (newest, Supervision::Beginning);
     }
-    let message = match (newest.supervisor_pid, &job) {
-        (0, _) => "its supervisor did not start; launcher.log may say why".to_owned(),
-        (pid, None) => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", newest.state.name()),
-        (pid, Some(job)) => format!(
-            "its supervisor (pid {pid}) was killed while it was {}, and nobody follows job {} of Slurm any more, which may go on: stop or \
-             continue the run, or delete it, and the job is cancelled",
-            newest.state.name(),
-            job.number
-        ),
+    end_leftovers(folder);
+    scratch::sweep();
+    let message = match newest.supervisor_pid {
+        0 => "its supervisor did not start; launcher.log may say why".to_owned(),
+        pid => format!("its supervisor (pid {pid}) was killed while it was {}; no rank is left", newest.state.name()),
     };
     let failed = failed(newest, message);
     // On a disk that takes nothing the next reader comes to the same result.
@@ -87,68 +86,26 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
     if lock.is_none() {
         return Err(StoreError::StillGoing { id });
     }
-    let message = format!("given up: its supervisor ran {place}, and will not come back");
+    let mut message = format!("given up: its supervisor ran {place}, and will not come back");
+    if let Err(why) = cancel_job(folder.path()) {
+        message += &format!("; {why}");
+    }
     let failed = failed(status, message);
     folder.write_status(&failed)?;
     Ok(failed)
 }
 
-/// The file in which a run that is a batch job keeps its number, and its last word while somebody follows the job.
-pub const JOB_NUMBER: &str = "job.id";
-pub const JOB_FOLLOWED: &str = "followed";
-
-/// A job of Slurm, as sbatch names it: `17`, or `17;cluster`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlurmJob {
-    pub number: u32,
-    /// Where it is not the cluster of this machine.
-    pub cluster: Option<String>,
-}
-
-impl SlurmJob {
-    /// `None` of any other text.
-    pub fn of(text: &str) -> Option<SlurmJob> {
-        let (number, cluster) = text.split_once(';').map_or((text, None), |(number, cluster)| (number, Some(cluster.to_owned())));
-        let is_name = |name: &String| !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace);
-        Some(SlurmJob { number: number.parse().ok()?, cluster: cluster.filter(is_name) })
-    }
-
-    /// A program of Slurm's about this job.
-    pub fn command(&self, program: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command.args(self.cluster.iter().flat_map(|cluster| ["-M", cluster])).args(words).arg(self.number.to_string());
-        command
-    }
-}
-
-impl std::fmt::Display for SlurmJob {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.cluster {
-            Some(cluster) => write!(f, "{};{cluster}", self.number),
-            None => write!(f, "{}", self.number),
-        }
-    }
-}
-
-/// The job of Slurm that a run is, or was when its supervisor was killed.
-fn followed_job(folder: &Path) -> Option<SlurmJob> {
-    let text = std::fs::read_to_string(folder.join(JOB_NUMBER)).ok()?;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [job, .., JOB_FOLLOWED] = words[..] else { return None };
-    SlurmJob::of(job)
-}
-
-/// Cancel the job of Slurm that a run was, if its supervisor was killed while it followed the job; whether it is cancelled. Not for
-/// whoever only looks at the run.
-pub fn cancel_job(folder: &Path) -> bool {
-    let Some(job) = followed_job(folder) else { return false };
-    let cancelled = job.command("scancel", &[]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    // Where this is no machine of the cluster, another may yet do it.
-    let is_cancelled = cancelled.is_ok_and(|status| status.success());
+/// Cancel the job of Slurm that a run which is over has left behind, as somebody says who has it stop; whether there was one.
+pub(super) fn stop_left_job(id: RunId, folder: &RunFolder) -> Result<bool, StoreError> {
+    // One that is about to be continued has it cancelled as well.
+    let Some(_lock) = RunLock::take(folder.path())? else { return Ok(false) };
+    let is_cancelled = cancel_job(folder.path()).map_err(|why| StoreError::JobLeft { id, why })?;
     if is_cancelled {
-        let _ = std::fs::remove_file(folder.join(JOB_NUMBER));
+        let status = folder.read_status()?;
+        let message = "its job of Slurm, which had been left behind, was cancelled".to_owned();
+        folder.write_status(&RunStatus { state: RunState::Stopped, message, ..status })?;
     }
-    is_cancelled
+    Ok(is_cancelled)
 }
 
 /// SIGTERM, a short grace, SIGKILL, to everything started for the run.

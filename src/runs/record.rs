@@ -111,6 +111,11 @@ impl RunRecord {
         self.attempts.last().and_then(|attempt| attempt.np).unwrap_or(self.spec.resources.np)
     }
 
+    /// Whether that is more than a guess: a launcher of the user's own may find out itself how many it starts.
+    pub fn knows_np(&self) -> bool {
+        self.spec.knows_np() || self.attempts.last().is_some_and(|attempt| attempt.np.is_some())
+    }
+
     /// Ranks of each attempt, in their order.
     pub fn np_of_attempts(&self) -> impl Iterator<Item = usize> {
         self.attempts.iter().map(|attempt| attempt.np.unwrap_or(self.spec.resources.np))

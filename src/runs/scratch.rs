@@ -38,10 +38,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// In the folder of temporary files, or in /tmp where TMPDIR names none that is everybody's and takes folders.
+    ///
     /// # Errors
-    /// The folder of temporary files takes none.
+    /// Neither takes one.
     pub fn new() -> io::Result<Scratch> {
-        Scratch::under(&std::env::temp_dir())
+        let usual = std::env::temp_dir();
+        let short = || Scratch::under(Path::new(SHORT));
+        if usual.is_absolute() { Scratch::under(&usual).or_else(|error| short().map_err(|_| error)) } else { short() }
     }
 
     /// The same in another folder.

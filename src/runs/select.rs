@@ -77,7 +77,7 @@ impl Word {
         match field {
             // A number is meant as a whole: `np:1` is not np 16. Without its field, `2` may well be part of a name.
             "run" => run.id.to_string() == self.text,
-            "np" => self.field.is_some() && run.record.as_ref().is_some_and(|record| record.np().to_string() == self.text),
+            "np" => self.field.is_some() && run.np_in_words().as_ref() == Some(&self.text),
             "state" => run.status.state.name().contains(&self.text),
             _ => run.record.as_ref().is_some_and(|record| {
                 let has = |text: &str| text.to_lowercase().contains(&self.text);

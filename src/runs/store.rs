@@ -248,6 +248,14 @@ impl RunStore {
         }
     }
 
+    /// Cancel the job of Slurm that a run which is over has left behind, as its user says; whether there was one.
+    ///
+    /// # Errors
+    /// [`StoreError::JobLeft`], [`StoreError::Io`].
+    pub fn stop_left_job(&self, id: RunId) -> Result<bool, StoreError> {
+        orphans::stop_left_job(id, &self.folder(id))
+    }
+
     /// Name a run; a text without a word takes the name away.
     ///
     /// # Errors

@@ -120,6 +120,13 @@ pub fn epochs_to_go_on_to(asked: usize, done: usize, state: RunState) -> usize {
 }
 
 impl RunSummary {
+    /// Ranks of its last attempt; `?` as long as only its own launcher knows. `None` of a run without a record.
+    pub fn np_in_words(&self) -> Option<String> {
+        let record = self.record.as_ref()?;
+        let np = if record.knows_np() { record.np() } else { self.figures.np };
+        Some(if np > 0 { np.to_string() } else { "?".into() })
+    }
+
     /// Epochs that it has trained, of those that it was to: `2/3`. Of an own program the epoch that it told, as it counts.
     pub fn epochs_in_words(&self) -> Option<String> {
         if let Some(logged) = &self.logged {
@@ -157,7 +164,7 @@ impl Bounded for RunSummary {
 /// Takes a run's events one by one and adds them up.
 #[derive(Clone, Debug)]
 pub struct Accountant {
-    /// Ranks that were asked for.
+    /// Ranks that were asked for; 0 where a launcher of the user's own does not say.
     np: usize,
     target_accuracy: f64,
     /// Of a benchmark.
@@ -175,7 +182,11 @@ impl Accountant {
     /// For the run of this record.
     pub fn of(record: &RunRecord) -> Accountant {
         let style = record.spec.benchmark().map_or(Style::Horovod, |benchmark| benchmark.style);
-        Accountant { style, is_own: record.spec.command().is_some(), ..Accountant::new(record.np(), record.target_accuracy()) }
+        Accountant {
+            style,
+            is_own: record.spec.command().is_some(),
+            ..Accountant::new(if record.knows_np() { record.np() } else { 0 }, record.target_accuracy())
+        }
     }
 
     pub fn take(&mut self, line: &EventLine) {

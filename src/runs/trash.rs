@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::batch_job::cancel_job;
 use super::{RunFolder, RunId, RunLock, RunStore, StoreError, Supervision, orphans, process};
 use crate::host::{self, access, files};
 
@@ -70,7 +71,7 @@ impl RunStore {
             return Err(StoreError::StillGoing { id });
         }
         // A job of Slurm would write into a folder that is gone.
-        orphans::cancel_job(folder.path());
+        cancel_job(folder.path()).map_err(|why| StoreError::JobLeft { id, why })?;
         let trash = self.trash();
         access::make_folder(&trash).map_err(StoreError::io(StoreError::MAKE_FOLDER, &trash))?;
         let millis = (host::now_s() * 1000.0) as u64;

@@ -126,7 +126,7 @@ impl DeviceProbe for NvmlProbe {
                 }
             }
         }
-        hide(&mut devices, driver::visible_devices().as_deref());
+        driver::visible_devices().iter().for_each(|choice| hide(&mut devices, choice));
         // Ranks that train on the CPU beside idle GPUs, or whose ids NVML tells in another container's numbers.
         let is_placed =
             |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
@@ -363,9 +363,9 @@ fn unseen_rank(place: &RankPlace) -> DeviceProcess {
 }
 
 /// Marks what programs do not see. A GPU is seen with any of its MIG devices, and those of a GPU that is seen as a whole with it.
-fn hide(devices: &mut [DeviceSample], choice: Option<&str>) {
+fn hide(devices: &mut [DeviceSample], choice: &str) {
     let ids: Vec<GpuId> = devices.iter().map(|device| (device.index, device.uuid.clone())).collect();
-    let visible = device::visible(choice, &ids);
+    let visible = device::visible(Some(choice), &ids);
     for device in devices {
         let is_part = |place: &usize| ids[*place].0 == device.index && !(device.is_slice() && ids[*place].1.starts_with("MIG-"));
         device.hidden =

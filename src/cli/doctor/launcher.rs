@@ -2,12 +2,10 @@
 //!
 //! Never starts more than one rank.
 
-use std::process::Command;
-
 use super::check::{Check, State};
-use super::trainer::{Trainer, name, parse};
+use super::trainer::{Trainer, answer, name};
 use crate::host::installation::set_up_command;
-use crate::launch::{Flavour, LaunchError, Launcher, TRAINER_PATIENCE, ask};
+use crate::launch::{Flavour, LaunchError, Launcher, libraries};
 
 /// Adds the checks of library, launcher and start.
 pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
@@ -26,6 +24,7 @@ pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
                     "not found".into(),
                     format!("run {}, install Open MPI or MPICH, or point HVD_LAB_MPIRUN at it", set_up_command()),
                 ),
+                LaunchError::Foreign { path, what, remedy } => (format!("{} does not start: {what}", path.display()), remedy),
                 other => (other.to_string(), format!("run {}", set_up_command())),
             };
             return checks.push(Check::fail("mpirun", cause, remedy));
@@ -64,17 +63,17 @@ fn agreement(library: &str, launcher: &str, path: &str) -> Check {
 
 /// One rank that only says what it is.
 fn start(trainer: &Trainer, launcher: &Launcher) -> Check {
-    let mut command = Command::new(&launcher.mpirun);
+    let mut command = libraries::command(&launcher.mpirun);
     if launcher.flavour != Flavour::Mpich && nix::unistd::geteuid().is_root() {
         command.arg("--allow-run-as-root");
     }
     command.args(["-np", "1"]).arg(&trainer.path).arg("--build-info");
-    match ask(&mut command, TRAINER_PATIENCE).map_err(|error| error.to_string()).and_then(|output| parse(&output)) {
+    match answer(&mut command) {
         Ok(_) => Check::ok("start", format!("{} starts {}", name(&launcher.mpirun), name(&trainer.path))),
-        Err(cause) => Check::fail(
+        Err((cause, remedy)) => Check::fail(
             "start",
             format!("{} does not start a rank: {cause}", name(&launcher.mpirun)),
-            "try `mpirun -np 1 hostname`; in a container it may need a bigger /dev/shm or /tmp",
+            remedy.unwrap_or_else(|| "try `mpirun -np 1 hostname`; in a container it may need a bigger /dev/shm or /tmp".into()),
         ),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Never downloads, and leaves no file behind.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,8 @@ pub(super) fn gpus() -> Gpus {
             let shown = |reading: &Reading<String>| reading.value().cloned().unwrap_or_else(|| "unknown".into());
             let choice = host::driver::visible_devices();
             let (all, count) = (system.gpus.len(), system.visible.len());
-            let counted = choice.as_ref().map_or(all.to_string(), |choice| {
+            let usual = if count == all { all.to_string() } else { format!("{count} of {all} usable at a time") };
+            let counted = choice.as_ref().map_or(usual, |choice| {
                 format!("{count} of {all} visible: CUDA_VISIBLE_DEVICES={}", if choice.is_empty() { "''" } else { choice })
             });
             let found = format!(
@@ -56,11 +58,17 @@ pub(super) fn gpus() -> Gpus {
                 shown(&system.cuda)
             );
             let check = match choice {
+                None if count < all => Check::warn(
+                    "GPUs",
+                    found,
+                    "a program sees whole GPUs, or else one MIG device, which ranks share: CUDA_VISIBLE_DEVICES chooses among those \
+                     that `nvidia-smi -L` lists",
+                ),
                 Some(choice) if count < choice.split(',').count() => Check::warn(
                     "GPUs",
                     found,
-                    "CUDA stops at the first entry that names no GPU here, and sees none with one named twice: correct or unset \
-                     CUDA_VISIBLE_DEVICES; without a GPU ranks train on CPU cores",
+                    "CUDA stops at the first entry that names no GPU here, sees none with one named twice, and one MIG device at a \
+                     time: correct or unset CUDA_VISIBLE_DEVICES; without a GPU ranks train on CPU cores",
                 ),
                 // By default CUDA numbers GPUs by speed, and NVML by their place on the bus.
                 Some(choice)
@@ -80,7 +88,10 @@ pub(super) fn gpus() -> Gpus {
             let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
             Gpus { count: Machine::detect().gpus, check: Check::warn("GPUs", reason, remedy) }
         }
-        Err(reason) => Gpus { count: 0, check: Check::ok("GPUs", format!("none: {reason}; ranks train on CPU cores")) },
+        Err(reason) => {
+            let found = format!("none: {reason}{}; ranks train on CPU cores", host::driver::hiding());
+            Gpus { count: 0, check: Check::ok("GPUs", found) }
+        }
     }
 }
 
@@ -214,13 +225,15 @@ pub(super) fn home() -> Vec<Check> {
 pub(super) fn temporary() -> Check {
     let folder = std::env::temp_dir();
     let named = if std::env::var_os("TMPDIR").is_some() { "TMPDIR is" } else { "temporary files go to" };
-    match files::try_writing(&folder) {
-        Ok(()) => Check::ok("temporary", format!("{} can be written", folder.display())),
-        Err(error) => Check::fail(
-            "temporary",
-            format!("{named} {}, and no file can be made there: {error}", folder.display()),
-            "make that folder, or set TMPDIR to one that you can write, such as /tmp: each run keeps its launcher's files there",
-        ),
+    // A launch finds a relative one elsewhere.
+    let usable = |folder: &Path| if folder.is_absolute() { files::try_writing(folder) } else { Err(ErrorKind::NotFound.into()) };
+    let Err(error) = usable(&folder) else { return Check::ok("temporary", format!("{} can be written", folder.display())) };
+    let found = format!("{named} `{}`, and no file can be made there: {error}", folder.display());
+    let remedy =
+        "make that folder, or set TMPDIR to one that you can write, such as /tmp: each run keeps its launcher's files there";
+    match usable(Path::new("/tmp")) {
+        Ok(()) => Check::warn("temporary", format!("{found}; runs use /tmp"), remedy),
+        Err(_) => Check::fail("temporary", found, remedy),
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::check::Check;
 use crate::exercise::{self, Module};
 use crate::host::installation::{Installation, PYTHON_MODULE, set_up_command};
-use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask};
+use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask, libraries};
 
 /// What `hvd-train --build-info` prints.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -57,16 +57,18 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
             return None;
         }
     };
-    let answer = ask(Command::new(&path).arg("--build-info"), TRAINER_PATIENCE)
-        .map_err(|error| error.to_string())
-        .and_then(|output| parse(&output));
-    let info = match answer {
+    checks.extend(libraries::remarks().into_iter().map(|(found, remedy)| match remedy.is_empty() {
+        true => Check::ok("libraries", found),
+        false => Check::warn("libraries", found, remedy),
+    }));
+    let info = match answer(libraries::command(&path).arg("--build-info")) {
         Ok(info) => info,
-        Err(cause) => {
-            let remedy = match Installation::here() {
+        Err((cause, remedy)) => {
+            let usual = match Installation::here() {
                 Some(_) => "run `hvd-lab setup`, which fetches its libraries, or `pip install` the lab again",
                 None => "build it again with `make build`; if libraries moved, run `make setup` first",
             };
+            let remedy = remedy.unwrap_or_else(|| usual.to_owned());
             checks.push(Check::fail("hvd-train", format!("{} does not answer: {cause}", path.display()), remedy));
             return None;
         }
@@ -136,18 +138,24 @@ fn or_unknown(reason: &Option<String>) -> &str {
     reason.as_deref().unwrap_or("it does not say why")
 }
 
-/// The build information in a program's output, among whatever a launcher may add.
-pub(super) fn parse(output: &Answer) -> Result<BuildInfo, String> {
+/// The build information in a program's output, among whatever a launcher may add; else the cause, and the remedy if it is not the
+/// usual one.
+pub(super) fn answer(question: &mut Command) -> Result<BuildInfo, (String, Option<String>)> {
+    let output = ask(question, TRAINER_PATIENCE).map_err(|error| (error.to_string(), None))?;
     let found = output.stdout.lines().find_map(|line| serde_json::from_str(line.get(line.find('{')?..)?).ok());
     match found {
         Some(info) if output.status.success() => Ok(info),
-        _ => Err(failure(output)),
+        _ => Err(match libraries::blame(&output.stderr) {
+            Some((what, remedy)) => (format!("{}. {what}", failure(&output)), Some(remedy)),
+            None => (failure(&output), None),
+        }),
     }
 }
 
 fn failure(output: &Answer) -> String {
     // Launchers draw rules around what they say; the dynamic linker has one line.
-    let said = output.stderr.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).take(3);
+    let is_word = |line: &&str| line.chars().any(char::is_alphanumeric) && !libraries::is_remark(line);
+    let said = output.stderr.lines().map(str::trim).filter(is_word).take(3);
     let said = said.collect::<Vec<_>>().join(" ");
     format!("{}{}", output.status, if said.is_empty() { " and no word".into() } else { format!(", {said}") })
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Match, Regex, RegexBuilder};
 
 /// Numbers as programs print them, with all that may belong to them: [`number`] says whether it does.
-const NUMBER: &str =
+pub(super) const NUMBER: &str =
     r"(?:[-+]?(?:\d+(?:[.,'’_\u{a0}\u{202f}\u{2009}]\d+)*\.?(?:[eE][-+]?\d+)?(?:[kKM]\b)?|(?i:nan|inf(?:inity)?)\b))";
 /// Memory of a compiled expression.
 const MOST_BYTES: usize = 4 << 20;

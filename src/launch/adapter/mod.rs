@@ -4,32 +4,41 @@
 //! [`Logged`]). A line of no family is read by the words that stand before its numbers, such as `loss=0.3`. What is not there is
 //! left out.
 
+mod deepspeed;
 mod family;
 mod horovod;
 mod hugging_face;
 mod keras;
 mod lightning;
 mod line;
+mod name;
+mod percents;
+mod phrase;
 mod pytorch;
 mod tf_cnn;
 mod timm;
+mod ultralytics;
 mod words;
 
 use regex::{Captures, Regex};
 
 use self::family::{Family, compiled, figure};
+pub(super) use self::name::{Name, Scope, meaning, scope_of};
+pub(super) use self::percents::Percents;
 use self::words::{ANY, Words};
 use crate::domain::command::CommandSpec;
 use crate::domain::logged::{FIGURES, Field, Logged};
 
 /// In this order: a line that two could read is the first one's.
-const FAMILIES: [&Family; 7] = [
+const FAMILIES: [&Family; 9] = [
     &tf_cnn::TF_CNN,
     &horovod::HOROVOD,
     &keras::KERAS,
     &hugging_face::HUGGING_FACE,
     &lightning::LIGHTNING,
     &timm::TIMM,
+    &ultralytics::ULTRALYTICS,
+    &deepspeed::DEEPSPEED,
     &pytorch::PYTORCH,
 ];
 
@@ -38,12 +47,14 @@ const PATTERN: &str = "--pattern";
 
 /// A line that is longer is no line of a training.
 const LONGEST: usize = 4096;
+
 /// Reads the lines of one run.
 #[derive(Debug)]
 pub(super) struct Adapter {
     shapes: Vec<Shape>,
     words: Words,
     patterns: Vec<(Field, Regex)>,
+    percents: Percents,
 }
 
 #[derive(Debug)]
@@ -71,13 +82,20 @@ impl Adapter {
             Ok(Shape { family: family.name, has_words: family.has_words, regex })
         });
         let patterns = spec.pattern_fields().map(|(field, expression)| {
-            let regex = compiled(expression).map_err(|error| format!("--pattern {}={expression}: {error}", field.name))?;
+            let name = field.name;
+            let regex = compiled(expression).map_err(|error| format!("--pattern {name}={expression}: {error}"))?;
+            if regex.captures_len() < 2 {
+                return Err(format!(
+                    "--pattern {name}={expression} has no group: put parentheses around the number, such as {name}=\"cost ([0-9.]+)\""
+                ));
+            }
             Ok((field, regex))
         });
         Ok(Adapter {
             shapes: shapes.collect::<Result<_, String>>()?,
             words: Words::new()?,
             patterns: patterns.collect::<Result<_, String>>()?,
+            percents: Percents::default(),
         })
     }
 
@@ -89,8 +107,9 @@ impl Adapter {
             return Vec::new();
         }
         let by_pattern = self.by_pattern(line);
-        let mut by_adapter =
-            self.by_family(line).unwrap_or_else(|| self.words.read_any(line, Logged { by: ANY.into(), ..Logged::default() }));
+        let mut by_adapter = self
+            .by_family(line)
+            .unwrap_or_else(|| self.words.read_any(line, Logged { by: ANY.into(), ..Logged::default() }, &self.percents));
         // What was asked for counts.
         for field in FIGURES.iter().filter(|field| (field.get)(&by_pattern).is_some()) {
             *(field.slot)(&mut by_adapter) = None;
@@ -101,10 +120,10 @@ impl Adapter {
     fn by_pattern(&self, line: &str) -> Logged {
         let mut logged = Logged { by: PATTERN.into(), ..Logged::default() };
         for (field, regex) in &self.patterns {
-            // The group, or all of it where there is none.
-            let found = regex.captures(line).and_then(|found| found.get(1).or(found.get(0)));
+            // The first group that is there.
+            let found = regex.captures(line).and_then(|found| found.iter().skip(1).flatten().next());
             if let Some(value) = found.and_then(|found| figure(line, found)) {
-                *(field.slot)(&mut logged) = Some(value);
+                *(field.slot)(&mut logged) = self.percents.told(*field, value);
             }
         }
         logged
@@ -116,8 +135,8 @@ impl Adapter {
         if !shape.has_words {
             return Some(logged);
         }
-        let is_validation = found.name("val").is_some();
-        Some(if is_validation { self.words.read_validation(line, logged) } else { self.words.read(line, logged) })
+        let scope = found.name("val").map(|_| Scope::Validation);
+        Some(self.words.read(line, logged, scope, &self.percents))
     }
 }
 

@@ -35,13 +35,15 @@ fn close(a: Option<f64>, b: Option<f64>) -> bool {
 
 #[test]
 fn lines_of_other_programs_are_read_as_labelled() {
-    let adapter = adapter(&[]);
+    let mut adapter = adapter(&[]);
     let samples = include_str!("../../../tests/data/outputs/lines.jsonl").lines();
     let samples: Vec<Sample> = samples.map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(samples.len() > 50);
     let mut wrong = Vec::new();
     for Sample { source, line, by, logged } in samples {
         let text = without_tag(&line);
+        // Each is of a program of its own.
+        adapter.percents = Percents::default();
         let read = adapter.read(text).pop().unwrap_or_default();
         let figures = FIGURES.iter().all(|field| close((field.get)(&read), (field.get)(&logged)));
         if !figures || (read.is_total, &read.by) != (logged.is_total, &by.unwrap_or_default()) {
@@ -120,6 +122,25 @@ fn a_pattern_counts_before_what_else_is_there() {
 }
 
 #[test]
+fn accuracies_in_per_cent_without_a_sign_are_told_by_those_before_them() {
+    let adapter = adapter(&["val_accuracy=hits (NUM)"]);
+    let accuracy = |line: &str| adapter.read(line).pop().and_then(|logged| logged.accuracy.or(logged.val_accuracy));
+    for (line, expected) in [
+        ("acc: 0.9", Some(0.9)),
+        // Of the first guess most print per cent, and some do not.
+        ("top1: 0.9", None),
+        ("Acc@1 0.9", Some(0.009)),
+        ("acc: 101.5", None),
+        ("acc: 45.5", Some(0.455)),
+        ("acc: 0.9", Some(0.009)),
+        ("top1: 0.9", Some(0.009)),
+        ("hits 93", Some(0.93)),
+    ] {
+        assert!(close(accuracy(line), expected), "{line}: {:?}", accuracy(line));
+    }
+}
+
+#[test]
 fn a_pattern_that_is_no_expression_is_said_with_its_text() {
     let spec = CommandSpec { patterns: vec!["loss=cost (".into()], ..CommandSpec::sample("x") };
     let error = Adapter::new(&spec).unwrap_err();
@@ -130,7 +151,9 @@ fn a_pattern_that_is_no_expression_is_said_with_its_text() {
 fn hostile_lines_are_read_at_once() {
     let adapter = adapter(&[]);
     let began = std::time::Instant::now();
-    for part in ["loss ", "[[[1/", "epoch:epoch", "\x1b[", "\r", "1/1 [", "9", "{'loss': '", "│ "] {
+    for part in
+        ["loss ", "[[[1/", "epoch:epoch", "\x1b[", "\r", "1/1 [", "9", "{'loss': '", "│ ", "val ", "(val) ", "loss (", "1 img/s "]
+    {
         adapter.read(&part.repeat(1_000_000 / part.len()));
         for _ in 0..20 {
             adapter.read(&part.repeat(4000 / part.len()));

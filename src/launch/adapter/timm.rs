@@ -6,8 +6,7 @@ pub(super) const TIMM: Family = Family {
     name: "timm",
     lines: &[
         r"^Train: (?P<epoch>\d+) \[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\s*\(\s*\d+%\)\]\s+Loss:\s*(?P<loss>NUM).*?(?:,\s*(?P<total_rate>NUM)/s)",
-        r"^(?P<val>Test(?: \(EMA\))?): \[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]\s+Time: .*Loss:\s*(?P<val_loss>NUM).*?Acc@1:\s*(?P<val_accuracy_percent>NUM)",
-        r"^\*\*\* Best metric: (?P<val_accuracy_percent>NUM) \(epoch (?P<epoch>\d+)\)",
+        r"^(?P<val>Test(?: \(EMA\))?): \[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]\s+Time: .*Loss:",
         r"^\s*\* Acc@1 (?P<val_accuracy_percent>NUM) \(NUM\) Acc@5 ",
     ],
     has_words: true,

@@ -17,6 +17,8 @@ pub(in crate::launch) struct End {
     pub others_cpu: Option<f64>,
     /// Slurm will start it again.
     pub is_requeued: bool,
+    /// It goes on under Slurm, and nobody follows it.
+    pub is_left: bool,
     /// It was ended at a checkpoint, to go on with other hosts.
     pub is_resized: bool,
 }

@@ -19,12 +19,17 @@ const RANKS_GRACE: Duration = Duration::from_secs(1);
 impl Job {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
+        // Asked again, whoever follows a job tries again at once to have it cancelled.
+        if let Some(follower) = self.child.id().filter(|_| self.is_batch && self.kill_at.is_some()) {
+            process::signal(follower, Signal::SIGTERM);
+        }
         if self.kill_at.is_none() {
             let is_asked = self.asked_to_stop && self.signal_ranks(Signal::SIGTERM);
             // None once it has ended: its number may be another process's then.
             if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
                 process::signal(launcher, Signal::SIGTERM);
             }
+            self.end_behind();
             let writes_checkpoint = self.journal.evidence.work == Work::Photos;
             self.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
             self.launcher.is_spared = is_asked;
@@ -46,6 +51,11 @@ impl Job {
 
     /// What was asked to end has not: the ranks first, where the launcher may still pass on what they have printed.
     pub(super) fn end_by_force(&mut self) {
+        if self.is_batch && self.asked_to_stop && self.broken.is_none() {
+            // By force only whoever follows the job would end, and not the job, which Slurm may not cancel yet.
+            self.kill_at = Some(Instant::now() + GRACE);
+            return;
+        }
         if std::mem::take(&mut self.launcher.is_spared) && self.signal_ranks(Signal::SIGKILL) {
             self.kill_at = Some(Instant::now() + RANKS_GRACE);
             return;
@@ -58,6 +68,10 @@ impl Job {
     /// their own, but share the session; the variable in their environment finds those that left even that.
     pub(super) fn kill_round(&self) -> bool {
         let in_session = process::signal_own_session(Signal::SIGKILL);
+        if self.is_batch {
+            // The ranks are Slurm's, also on this host.
+            return in_session;
+        }
         // Given up and continued by another lab, the run has other processes by now.
         let is_anothers = self.is_lost() && self.folder.path().exists();
         let is_left = !is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL);

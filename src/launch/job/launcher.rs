@@ -6,17 +6,34 @@ use tokio::time::Instant;
 
 use super::watch::FROZEN;
 use super::{FAILURE_GRACE, Job};
+use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::process::command;
 use crate::launch::endless::Busy;
 use crate::launch::own::rank_number;
+use crate::launch::slurm;
 use crate::runs::process::{self, Process};
 
 impl Job {
+    /// Where a batch job is. Once it trains, what Slurm says or does not say about it changes nothing.
+    pub(super) fn slurm_says(&self, news: &str, tell: &mut dyn FnMut(RunState, &str)) {
+        match self.began {
+            // That it could not be cancelled, for instance.
+            _ if self.asked_to_stop => tell(RunState::Stopping, news),
+            _ if self.kill_at.is_some() => {}
+            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.journal.evidence.work.going()),
+            Some(_) => tell(RunState::Running, news),
+            None => tell(RunState::Preparing, news),
+        }
+    }
+
     /// Once a second: whether the launcher is stopped, waits for ever, or holds more output than it can pass on, before it fills the
     /// memory of this host.
     pub(super) fn look_at_launcher(&mut self) {
         let pid = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none());
+        if let Some(pid) = pid.filter(|_| self.is_batch && self.journal.evidence.all_finished()) {
+            process::signal(pid, slurm::RANKS_DONE);
+        }
         let Some((pid, launcher)) = pid.and_then(|pid| Some((pid, process::look_up(pid)?))) else {
             self.launcher.down = None;
             return;

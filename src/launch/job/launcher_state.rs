@@ -1,5 +1,7 @@
 //! What was seen so far of the launcher of a job.
 
+use std::process::ExitStatus;
+
 use tokio::time::Instant;
 
 use crate::launch::endless::Endless;
@@ -14,4 +16,12 @@ pub(super) struct Launcher {
     pub endless: Endless,
     /// The ranks were asked to end, and the launcher was not.
     pub is_spared: bool,
+}
+
+/// A program of the user's own that has ended, and has left processes of its own.
+pub(super) struct Behind {
+    pub exit: ExitStatus,
+    pub since: Instant,
+    /// What becomes of them was said.
+    pub is_told: bool,
 }

@@ -2,6 +2,7 @@
 
 use super::Job;
 use crate::domain::event::{Event, MARKER, TopologyReport};
+use crate::domain::run::RunState;
 use crate::launch::output::Line;
 
 impl Job {
@@ -22,6 +23,8 @@ impl Job {
     pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
         let Some(own) = self.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
         let reports = own.new_ranks(self.folder.path(), self.child.id());
+        // Its words may not have said how many there are.
+        self.np = reports.iter().map(|report| report.topology.size.0).fold(self.np, usize::max);
         let mut topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
         let mut written = topologies.try_for_each(|(process, event)| self.journal.note(process, event));
         let news = own.news();
@@ -46,6 +49,14 @@ impl Job {
                      Where it is a cache, give it a place of its own, such as TORCHINDUCTOR_CACHE_DIR or TRITON_CACHE_DIR"
                 ),
             );
+        }
+    }
+
+    /// Once: that its lines cannot be kept.
+    pub(super) fn tell_what_is_unwritten(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
+        if let Some((why, is_told @ false)) = &mut self.unwritten {
+            *is_told = true;
+            tell(RunState::Running, &format!("the program goes on, and what it prints is not kept: {why}"));
         }
     }
 

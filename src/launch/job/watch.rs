@@ -5,14 +5,15 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-use super::Job;
 use super::lent::Lent;
-use crate::domain::event::{CheckpointAction, Event};
+use super::{FAILURE_GRACE, Job};
+use crate::domain::event::{CheckpointAction, Event, TopologyReport};
 use crate::domain::units;
 use crate::launch::cables::Cables;
 use crate::launch::discovery::Wish;
 use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::verdict::Verdict;
+use crate::launch::work::Work;
 use crate::runs::process;
 
 /// For somebody to let a stopped rank go on, before an elastic run gives it up.
@@ -26,6 +27,22 @@ impl Job {
         let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
         let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
         ranks.map(|(process, report)| (process, report.pid)).filter(|(_, pid)| is_ours(*pid)).collect()
+    }
+
+    /// Ranks of this host that have ended without a word.
+    pub(super) fn look_for_vanished(&mut self) {
+        let evidence = &mut self.journal.evidence;
+        if evidence.work == Work::Program || self.is_batch {
+            // It need not say when it has finished; its launcher knows who failed.
+            return;
+        }
+        let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
+        let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
+        let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
+        evidence.vanished = vanished;
+        // Where nobody is missed any more, a final event was still on its way.
+        let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
+        self.vanished_at = evidence.vanished.and(first_missed);
     }
 
     /// The time for every rank to report is over.

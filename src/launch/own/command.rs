@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::tags::{RankTags, TORCHRUN_PREFIX, TORCHRUN_TEMPLATE};
 use crate::domain::command::CommandSpec;
-use crate::domain::launcher::OwnLauncher;
+use crate::domain::job::RunSpec;
+use crate::domain::launcher::{LauncherWords, OwnLauncher, hidden_launcher};
 use crate::host::files;
 use crate::launch::output::Tags;
 use crate::launch::setup::Setup;
@@ -29,13 +30,23 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
     let mut notes = Vec::new();
     let Some(own) = spec.launcher_words() else { return Ok((argv, notes)) };
     let given = |flags: &[&str]| own.has(flags);
+    let is_set = |name: &str| variable(&own, name).is_some();
+    // Into files, or in a form that is not for people.
+    let is_elsewhere = given(&["--xml", "--output-directory", "--output-filename"]);
+    let output = own.value(&["--output"]);
     let words: &[&str] = match own.launcher {
+        OwnLauncher::Torchrun if is_set("PET_TEE") || is_set("PET_REDIRECTS") => &[],
         OwnLauncher::Torchrun if !given(&["--tee", "-t", "--redirects", "-r"]) => &["--tee", "3"],
         OwnLauncher::Srun if !given(&["-l", "--label"]) => &["--label"],
-        OwnLauncher::Mpirun => match setup.flavour {
-            Flavour::OpenMpi5 if !given(&["--output", "--tag-output", "-tag-output"]) => &["--output", "tag"],
-            Flavour::OpenMpi4 if !given(&["--tag-output", "-tag-output"]) => &["--tag-output"],
-            Flavour::Mpich if !given(&["-prepend-rank", "-l"]) => &["-prepend-rank"],
+        // Which one is in a container, nobody can ask without starting it.
+        OwnLauncher::Mpirun if own.container.is_some() || is_elsewhere => &[],
+        OwnLauncher::Mpirun => match (setup.flavour, output) {
+            (Flavour::OpenMpi5 | Flavour::OpenMpi4, _) if given(&["--tag-output"]) => &[],
+            (Flavour::OpenMpi5, None) => &["--output", "tag"],
+            // A second --output would count for nothing.
+            (Flavour::OpenMpi5, Some(given)) if !["tag", "xml", "="].iter().any(|word| given.contains(word)) => &["--tag-output"],
+            (Flavour::OpenMpi4, _) => &["--tag-output"],
+            (Flavour::Mpich, _) if !given(&["--prepend-rank", "-l"]) => &["-prepend-rank"],
             _ => &[],
         },
         _ => &[],
@@ -44,21 +55,47 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
         argv.splice(own.start..own.start, words.iter().map(|word| (*word).to_owned()));
         notes.push(format!("`{}` is added, so that each line says which rank printed it", words.join(" ")));
     }
-    let is_open_mpi = own.launcher == OwnLauncher::Mpirun && setup.flavour != Flavour::Mpich;
-    if is_open_mpi && setup.machine.is_root && !given(&["--allow-run-as-root"]) {
-        argv.insert(own.start, "--allow-run-as-root".into());
+    let open_mpi = own.start_of(OwnLauncher::Mpirun).filter(|_| setup.flavour != Flavour::Mpich && own.container.is_none());
+    if let Some(start) = open_mpi
+        && setup.machine.is_root
+        && !spec.argv.iter().any(|word| word == "--allow-run-as-root")
+    {
+        argv.insert(start, "--allow-run-as-root".into());
         notes.push("you are root: --allow-run-as-root is added, since Open MPI would refuse otherwise".to_owned());
     }
     Ok((argv, notes))
 }
 
-/// How the lines of a program say which rank printed them. `is_alone`: it is started without a launcher.
-pub(in crate::launch) fn tags(spec: &CommandSpec, is_alone: bool, flavour: Flavour) -> Tags {
-    let Some(own) = spec.launcher_words() else { return if is_alone { Tags::No } else { Tags::Of(flavour) } };
-    let role = own.value(&["--role"]);
-    let template = env::var(TORCHRUN_PREFIX).ok();
-    match RankTags::of(own.launcher, own.np, role, template.as_deref()) {
-        Some(tags) => Tags::By(tags),
+/// A variable that the launcher is going to have: from the words in front of it, or from the lab's own environment.
+fn variable(own: &LauncherWords, name: &str) -> Option<String> {
+    own.variable(name).map(str::to_owned).or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())
+}
+
+/// That ranks will not be seen as processes, where the words alone say so.
+pub(super) fn unseen(spec: &CommandSpec) -> Option<String> {
+    let program = spec.argv.first()?.rsplit('/').next()?;
+    let own = spec.launcher_words();
+    if let Some(launcher) = own.as_ref().map_or_else(|| hidden_launcher(&spec.argv), |own| own.hidden) {
+        return Some(format!(
+            "`{program}` is given a line with {launcher} in it: the lab does not see inside of that, so lines and figures of several ranks \
+             may be mixed. Write {launcher} itself behind --, such as `hvd-lab run -- {launcher} ...`"
+        ));
+    }
+    let (own, container) = own.and_then(|own| Some((own.launcher.name(), own.container?)))?;
+    Some(format!(
+        "{container} starts {own} in a container: its lines are read, and its processes are not seen. For ranks with their devices, start \
+         `hvd-lab run -- {own} ...` inside of the container"
+    ))
+}
+
+/// How the lines of a program say which rank printed them.
+pub(in crate::launch) fn tags(spec: &CommandSpec, run: &RunSpec, flavour: Flavour) -> Tags {
+    let Some(own) = spec.launcher_words() else { return if run.starts_alone() { Tags::No } else { Tags::Of(flavour) } };
+    let role = own.value(&["--role"]).map(str::to_owned).or_else(|| variable(&own, "PET_ROLE"));
+    let template = variable(&own, TORCHRUN_PREFIX);
+    let np = run.knows_np().then_some(run.resources.np);
+    match RankTags::of(own.launcher, np, role.as_deref(), template.as_deref()) {
+        Some(tags) => Tags::By(if own.outer.is_some() { tags.inside_another() } else { tags }),
         None if own.launcher == OwnLauncher::Mpirun => Tags::Of(flavour),
         None => Tags::No,
     }
@@ -95,6 +132,7 @@ pub(in crate::launch) fn write_module(log_dir: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::job::{Resources, Workload};
     use crate::launch::Machine;
 
     fn setup(flavour: Flavour) -> Setup {
@@ -116,6 +154,26 @@ mod tests {
             ("mpirun --tag-output -np 2 ./a", four, "/bin/prog --allow-run-as-root --tag-output -np 2 ./a"),
             ("mpiexec -n 2 ./a", mpich, "/bin/prog -prepend-rank -n 2 ./a"),
             ("srun -n 2 ./a", five, "/bin/prog --label -n 2 ./a"),
+            (
+                "mpirun --output timestamp -np 2 ./a",
+                five,
+                "/bin/prog --allow-run-as-root --tag-output --output timestamp -np 2 ./a",
+            ),
+            ("mpirun --output tag-detailed -np 2 ./a", five, "/bin/prog --allow-run-as-root --output tag-detailed -np 2 ./a"),
+            ("mpirun --output dir=x -np 2 ./a", five, "/bin/prog --allow-run-as-root --output dir=x -np 2 ./a"),
+            (
+                "mpirun -timestamp-output -np 2 ./a",
+                four,
+                "/bin/prog --allow-run-as-root --tag-output -timestamp-output -np 2 ./a",
+            ),
+            (
+                "mpirun -np 2 torchrun --nnodes 2 --nproc_per_node 2 t.py",
+                five,
+                "/bin/prog --allow-run-as-root -np 2 torchrun --tee 3 --nnodes 2 --nproc_per_node 2 t.py",
+            ),
+            ("srun -N2 torchrun --nnodes 2 t.py", five, "/bin/prog -N2 torchrun --tee 3 --nnodes 2 t.py"),
+            ("docker run img mpirun -np 2 ./a", five, "/bin/prog run img mpirun -np 2 ./a"),
+            ("env PET_TEE=3 torchrun t.py", five, "/bin/prog PET_TEE=3 torchrun t.py"),
             ("horovodrun -np 2 python t.py", five, "/bin/prog -np 2 python t.py"),
             ("python t.py", five, "/bin/prog t.py"),
         ] {
@@ -127,9 +185,38 @@ mod tests {
 
     #[test]
     fn a_program_alone_has_no_tags() {
-        let tags = |line: &str, is_alone| tags(&CommandSpec::sample(line), is_alone, Flavour::OpenMpi5);
-        assert!(matches!(tags("python t.py", true), Tags::No) && matches!(tags("accelerate launch t.py", false), Tags::No));
-        assert!(matches!(tags("python t.py", false), Tags::Of(Flavour::OpenMpi5)));
-        assert!(matches!(tags("torchrun t.py", false), Tags::By(_)));
+        let tags = |line: &str, np| {
+            let command = CommandSpec::sample(line);
+            let run = RunSpec {
+                resources: Resources::ranks(command.own_np(&|_| None).unwrap_or(np)),
+                workload: Workload::Command(command.clone()),
+            };
+            tags(&command, &run, Flavour::OpenMpi5)
+        };
+        assert!(matches!(tags("python t.py", 1), Tags::No) && matches!(tags("accelerate launch t.py", 1), Tags::No));
+        assert!(matches!(tags("python t.py", 2), Tags::Of(Flavour::OpenMpi5)));
+        for (line, printed) in [
+            ("torchrun t.py", "[3]<stdout>:x"),
+            ("env TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE=<${rank}> torchrun t.py", "<3>x"),
+            ("env PET_ROLE=a torchrun t.py", "[a3]:x"),
+            ("srun -l -N2 torchrun --nnodes 2 --nproc_per_node 2 t.py", "1: [3]<stdout>:x"),
+            ("mpirun --tag-output -np 2 torchrun --nnodes 2 --nproc_per_node 2 t.py", "[1,1]<stdout>: [3]<stdout>:x"),
+            ("srun -N2 torchrun --nnodes 2 --nproc_per_node 2 t.py", "[default3]:x"),
+        ] {
+            let Tags::By(tags) = tags(line, 1) else { panic!("{line}") };
+            assert_eq!(tags.read(printed), Some((3, "x")), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_launcher_that_cannot_be_looked_into_is_told() {
+        let told = |argv: &[&str]| {
+            let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+            unseen(&CommandSpec { argv, ..CommandSpec::sample("x") }).unwrap_or_default()
+        };
+        assert!(told(&["bash", "-c", "torchrun t.py"]).contains("Write torchrun itself behind --"));
+        assert!(told(&["srun", "-N2", "bash", "-c", "torchrun t.py"]).contains("a line with torchrun"));
+        assert!(told(&["docker", "run", "img", "torchrun", "t.py"]).starts_with("docker starts torchrun in a container"));
+        assert_eq!(told(&["torchrun", "t.py"]) + &told(&["bash", "-c", "python t.py"]), "");
     }
 }

@@ -49,8 +49,12 @@ pub(super) struct OwnProgram {
     ranks: Ranks,
     /// When the bar of a process was read.
     drawn: BTreeMap<usize, Instant>,
+    /// It has told a figure of its training.
+    pub has_figures: bool,
     /// It is one process, without a launcher.
     pub is_alone: bool,
+    /// What is to be said of it at once: that ranks of it are not seen.
+    told: Option<String>,
     /// It was told that the program starts ranks which the lab does not see.
     is_inside_told: bool,
 }
@@ -62,15 +66,17 @@ impl OwnProgram {
     /// As [`Adapter::new`].
     pub fn new(run: &RunSpec, spec: &CommandSpec) -> Result<OwnProgram, String> {
         let tensorboard = spec.tensorboard.as_deref().map(|folder| TensorBoard::new(Path::new(folder)));
-        let np = if spec.own_launcher().is_some() { spec.own_np() } else { Some(run.resources.np) };
+        let np = run.knows_np().then_some(run.resources.np);
         let is_alone = run.starts_alone();
-        let ranks = Ranks::new(np, is_alone, std::process::id());
+        let ranks = Ranks::new(np, is_alone, std::process::id(), spec.own_launcher());
         Ok(OwnProgram {
             adapter: Adapter::new(spec)?,
             tensorboard,
             ranks,
             drawn: BTreeMap::new(),
+            has_figures: false,
             is_alone,
+            told: command::unseen(spec),
             is_inside_told: false,
         })
     }
@@ -91,7 +97,9 @@ impl OwnProgram {
                 (*process, text)
             }
         };
-        self.adapter.read(text).into_iter().map(|logged| (process, logged)).collect()
+        let read = self.adapter.read(text);
+        self.has_figures |= !read.is_empty();
+        read.into_iter().map(|logged| (process, logged)).collect()
     }
 
     /// Once a second: ranks that were found in this run's processes. `child` is the process that was started.
@@ -99,8 +107,12 @@ impl OwnProgram {
         self.ranks.look(|| process::of_run(folder), child)
     }
 
-    /// Once: that a program which was taken for one process has started ranks.
+    /// Once: that a program which was taken for one process has started ranks, or is about to.
     pub fn news(&mut self) -> Option<String> {
+        if let Some(told) = self.told.take() {
+            self.is_inside_told = self.is_alone;
+            return Some(told);
+        }
         let (np, by) = self.ranks.inside.filter(|_| !std::mem::replace(&mut self.is_inside_told, self.ranks.inside.is_some()))?;
         Some(format!(
             "the program starts {np} ranks of its own (found by the variables of {by}). The lab sees one process: all that they print counts as \

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::domain::event::TopologyReport;
+use crate::domain::launcher::OwnLauncher;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 use crate::host::process::{self, look_up, threads};
 use crate::host::{self, cores};
@@ -36,6 +37,8 @@ pub(super) struct Ranks {
     /// The program was started as it is, without a launcher.
     is_alone: bool,
     supervisor: u32,
+    /// The first of [`KNOWN`] that its launcher may have set: those before it are another launcher's around it.
+    first_known: usize,
     /// The pids that were found, by rank.
     found: BTreeMap<usize, u32>,
     /// Ranks that a program has started which was taken for one process, and by whose variables they are known.
@@ -52,8 +55,10 @@ struct Candidate {
 
 impl Ranks {
     /// `supervisor` is the process that is given the children of ranks that have ended.
-    pub fn new(np: Option<usize>, is_alone: bool, supervisor: u32) -> Ranks {
-        Ranks { np, is_alone, supervisor, found: BTreeMap::new(), inside: None }
+    pub fn new(np: Option<usize>, is_alone: bool, supervisor: u32, launcher: Option<OwnLauncher>) -> Ranks {
+        let has_torchs = matches!(launcher, Some(OwnLauncher::Torchrun | OwnLauncher::Accelerate | OwnLauncher::Deepspeed));
+        let torchs = KNOWN.iter().position(|variables| has_torchs && variables.launcher == "torchrun");
+        Ranks { np, is_alone, supervisor, first_known: torchs.unwrap_or(0), found: BTreeMap::new(), inside: None }
     }
 
     /// Ranks that were not known yet. Nobody is looked for while all that were asked for are there.
@@ -68,7 +73,7 @@ impl Ranks {
             let child = child.filter(|pid| self.found.get(&0) != Some(pid));
             return child.into_iter().map(|pid| self.report(0, pid, "none", Topology::ALONE)).collect();
         }
-        let candidates: Vec<Candidate> = pids().into_iter().filter_map(candidate).collect();
+        let candidates: Vec<Candidate> = pids().into_iter().filter_map(|pid| candidate(pid, self.first_known)).collect();
         let Some(launcher) = candidates.iter().map(|of| of.known).min() else { return Vec::new() };
         let of_launcher = || candidates.iter().filter(|of| of.known == launcher);
         let mut new = Vec::new();
@@ -113,20 +118,21 @@ impl Ranks {
 /// The number of the rank that a process is, or that it was started by. What the supervisor has in its own environment, as in a job of
 /// Slurm, makes no rank.
 pub(in crate::launch) fn number(pid: u32) -> Option<usize> {
-    let of = candidate(pid)?;
+    let of = candidate(pid, 0)?;
     of.numbers[0].filter(|_| std::env::var_os(KNOWN[of.known].names[0]).is_none())
 }
 
 /// How many ranks there are among these processes, and by whose variables; `None` of fewer than two. What the supervisor has in its
 /// own environment makes no rank.
 fn inside(pids: Vec<u32>) -> Option<(usize, &'static str)> {
-    let ranks = pids.into_iter().filter_map(candidate).filter(|of| std::env::var_os(KNOWN[of.known].names[0]).is_none());
+    let ranks =
+        pids.into_iter().filter_map(|pid| candidate(pid, 0)).filter(|of| std::env::var_os(KNOWN[of.known].names[0]).is_none());
     let sizes =
         ranks.map(|of| (of.numbers[1].unwrap_or(1).max(of.numbers[0].map_or(1, |rank| rank + 1)), KNOWN[of.known].launcher));
     sizes.max().filter(|(size, _)| *size > 1)
 }
 
-fn candidate(pid: u32) -> Option<Candidate> {
+fn candidate(pid: u32, first_known: usize) -> Option<Candidate> {
     let environment = process::environment(pid).ok()?;
     let parent = look_up(pid).filter(|process| !process.zombie)?.parent;
     let value = |name: &str| {
@@ -134,7 +140,7 @@ fn candidate(pid: u32) -> Option<Candidate> {
         let mut values = environment.iter().filter_map(|of| entry(of));
         values.next()?.parse().ok()
     };
-    let known = KNOWN.iter().position(|variables| value(variables.names[0]).is_some())?;
+    let known = (first_known..KNOWN.len()).find(|known| value(KNOWN[*known].names[0]).is_some())?;
     Some(Candidate { pid, parent, known, numbers: KNOWN[known].names.map(value) })
 }
 
@@ -169,11 +175,11 @@ mod tests {
             let born = host::process::all().filter(|process| all.contains(&process.parent)).map(|process| process.pid);
             all.iter().copied().chain(born).collect()
         };
-        let mut ranks = Ranks::new(Some(2), false, 0);
+        let mut ranks = Ranks::new(Some(2), false, 0, None);
         let found = ranks.look(with_children, None);
         let seen: Vec<_> = found.iter().map(|report| (report.pid, report.topology.rank.0, report.topology.size.0)).collect();
         let again = ranks.look(with_children, None).len();
-        let orphans = Ranks::new(Some(2), false, std::process::id()).look(with_children, None);
+        let orphans = Ranks::new(Some(2), false, std::process::id(), None).look(with_children, None);
         let first = children[0].id();
         for child in &mut children {
             drop(child.stdin.take());
@@ -185,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_program_without_a_launcher_is_rank_0() {
-        let found = Ranks::new(Some(1), true, 0).look(Vec::new, Some(std::process::id()));
+        let found = Ranks::new(Some(1), true, 0, None).look(Vec::new, Some(std::process::id()));
         assert_eq!((found[0].topology, found[0].pid), (Topology::ALONE, std::process::id()));
         assert!(!found[0].cores.is_empty());
     }

@@ -14,6 +14,8 @@ pub(super) const TORCHRUN_TEMPLATE: &str = "[${rank}]<stdout>:";
 #[derive(Clone, Debug)]
 pub(in crate::launch) struct RankTags {
     regex: Regex,
+    /// What a launcher around this one may put in front of its tags.
+    outer: Option<Regex>,
     /// A number that no rank has is the program's own.
     np: usize,
 }
@@ -37,11 +39,24 @@ impl RankTags {
             OwnLauncher::Srun => r"^ *(\d+): ".to_owned(),
             OwnLauncher::Mpirun | OwnLauncher::Accelerate | OwnLauncher::Deepspeed => return None,
         };
-        Some(RankTags { regex: Regex::new(&expression).ok()?, np: np.unwrap_or(MAX_RANKS) })
+        Some(RankTags { regex: Regex::new(&expression).ok()?, outer: None, np: np.unwrap_or(MAX_RANKS) })
+    }
+
+    /// Of a launcher that srun or mpirun starts, which may put a tag of their own in front of each line.
+    pub fn inside_another(self) -> RankTags {
+        RankTags { outer: Regex::new(r"^(?: *\d+: |\[[^\]\[]*\d\](?:<std(?:out|err|diag)>:)? ?)").ok(), ..self }
     }
 
     /// The rank, and what it printed; `None` where the line has no tag.
     pub fn read<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {
+        let outer = self.outer.as_ref().and_then(|outer| outer.find(line)).map(|outer| &line[outer.end()..]);
+        if let Some(found) = outer.and_then(|inner| self.read_own(inner)) {
+            return Some(found);
+        }
+        self.read_own(line)
+    }
+
+    fn read_own<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {
         let found = self.regex.captures(line)?;
         let rank = found.iter().skip(1).flatten().next()?.as_str().parse().ok()?;
         let end = found.get(0)?.end();

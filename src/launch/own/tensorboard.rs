@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::event_file::Reader;
 use crate::dataset::protobuf::{Fields, Value};
-use crate::domain::logged::{Logged, TENSORBOARD};
+use crate::domain::logged::{Field, Logged, TENSORBOARD};
+use crate::launch::adapter::{Name, Percents, Scope, meaning, scope_of};
 
 /// Folders below the named one: runs, and in them train and validation.
 const DEPTH: usize = 4;
@@ -29,6 +30,7 @@ pub(super) struct TensorBoard {
     folder: PathBuf,
     /// Up to where each file was read; `None` of one that is damaged.
     read: BTreeMap<PathBuf, Option<u64>>,
+    percents: Percents,
 }
 
 impl TensorBoard {
@@ -36,7 +38,7 @@ impl TensorBoard {
     pub fn new(folder: &Path) -> TensorBoard {
         let there = files(folder).into_iter();
         let read = there.map(|file| (file.clone(), fs::metadata(&file).ok().map(|of| of.len()))).collect();
-        TensorBoard { folder: folder.to_owned(), read }
+        TensorBoard { folder: folder.to_owned(), read, percents: Percents::default() }
     }
 
     /// What was written since the last look, in the order of steps within each file, as far as it can be read in about so long.
@@ -57,7 +59,7 @@ impl TensorBoard {
             let within = file.strip_prefix(&self.folder).unwrap_or(&file).display().to_string();
             // One that cannot be read now may be at the next look.
             let Ok(mut reader) = Reader::open(&file, from) else { continue };
-            let mut steps = Steps { file: within, open: VecDeque::new(), tags: HashMap::new() };
+            let mut steps = Steps { file: within, open: VecDeque::new(), tags: HashMap::new(), percents: &self.percents };
             if let Some(last) = last {
                 let before = reader.left();
                 while reader.left() > last && reader.piece(|_| {}) {}
@@ -97,14 +99,15 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Puts the scalars of each step of a file together. A step may be an epoch's number, as Keras has it.
-struct Steps {
+struct Steps<'p> {
     file: String,
+    percents: &'p Percents,
     open: VecDeque<(i64, bool, Logged)>,
     /// Which figure a tag is of, and whether it is told of epochs.
-    tags: HashMap<Vec<u8>, (Option<Slot>, bool)>,
+    tags: HashMap<Vec<u8>, (Option<Field>, bool)>,
 }
 
-impl Steps {
+impl Steps<'_> {
     /// What an event says. Steps that are complete go to `take`.
     fn read(&mut self, event: &[u8], take: &mut dyn FnMut(Logged)) {
         scalars(event, |step, tag, value| {
@@ -112,10 +115,11 @@ impl Steps {
                 Some(known) => *known,
                 None => self.learn(tag),
             };
-            let Some(put) = figure else { return };
+            let Some(field) = figure else { return };
+            let Some(value) = self.percents.told(field, value) else { return };
             let is_it = |of: &&mut (i64, bool, Logged)| (of.0, of.1) == (step, is_epoch);
             if let Some((.., logged)) = self.open.iter_mut().rev().find(is_it) {
-                *put(logged) = Some(value);
+                *(field.slot)(logged) = Some(value);
                 return;
             }
             if self.open.len() == OPEN_STEPS
@@ -130,12 +134,12 @@ impl Steps {
             let (epoch, step_number) =
                 if is_epoch { (Some(number + f64::from(u8::from(is_keras))), None) } else { (None, Some(number)) };
             let mut logged = Logged { epoch, step: step_number, by: TENSORBOARD.into(), ..Logged::default() };
-            *put(&mut logged) = Some(value);
+            *(field.slot)(&mut logged) = Some(value);
             self.open.push_back((step, is_epoch, logged));
         });
     }
 
-    fn learn(&mut self, tag: &[u8]) -> (Option<Slot>, bool) {
+    fn learn(&mut self, tag: &[u8]) -> (Option<Field>, bool) {
         let name = String::from_utf8_lossy(tag);
         let known = (figure(&name, &self.file), name.starts_with("epoch_"));
         if self.tags.len() < MOST_TAGS {
@@ -145,28 +149,20 @@ impl Steps {
     }
 }
 
-type Slot = fn(&mut Logged) -> &mut Option<f64>;
-
-/// Which figure a tag is of, by the words that programs use; `None` where it is none.
-fn figure(tag: &str, file: &str) -> Option<Slot> {
-    let name = tag.to_lowercase();
-    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric() && c != '@').filter(|word| !word.is_empty()).collect();
-    let file = file.to_lowercase();
-    let folders = || file.split('/').rev().skip(1);
-    let says = |all: &[&str], word: &&str| all.contains(word);
-    let of_test = ["val", "valid", "validation", "test", "eval", "evaluation"];
-    let is_validation = words.iter().any(|word| says(&of_test, word)) || folders().any(|folder| says(&of_test, &folder));
-    let is = |all: &[&str]| words.iter().any(|word| says(all, word));
-    let rate = name.contains("per_sec") || name.contains("/sec") || is(&["throughput", "ips"]);
-    match () {
-        () if rate && (is(&["images", "image", "img", "samples", "examples", "throughput", "ips"])) => {
-            Some(if is_validation { |of| &mut of.val_images_per_sec } else { |of| &mut of.images_per_sec })
-        }
-        () if is(&["lr"]) || name.contains("learning_rate") => Some(|of| &mut of.learning_rate),
-        () if is(&["loss"]) && !is(&["scale"]) => Some(if is_validation { |of| &mut of.val_loss } else { |of| &mut of.loss }),
-        () if is(&["accuracy", "acc"]) => Some(if is_validation { |of| &mut of.val_accuracy } else { |of| &mut of.accuracy }),
-        () if name == "epoch" => Some(|of| &mut of.epoch),
-        () => None,
+/// Which figure a tag is of, by its words as in what is printed, and by the folder of its file; `None` where it is none.
+fn figure(tag: &str, file: &str) -> Option<Field> {
+    let (name, own) = meaning(&tag.to_lowercase().replace(' ', "_"));
+    let mut folders = file.rsplit('/').skip(1).map(|folder| scope_of(&folder.to_lowercase()));
+    let is_validation = own == Some(Scope::Validation) || folders.any(|of| of == Some(Scope::Validation));
+    let of = |name: &'static str, of_validation| Field::named(if is_validation { of_validation } else { name });
+    match name {
+        Name::Rate => of("images_per_sec", "val_images_per_sec"),
+        Name::Loss => of("loss", "val_loss"),
+        Name::Accuracy | Name::Top => of("accuracy", "val_accuracy"),
+        Name::Epoch if tag == "epoch" => Field::named("epoch"),
+        // Lightning's `lr-SGD`
+        Name::LearningRate => Field::named("learning_rate"),
+        _ => tag.to_lowercase().starts_with("lr-").then(|| Field::named("learning_rate"))?,
     }
 }
 
@@ -270,12 +266,12 @@ mod tests {
             let left = board.look(Duration::from_secs(60), &mut |of| seen.push(of));
             assert_eq!((seen.len(), left > 0), (usize::from(end > 5), true), "{seen:?}");
         }
-        fs::write(&file, [whole, event(3, "accuracy", 0.5), event(3, "loss scale", 7.0)].concat()).unwrap();
+        fs::write(&file, [whole, event(3, "accuracy", 50.0), event(3, "loss scale", 7.0)].concat()).unwrap();
         let [step] = &look(&mut board)[..] else { panic!() };
         assert_eq!((step.step, step.val_loss, step.val_accuracy), (Some(3.0), Some(0.25), Some(0.5)));
         assert_eq!(look(&mut board), []);
         assert_eq!(
-            look(&mut TensorBoard { folder: folder.path().into(), read: BTreeMap::new() }).len(),
+            look(&mut TensorBoard { folder: folder.path().into(), read: BTreeMap::new(), percents: Percents::default() }).len(),
             3,
             "the old one, and two steps"
         );
@@ -344,7 +340,7 @@ mod tests {
     fn tags_are_known_by_the_words_that_programs_use() {
         let name = |tag: &str, file: &str| {
             let mut logged = Logged::default();
-            *figure(tag, file)?(&mut logged) = Some(1.0);
+            *(figure(tag, file)?.slot)(&mut logged) = Some(1.0);
             crate::domain::logged::FIGURES.iter().find(|field| (field.get)(&logged).is_some()).map(|field| field.name)
         };
         for (tag, file, expected) in [
@@ -359,6 +355,10 @@ mod tests {
             ("images_per_sec", "f", Some("images_per_sec")),
             ("perf/images/sec", "f", Some("images_per_sec")),
             ("steps_per_sec", "f", None),
+            ("train/box_loss", "f", None),
+            ("lm loss vs samples", "f", None),
+            ("lm loss validation", "f", Some("val_loss")),
+            ("best_acc", "f", None),
             ("weights/lossless", "f", None),
             ("grad_norm", "f", None),
         ] {

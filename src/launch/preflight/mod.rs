@@ -15,35 +15,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::host_name::HostName;
 use super::{Flavour, LaunchError, Ranks, Setup, presets};
 use crate::domain::job::Resources;
-use crate::host::{self, read};
+use crate::host;
 use crate::runs::RunRecord;
 use agent::Agent;
 pub use finding::{Finding, Needs, Weight};
-pub use hosts::Host;
 pub(super) use hosts::listed;
+pub use hosts::{Host, hosts_of};
 use probe::{Question, Seen};
 
 /// Hosts that are asked at a time: each takes a process and a thread of this host.
 const AT_ONCE: usize = 32;
-/// A host file of thousands of hosts is smaller.
-const MOST_BYTES: u64 = 1 << 20;
-
-/// The hosts that a run names; none where it stays on this one.
-///
-/// # Errors
-/// [`LaunchError::Spec`] where the list or the host file is none.
-pub fn hosts_of(resources: &Resources, flavour: Flavour) -> Result<Vec<Host>, LaunchError> {
-    match (&resources.hosts, &resources.hostfile) {
-        (Some(hosts), _) => listed(hosts),
-        (None, Some(file)) => {
-            let cannot = |error| {
-                LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
-            };
-            let text = read::small_text(Path::new(file), MOST_BYTES).map_err(cannot)?;
-            hosts::in_file(file, &text, flavour)
-        }
-        (None, None) => Ok(Vec::new()),
-    }
+/// Variables that make the launcher of a run on other hosts reach them as they are reached here.
+pub(super) fn variables_of_agent(resources: &Resources, flavour: Flavour) -> Vec<(String, String)> {
+    if resources.names_hosts() { Agent::variables(flavour) } else { Vec::new() }
 }
 
 /// Look at all hosts, many at a time. The findings stand in the order of the hosts.

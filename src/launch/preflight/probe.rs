@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::domain::safe;
 use crate::host;
+use crate::launch::libraries;
 use crate::launch::mpirun::quoted;
 use crate::launch::question::{self, Answer, NoAnswer};
 
@@ -90,7 +91,7 @@ impl Question<'_> {
 
     /// The same for this host, without a shell to pass it on.
     pub fn here(&self, file: &str) -> Command {
-        let mut command = Command::new("sh");
+        let mut command = libraries::command(Path::new("sh"));
         command.args(["-c", SCRIPT, "hvd-lab"]).args(self.words(file));
         command
     }

@@ -4,9 +4,11 @@
 //! ranks print, and where the job is in the queue.
 
 mod follow;
-mod refusal;
+mod resume;
 mod state;
+mod submit;
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::mpirun::quoted;
@@ -15,10 +17,10 @@ use super::{CommandLine, LaunchError};
 use crate::domain::job::Resources;
 use crate::domain::units;
 
+pub(super) use follow::RANKS_DONE;
 pub use follow::follow;
+pub(super) use resume::{is_left, resume};
 
-/// In front of what a script asks for.
-const ASKED: &str = "#SBATCH ";
 /// Within the folder of the run: what is submitted, and what it prints.
 const SCRIPT: &str = "job.sh";
 const OUTPUT: &str = "job.log";
@@ -26,6 +28,10 @@ const OUTPUT: &str = "job.log";
 /// In front of what is told of a job that is not over, and of one that is.
 const NEWS: &str = "hvd-lab: slurm: ";
 const END: &str = "hvd-lab: slurm end: ";
+/// What is told of a job that has begun.
+const STARTED: &str = "Slurm has started job ";
+/// In front of what the script asks for.
+const ASKED: &str = "#SBATCH ";
 /// Its word for a job that Slurm will start again.
 const REQUEUED: &str = "requeued";
 
@@ -61,7 +67,9 @@ pub(super) fn submission(
     folder: &Path,
     run: usize,
 ) -> Result<CommandLine, LaunchError> {
-    let script = script(resources, &line, &format!("hvd-lab-{run}"));
+    // A name of its own: by it the job is found that sbatch has submitted without saying so.
+    let unique = crate::host::secret().map_err(|error| LaunchError::Spec(error.to_string()))?;
+    let script = script(resources, &line, &format!("hvd-lab-{run}-{}", unique.get(..8).unwrap_or(&unique)));
     let path = folder.join(SCRIPT);
     crate::host::files::write(&path, script.as_bytes())
         .map_err(|error| LaunchError::Spec(format!("{} cannot be written: {error}", path.display())))?;
@@ -73,7 +81,18 @@ pub(super) fn submission(
     Ok(CommandLine { argv, env: Vec::new(), notes: notes.concat(), directory: None })
 }
 
-/// Where a job is that has not begun, if a line says so.
+/// A line of its own for the supervisor.
+fn tell(mark: &str, words: &str) -> io::Result<()> {
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    writeln!(io::stderr(), "{mark}{line}")
+}
+
+/// Whether a job goes on as it should, of what [`news`] tells.
+pub(super) fn has_started(news: &str) -> bool {
+    news.starts_with(STARTED)
+}
+
+/// Where a job is, if a line says so.
 pub(super) fn news(line: &Line) -> Option<&str> {
     match line {
         Line::Launcher(text) => text.strip_prefix(NEWS),
@@ -97,7 +116,7 @@ pub(super) fn ended<'a>(mut lines: impl DoubleEndedIterator<Item = &'a String>) 
     let said = lines.rfind(|line| line.starts_with(END))?.strip_prefix(END)?;
     Some(match said {
         REQUEUED => Ended::Requeued,
-        said if said.contains("time limit") => Ended::TimeLimit(said.to_owned()),
+        said if said.contains("time limit") || said.contains("deadline") => Ended::TimeLimit(said.to_owned()),
         said => Ended::Other(said.to_owned()),
     })
 }

@@ -1,7 +1,9 @@
 //! The launches of a run: one; of an elastic run that loses ranks, one after the other.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::Signal as Signals;
 
@@ -18,6 +20,7 @@ use crate::launch::job::{self, Job};
 use crate::launch::leased;
 use crate::launch::output::Tags;
 use crate::launch::own::{self, OwnProgram};
+use crate::launch::preflight::variables_of_agent;
 use crate::launch::prepare::Images;
 use crate::launch::silence::PATIENCE;
 use crate::launch::slurm;
@@ -26,6 +29,16 @@ use crate::launch::work::Work;
 use crate::launch::{CommandLine, Setup, command_line};
 use crate::lease::Lease;
 use crate::runs::{Attempt, process};
+
+/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
+fn secret() -> anyhow::Result<String> {
+    static SECRET: OnceLock<String> = OnceLock::new();
+    if let Some(secret) = SECRET.get() {
+        return Ok(secret.clone());
+    }
+    let made = host::secret().context("cannot make a secret for the events of this run")?;
+    Ok(SECRET.get_or_init(|| made).clone())
+}
 
 impl Supervisor {
     /// One launch; of an elastic run that loses ranks, one after the other.
@@ -52,7 +65,8 @@ impl Supervisor {
             let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
             notes.extend(going_on.clone());
             // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
-            let starting = going_on.unwrap_or_else(|| elastic.starting());
+            let starting = going_on
+                .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
             let of_this = (std::mem::take(&mut notes), because);
             let (line, tags) = match self.command(elastic.resources(), images, of_this, lease.as_ref()) {
                 Ok(command) => command,
@@ -63,6 +77,12 @@ impl Supervisor {
                 Ok(ended) => ended,
                 Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
             };
+            if end.is_left {
+                // Its follower was killed, and not the job.
+                tokio::time::sleep(job::LOOK_EVERY).await;
+                (self.is_resumed, lease) = (true, kept);
+                continue;
+            }
             if end.is_requeued || end.is_resized {
                 let requeued = "Slurm has put the job back into the queue";
                 why = Some(if end.is_requeued { requeued } else { "there are other hosts now" }.to_owned());
@@ -135,6 +155,7 @@ impl Supervisor {
         let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.to_string())?;
         line.notes.extend(notes.into_iter().chain(images.in_words()));
+        line.env.extend(variables_of_agent(resources, setup.flavour));
         if let Some((env, note)) = settled {
             line.env.extend(env);
             line.notes.push(note);
@@ -143,14 +164,18 @@ impl Supervisor {
             argv: line.argv.clone(),
             env: line.env.clone(),
             started_s: host::now_s(),
-            np: Some(resources.np),
+            np: self.record.spec.knows_np().then_some(resources.np),
             because,
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
         };
+        let is_resumed = std::mem::take(&mut self.is_resumed);
         // Only what is the supervisor's to say: the run may have been given a name since it began.
         let changed = self.folder.change_record(|record| {
             record.data_label = images.label.clone();
+            if is_resumed {
+                record.attempts.pop();
+            }
             record.attempts.push(attempt);
         });
         self.record = changed.map_err(|error| error.to_string())?;
@@ -160,7 +185,7 @@ impl Supervisor {
         }
         let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
         own::write_module(&self.folder.log_dir())?;
-        Ok((line, own::tags(command, self.record.spec.starts_alone(), setup.flavour)))
+        Ok((line, own::tags(command, &self.record.spec, setup.flavour)))
     }
 
     /// Start the launcher and stay with it to its end.
@@ -182,7 +207,11 @@ impl Supervisor {
         let own = own.transpose().map_err(anyhow::Error::msg)?;
         let time_limit = leased::time_limit(&self.record.spec)?;
         let handed_on = lease.as_ref().map(Lease::handed_on);
-        let job = Job::start(folder, np, line, tags, bounds)?;
+        let mut secret = secret()?;
+        if self.record.spec.resources.slurm {
+            secret = slurm::resume(&folder, secret, np)?;
+        }
+        let job = Job::start(folder, secret, (np, line, tags), bounds)?;
         drop(handed_on);
         let mut job = job
             .with_lease(lease)

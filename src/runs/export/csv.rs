@@ -87,7 +87,7 @@ fn measured(row: &Row, run: &RunSummary) -> [String; 28] {
         of(&|record| record.note.clone().unwrap_or_default()),
         run.status.state.name().into(),
         of(&|record| units::date(record.created_s)),
-        of(&|record| record.np().to_string()),
+        run.np_in_words().filter(|np| np != "?").unwrap_or_default(),
         of_training(&|training| training.steps.to_string()),
         of(&|record| record.spec.workload.title()),
         of(&|record| record.data_label.clone()),

@@ -73,7 +73,7 @@ fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
         format!("{}{}", run.id, if row.is_baseline { " (baseline)" } else { "" }),
         record.and_then(|record| record.name.clone()).unwrap_or_default(),
         run.status.state.name().into(),
-        or_dash(record.map(|record| record.np().to_string())),
+        or_dash(run.np_in_words()),
         or_dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),
         or_dash(run.figures.images_per_sec.map(units::rate)),
         or_dash(row.comparison.speedup.map(times)),

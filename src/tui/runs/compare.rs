@@ -140,7 +140,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     let speedup = gained.speedup.map(|ratio| format!("{} speed-up", times(ratio))).unwrap_or_default();
     figure(page, "images/s", pair(&RunSummary::shown_rate), &speedup);
     let efficiency = gained.scaling_efficiency.map(|part| format!("{} scaling efficiency", units::percent(part)));
-    let ranks = pair(&|run| run.record.as_ref().map(|record| record.np().to_string()));
+    let ranks = pair(&RunSummary::np_in_words);
     figure(page, "ranks", ranks, &efficiency.unwrap_or_default());
     let sooner = gained.speedup_to_target.map(|ratio| format!("{} to the target accuracy", times(ratio)));
     figure(page, "to target", pair(&|run| run.figures.seconds_to_target.map(units::seconds)), &sooner.unwrap_or_default());

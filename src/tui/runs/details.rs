@@ -183,7 +183,10 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
     }
     match record.training() {
         Some(training) => training_settings(page, record, training),
-        None => page.fact("workload", &format!("{}, np {}", record.spec.workload.title(), record.np())),
+        None => page.fact("workload", &{
+            let np = if record.knows_np() { record.np().to_string() } else { "?".into() };
+            format!("{}, np {np}", record.spec.workload.title())
+        }),
     }
     if let Some(collectives) = record.spec.collectives() {
         page.fact("algorithms", &collectives.methods.join(", "));

@@ -65,7 +65,7 @@ static COLUMNS: [Column; 17] = [
         },
         |row| row.steps.map_or("–".into(), |steps| steps.to_string()),
     ),
-    column("np", 3, 0, true, |_, run, _| of(run, |record| record.np().to_string()), |row| row.np.to_string()),
+    column("np", 3, 0, true, |_, run, _| run.np_in_words().unwrap_or("?".into()), |row| row.np.to_string()),
     column(
         "epochs",
         6,
