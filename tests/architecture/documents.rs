@@ -19,7 +19,7 @@ fn paths(text: &str) -> BTreeSet<&str> {
 }
 
 fn missing(text: &str) -> Vec<&str> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("HVD_LAB_CHECKOUT"));
     paths(text).into_iter().filter(|path| !root.join(path).exists()).collect()
 }
 
@@ -47,7 +47,7 @@ fn no_recipe_needs_more_than_four_files() {
 
 #[test]
 fn a_file_that_is_gone_and_a_long_recipe_are_noticed() {
-    assert_eq!(missing("See `src/lib.rs`, `src/nowhere.rs` and `cargo test src/x`."), ["src/nowhere.rs"]);
+    assert_eq!(missing("See `src/core/lib.rs`, `src/nowhere.rs` and `cargo test src/x`."), ["src/nowhere.rs"]);
     let long = "Text.\n\n**A thing.** `src/a.rs`, `src/b.rs`, `src/c.rs`, `src/d.rs` and `tests/e.rs`.";
     assert_eq!(too_long(long).len(), 1);
 }
