@@ -60,9 +60,9 @@ lint: setup
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 
-# The tests run the real programs, and load what Python loads: build them before.
+# What Python loads is built before; the programs that the tests run are built with them.
 test: lint
-	cargo build --locked
+	cargo build --locked -p hvd-lab-python
 	cargo test --locked
 
 install: setup
