@@ -11,8 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::process;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::process;
 use lab::{Lab, finish, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
 
@@ -171,7 +171,7 @@ fn a_job_whose_followers_are_killed_trains_on_is_followed_again_and_stopped() {
         wait_for("the end", || lab.folder(1).read_status().ok()?.state.is_over().then_some(()));
         let wanted = if is_stopped { RunState::Stopped } else { RunState::Finished };
         assert_eq!(lab.status(1).state, wanted, "{}", lab.status(1).message);
-        let record = lab.store().record(hvd_lab::runs::RunId(1)).unwrap();
+        let record = lab.store().record(hvd_lab_terminal::runs::RunId(1)).unwrap();
         assert_eq!(record.attempts.len(), 1, "one job is one attempt");
     }
 }

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
-use hvd_lab::dataset::{self, Collection, FASHION_MNIST, Location, SplitKind};
-use hvd_lab::domain::training::DataSource;
+use hvd_lab_core::dataset::{self, Collection, FASHION_MNIST, Location, SplitKind};
+use hvd_lab_core::domain::training::DataSource;
 
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;

@@ -212,7 +212,7 @@ fn a_trainer_with_cuda_and_nccl_passes() {
 #[test]
 fn a_driver_is_there_where_both_of_its_libraries_open_for_the_lab_and_for_the_set_up() {
     let machine = Machine::new();
-    let set_up = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/setup");
+    let set_up = concat!(env!("HVD_LAB_CHECKOUT"), "/assets/setup");
     let answers = || {
         let (_, report) = examine(machine.lab(&[]).env("LD_LIBRARY_PATH", machine.path("")));
         let asked = format!("import sys; sys.path.insert(0, {set_up:?}); import setup; print(setup.has_nvidia_driver())");
@@ -243,7 +243,7 @@ fn a_driver_is_there_where_both_of_its_libraries_open_for_the_lab_and_for_the_se
 #[test]
 fn a_gpu_that_the_trainer_cannot_use_is_a_warning_with_the_reason() {
     let machine = Machine::new();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/nvml_stand_in.c");
+    let source = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/support/nvml_stand_in.c");
     let library: &Path = &machine.path("libnvidia-ml.so");
     let built = std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(library).arg(source).status();
     if built.is_err() {

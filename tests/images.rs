@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use assert_cmd::Command as Lab;
-use hvd_lab::dataset::images::{self, BadRecords, Images, ImagesError, Part};
-use hvd_lab::dataset::{example, jpeg, tfrecord};
+use hvd_lab_terminal::dataset::images::{self, BadRecords, Images, ImagesError, Part};
+use hvd_lab_terminal::dataset::{example, jpeg, tfrecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("HVD_LAB_CHECKOUT"))
 }
 
 fn said(output: &Output) -> String {

@@ -34,7 +34,7 @@ fn on(system: &str, machine: &str, pairs: &[(&str, &str)]) -> (Vec<String>, Stri
     let mut python = Command::new("python3");
     python.args(["-B", "-c", PROGRAM, system, machine]).arg(folder.path());
     python.args(pairs.iter().flat_map(|(wheel, member)| [wheel, member]));
-    python.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/assets/setup"));
+    python.env("PYTHONPATH", concat!(env!("HVD_LAB_CHECKOUT"), "/assets/setup"));
     for name in ["LIBTORCH", "MPICC"] {
         python.env_remove(name);
     }

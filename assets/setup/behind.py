@@ -5,7 +5,7 @@
     behind.py LOG                                                whether a build is going on
 
 The build writes to LOG. A process of its own starts it and holds the lock of that file until it ends, however that is: the lab sees by
-the lock that a run has to wait (src/launch/being_built.rs). Its session is its own too, so no Ctrl-C in the lab and no terminal that is
+the lock that a run has to wait (src/lab/launch/being_built.rs). Its session is its own too, so no Ctrl-C in the lab and no terminal that is
 closed ends it. Returns what the lab returns, or 1 where the build failed.
 """
 import fcntl, os, signal, subprocess, sys, time

@@ -46,7 +46,7 @@ def stop(what, remedy):
 def has_nvidia_driver():
     if os.environ.get("HVD_LAB_CUDA") in ("0", "1"):
         return os.environ["HVD_LAB_CUDA"] == "1"
-    try:  # what the programs ask as well: src/host/driver.rs
+    try:  # what the programs ask as well: src/core/host/driver.rs
         ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnvidia-ml.so.1")
         return True
     except OSError:
@@ -86,7 +86,7 @@ def check_tools(cuda):
     if (SYSTEM, MACHINE) not in PINNED:
         stop(f"this set-up is for Linux on x86-64 and aarch64 and for macOS on arm64, not {SYSTEM} on {MACHINE}.",
              "If this Mac has Apple silicon, its python3 is one for Intel: put /usr/bin first on PATH." if MACOS else
-             "Elsewhere: set LIBTORCH (libtorch 2.11) and MPICC to your own, then `cargo build` for each of the two features.")
+             "Elsewhere: set LIBTORCH (libtorch 2.11) and MPICC to your own, then `cargo build --release`.")
     # Before they are installed macOS has stand-ins for cc and g++, which open a window.
     if MACOS and not INSTALLED and (not shutil.which("xcode-select") or subprocess.run(["xcode-select", "-p"], capture_output=True).returncode != 0):
         stop("Xcode's command line tools are not installed.", "Run `xcode-select --install`, then this again.")

@@ -8,7 +8,7 @@ const LIMITS: [(&str, usize); 4] = [("README.md", 10), ("CHANGELOG.md", 3), ("BE
 const OF_A_PAGE: usize = 6;
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("HVD_LAB_CHECKOUT"))
 }
 
 fn documents() -> Vec<(PathBuf, usize)> {

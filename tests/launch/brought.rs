@@ -2,7 +2,7 @@
 //!
 //! Never starts a real launcher but mpirun: the others are scripts that print and fork as those do.
 
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::domain::run::RunState;
 use serde_json::Value;
 
 use super::disk::SmallDisk;
@@ -213,7 +213,7 @@ fn a_full_disk_ends_no_training() {
     let ballast = disk.fill(0);
     std::fs::write(file("full"), "").unwrap();
     wait_for("the end of the training", || file("trained").exists().then_some(()));
-    let status = || hvd_lab::runs::RunFolder::new(disk.path().join("runs/0001")).read_status();
+    let status = || hvd_lab_terminal::runs::RunFolder::new(disk.path().join("runs/0001")).read_status();
     let status = wait_for("the end of the run", || status().ok().filter(|status| status.state.is_over()));
     std::fs::remove_file(ballast).unwrap();
     assert_eq!(status.state, RunState::Finished, "{}", status.message);

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Output;
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, RunSummary, gained, process};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, RunSummary, gained, process};
 use nix::sys::signal::Signal;
 
 use super::lab::{Lab, finish, stderr, wait_for};
