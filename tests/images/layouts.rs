@@ -1,7 +1,7 @@
 //! Where photos and records lie as archives and programs leave them, and what is said of what cannot be used.
 
-use hvd_lab::dataset::images::{self, BadRecords, Part};
-use hvd_lab::dataset::{example, tfrecord};
+use hvd_lab_terminal::dataset::images::{self, BadRecords, Part};
+use hvd_lab_terminal::dataset::{example, tfrecord};
 
 use super::{contents, drawn, lab, open};
 
