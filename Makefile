@@ -59,7 +59,7 @@ pictures:
 lint: setup
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace --lib
 
 # Not part of the tests: the tool takes minutes to install. deny.toml says what is accepted.
 audit:
