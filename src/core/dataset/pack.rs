@@ -32,6 +32,8 @@ pub struct Packed {
     pub validation: usize,
     pub validation_shards: usize,
     pub classes: usize,
+    /// Of all images.
+    pub boxes: usize,
     pub left_out: Vec<BadImage>,
     /// What of the folder is not used, in a sentence each.
     pub notes: Vec<String>,
@@ -94,7 +96,7 @@ impl Packing {
             for shard in 0..shards {
                 let share = &images.order[images.order.len() * shard / shards..images.order.len() * (shard + 1) / shards];
                 let name = format!("{}-{shard:05}-of-{shards:05}", part.name());
-                written += self.shard(&images.source, share, &folder, &name, &mut packed.left_out, &mut tell)?;
+                written += self.shard(&images.source, share, &folder, &name, &mut packed, &mut tell)?;
             }
             match part {
                 Part::Train => packed.train = written,
@@ -140,6 +142,9 @@ impl Packing {
             let name = validation.display();
             return Err(PackError::Request(format!("{name} is the validation part already: leave --validation out")));
         }
+        let beside = ["test", "testing"].map(|name| validation.with_file_name(name)).into_iter();
+        let unused = beside.filter(|folder| *folder != validation && folder.is_dir());
+        train.notes.extend(unused.map(|folder| format!("{} is not packed: records have two parts, train and validation", folder.display())));
         let validation = Folder::open_as(&validation, &train.classes)?;
         let kept = shuffled(validation.len(), self.seed);
         Ok((Share { source: train, order }, Share { source: validation, order: kept }))
@@ -152,18 +157,19 @@ impl Packing {
         images: &[usize],
         folder: &NewFolder,
         name: &str,
-        left_out: &mut Vec<BadImage>,
+        packed: &mut Packed,
         tell: &mut impl FnMut() -> io::Result<()>,
     ) -> Result<usize, PackError> {
         let (mut written, mut stopped, mut buffer) = (0, None, Vec::new());
         let outcome = folder.write(name, |file| {
             for &index in images {
                 match example(source, index, &mut buffer) {
-                    Ok(example) => {
+                    Ok((example, boxes)) => {
                         file.write_all(&tfrecord::record(&example))?;
                         written += 1;
+                        packed.boxes += boxes;
                     }
-                    Err(bad) if self.bad == BadRecords::Skip => left_out.push(bad),
+                    Err(bad) if self.bad == BadRecords::Skip => packed.left_out.push(bad),
                     Err(bad) => {
                         stopped = Some(bad);
                         return Ok(());
@@ -178,12 +184,13 @@ impl Packing {
     }
 }
 
-/// The example of one image, whose size is read and nothing else.
-fn example(source: &Folder, index: usize, buffer: &mut Vec<u8>) -> Result<Vec<u8>, BadImage> {
+/// The example of one image, whose size is read and nothing else, and how many boxes it has.
+fn example(source: &Folder, index: usize, buffer: &mut Vec<u8>) -> Result<(Vec<u8>, usize), BadImage> {
     let photo = source.read(index, buffer)?;
     let bad = |reason| BadImage { place: source.place(index), reason };
     let head = jpeg::head(buffer).map_err(bad)?;
     jpeg::whole(buffer).map_err(bad)?;
+    let boxes = photo.boxes.len();
     let example = Example {
         jpeg: buffer,
         // 0 is ImageNet's background.
@@ -192,7 +199,7 @@ fn example(source: &Folder, index: usize, buffer: &mut Vec<u8>) -> Result<Vec<u8
         boxes: photo.boxes,
         size: Some((head.height, head.width)),
     };
-    Ok(example.to_bytes())
+    Ok((example.to_bytes(), boxes))
 }
 
 /// The images of a folder come class by class: no file is to hold a single class.

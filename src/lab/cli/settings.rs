@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use clap::builder::ValueParser;
+use clap::builder::{NonEmptyStringValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use super::output::Usage;
@@ -233,7 +233,7 @@ fn parser(setting: &'static Setting) -> ValueParser {
 impl<R: Rows> clap::Args for Given<R> {
     fn augment_args(command: Command) -> Command {
         let command = command.args(rows::<R>().flat_map(flags));
-        let command = command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile"));
+        let command = command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile").value_parser(NonEmptyStringValueParser::new()));
         // As sbatch calls it.
         command.mut_arg("time-limit", |limit| limit.visible_alias("time"))
     }

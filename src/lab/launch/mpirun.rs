@@ -185,7 +185,8 @@ fn open_mpi(
         add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
     }
     if let Some(hosts) = &resources.hosts {
-        add(&["-H", hosts]);
+        // mpirun would take blanks around a name for a part of it.
+        add(&["-H", &hosts.replace(char::is_whitespace, "")]);
     }
     if let Some(hostfile) = &resources.hostfile {
         add(&["--hostfile", hostfile]);

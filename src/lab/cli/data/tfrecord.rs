@@ -73,6 +73,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if packed.validation_shards > 0 {
         text += &format!(" and {}", files(packed.validation, "validation", packed.validation_shards));
     }
+    if packed.boxes > 0 {
+        text += &format!(", with {} {}", packed.boxes, if packed.boxes == 1 { "box" } else { "boxes" });
+    }
     text += &format!(", {} classes, in {}\n", packed.classes, args.out.display());
     if !packed.left_out.is_empty() {
         text += &format!("left out {}, named above\n", units::counted(packed.left_out.len(), "bad image"));

@@ -171,7 +171,9 @@ pub(super) fn label(pieces: &[Piece<'_>]) -> Option<Scope> {
     let mut headings = (0..pieces.len()).filter_map(|at| {
         let (scope, rest) = (heading(pieces, at)?, pieces.get(at + 1..).unwrap_or_default());
         let is_closed = rest.first().is_some_and(|piece| piece.is_mark(&[')', ']', '\'', '"']));
-        let is_enclosed = at > 0 && pieces[at - 1].is_mark(&['(', '[', '\'', '"']) && is_closed;
+        // `"val": {"loss": 0.5}` is a key: what is in it is of it, and what stands before is not.
+        let is_key = rest.get(1).is_some_and(Piece::is_separator);
+        let is_enclosed = at > 0 && pieces[at - 1].is_mark(&['(', '[', '\'', '"']) && is_closed && !is_key;
         // `loss 0.5 [val] loss 0.4` is of both.
         Some((scope, is_enclosed && (!pieces[at - 1].is_mark(&['[']) || !rest.iter().any(is_figure))))
     });

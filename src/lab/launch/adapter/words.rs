@@ -111,9 +111,11 @@ impl Words {
             |name| pieces.iter().any(|piece| piece.kind == Kind::Word && meaning(&piece.found.as_str().to_lowercase()).0 == name);
         // What a figure says for itself may count for those behind it, or not.
         let (mut scope, mut is_unclear, mut rates) = (all, false, Vec::new());
+        // A rate without words of its own is of what a heading says, not of the loss before it: `val loss 0.9 1234 img/s`.
+        let mut headed = all;
         for at in 0..pieces.len() {
             if let Some(new) = heading(&pieces, at).filter(|_| all.is_none()) {
-                (scope, is_unclear) = (Some(new), false);
+                (scope, headed, is_unclear) = (Some(new), Some(new), false);
             }
             if pieces[at].kind != Kind::Number {
                 continue;
@@ -121,7 +123,7 @@ impl Words {
             let here = self.here(line, &pieces, at);
             let is_loose = here.phrase.is_loose() && all.is_none();
             if here.name.is_none_or(|(name, _)| name == Name::Rate) {
-                let rate = self.rate(&here, &pieces, at).map(|rate| Rate { scope: rate.scope.or(scope), ..rate });
+                let rate = self.rate(&here, &pieces, at).map(|rate| Rate { scope: rate.scope.or(headed), ..rate });
                 // `900 img/s (850 img/s)`: now, and the mean
                 let is_second = !rates.is_empty() && line[..here.number.start()].ends_with('(');
                 rates.extend(rate.filter(|rate| !is_second || rate.is_each));

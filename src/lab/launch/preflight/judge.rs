@@ -183,8 +183,17 @@ pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>)
     if interfaces.is_some() {
         return Vec::new();
     }
+    let outward = |seen: &Seen| -> Vec<String> {
+        let addresses = seen.interfaces.iter().filter(|(name, address)| name != "lo" && !address.is_empty());
+        addresses.map(|(_, address)| address.clone()).collect()
+    };
     let twin = |at: usize| {
         let (host, seen) = &hosts[at];
+        let own = outward(seen);
+        if let Some((other, _)) = hosts[..at].iter().find(|(_, other)| !own.is_empty() && outward(other) == own) {
+            let found = format!("it has all addresses of {other}: both names are of one machine, and mpirun stops at one that is named twice");
+            return Some(Finding::doubt(host, "network", found, "name it once, with all its slots"));
+        }
         let is_twin = |(name, address): &&(String, String)| {
             let outward = name != "lo" && !address.is_empty() && !address.starts_with("127.");
             outward && hosts[..at].iter().any(|(_, other)| other.interfaces.iter().any(|(_, same)| same == address))
