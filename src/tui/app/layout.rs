@@ -15,13 +15,11 @@
 //! +---- footer (1) ---+   +-------- footer (1) ---------+   +---------- footer (1) --------+ +-------------- footer (1) ---------------+
 //! ```
 
-use std::collections::BTreeMap;
-
 use ratatui::layout::{Constraint, Direction, Layout, Position, Rect};
-use serde::{Deserialize, Serialize};
 
 use crate::tui::actions::pane::Pane;
 use crate::tui::next_run::fields::Field;
+use crate::tui::preferences::{Shares, Split};
 
 /// Below this the screen says so and waits.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -29,23 +27,6 @@ pub const LEAST: (u16, u16) = (60, 16);
 const TWO_COLUMNS: (u16, u16) = (80, 24);
 /// From this width on a screen that is not high enough for two columns shows the devices beside the other place.
 const WIDE: u16 = 120;
-
-/// A border that can be dragged, by what lies before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Split {
-    /// The left column, with steps and settings.
-    Left,
-    Steps,
-    /// The middle column of three.
-    Middle,
-    Devices,
-    Chart,
-    Log,
-}
-
-/// Where borders were dragged to, in thousandths of what they divide, so that they keep their place in any terminal.
-pub type Shares = BTreeMap<Split, u16>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Border {
