@@ -240,7 +240,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
                 _ = beat.tick(), if state.collectives.player.is_playing && state.windows.has::<Stage>() => Message::Beat(host::now_s()),
-                _ = second.tick(), if state.shared.shows_time() || state.windows.front().is_some_and(|window| window.each_second().is_some()) => Message::Tick(host::now_s()),
+                _ = second.tick(), if state.shared.shows_time() || state.windows.each_second().is_some() => Message::Tick(host::now_s()),
             };
             if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {
                 next_frame = Instant::now();

@@ -1,4 +1,4 @@
-//! Everything the screen knows, and the windows in front of it: a stack of boxes, each with its keys, what they do, and what it shows.
+//! Everything the screen knows, and the windows in front of it: a stack of boxes.
 //!
 //! Never anything of a feature itself. `app::features` says which keys open the windows.
 
@@ -90,7 +90,7 @@ impl State {
     }
 }
 
-/// A window in front of the panes.
+/// A window in front of the panes: its keys, what they do, and what it shows.
 pub trait Window: Any + Debug + Boxed {
     /// The keys that it knows now: dispatch, footer and help read them here.
     fn keys(&self, state: &State) -> &'static [Binding];
@@ -179,6 +179,11 @@ impl Windows {
 
     pub fn front(&self) -> Option<&dyn Window> {
         self.0.last().map(Box::as_ref)
+    }
+
+    /// What the one in front asks for once a second.
+    pub fn each_second(&self) -> Option<Effect> {
+        self.front()?.each_second()
     }
 
     pub fn front_mut(&mut self) -> Option<&mut Box<dyn Window>> {

@@ -1,4 +1,4 @@
-//! Who does what: commands go to the window in front, to the application or to a pane, and what they ask for goes to whom it concerns.
+//! Commands go to the window in front, else to the application or to the pane with the focus. What they ask for is done here.
 //!
 //! Never does nothing: a command that cannot be followed says why.
 

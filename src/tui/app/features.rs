@@ -31,6 +31,7 @@ const fn row(binding: Binding, act: fn(&mut State) -> Vec<Action>) -> Row {
     Row { binding, act }
 }
 
+/// In the order of the help.
 pub static PANES: &[Row] = &[
     row(
         key(&[Char('r')], C::Run, "r", "run", "start a run with these steps and settings").ranked(0),

@@ -43,7 +43,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             shared.now_s = now_s;
             // A run that goes on behind the one on the screen has no follower: its row comes from the list.
             let is_behind = shared.going().is_some() && !shared.watched.as_ref().is_some_and(Watched::is_going);
-            let asked = state.windows.front().and_then(|window| window.each_second());
+            let asked = state.windows.each_second();
             let lists = is_behind && asked != Some(Effect::ListRuns);
             asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from).collect()
         }
