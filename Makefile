@@ -1,18 +1,10 @@
 # Everything starts here: `make run` opens the lab, `make test` checks it all. Both set up what they need first.
-LAB   := --bin hvd-lab
-TRAIN := --bin hvd-train --bin hvd-collectives --bin hvd-bench --bin hvd-nvcnn --no-default-features --features train
-
-# What Python loads: see python/.
-PYTHON := -p hvd-lab-python
-# Both in one call, so that no core waits for the end of the first.
-PROGRAMS := -p hvd-lab $(PYTHON) --lib $(TRAIN)
-
 SETUP := python3 assets/setup/setup.py
 
 # Opens the lab before all is built: see there.
 BEHIND := python3 assets/setup/behind.py target/release/build.log
 
-.PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint install
+.PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint audit install
 
 # The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
 # PATH as it is: a python3 of pyenv changes it, and then cargo would build again what looks for Python on it.
@@ -35,7 +27,7 @@ check:
 
 # Without make's flags, for its two jobs are not cargo's.
 lab:
-	@MAKEFLAGS= cargo build --release --locked $(LAB)
+	@MAKEFLAGS= cargo build --release --locked --bin hvd-lab
 
 # Two builds, so that the lab never links libtorch or MPI. The lab needs nothing of the set-up, which downloads meanwhile.
 build: check
@@ -43,41 +35,44 @@ build: check
 	@$(MAKE) --no-print-directory programs
 
 programs:
-	@cargo build --release --locked $(PROGRAMS)
+	@cargo build --release --locked
 
 # A wheel for pip, and a tarball with the libraries for machines without: target/dist/.
 dist: build
 	@python3 assets/setup/dist.py
 
-# One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: it takes a quarter of an hour.
+# One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: three rounds take half an hour.
 bench: build
-	@cargo build --release --locked $(TRAIN) --example bench-allreduce --example bench-images --example bench-convolutions
+	@cargo build --release --locked --example bench-allreduce --example bench-images --example bench-convolutions
 	@cargo bench --locked --bench ratios -- $(BENCH)
 
-# On a machine with a GPU, 25 minutes at most: see BENCHMARKS.md. TREE=/path names a built tree, and then nothing is built.
+# On a machine with a GPU, 25 minutes at most: see docs/gpus.md. TREE=/path names a built tree, and then nothing is built.
 gpu-proof: $(if $(TREE),,build)
 	@python3 assets/gpu_proof/gpu_proof.py --tree "$(or $(TREE),.)" $(GPU_PROOF)
 
 # The pictures in the README, of the real program at its own recording; and one of each state, with made-up figures, to look at.
 pictures:
 	HVD_LAB_PICTURES=write cargo test --locked --test screen pictures_of_the_readme
-	HVD_LAB_PICTURES=write cargo test --locked --lib pictures_of_every_state
+	HVD_LAB_PICTURES=write cargo test --locked -p hvd-lab --lib pictures_of_every_state
 	@echo "every state: target/pictures/index.html"
 
 lint: setup
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
-	cargo clippy --locked --all-targets --no-default-features --features train -- -D warnings
-	cargo clippy --locked $(PYTHON) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace --lib
 
-# The lab's tests run the real binaries: build both before they start.
+# Not part of the tests: the tool takes minutes to install. deny.toml says what is accepted.
+audit:
+	@command -v cargo-deny >/dev/null || { echo "audit: cargo-deny is not installed. Run \`cargo install --locked cargo-deny\`, then this again."; exit 1; }
+	cargo deny --locked check licenses sources
+
+# What Python loads is built before; the programs that the tests run are built with them.
 test: lint
-	cargo build --locked $(PROGRAMS)
-	cargo test --locked --no-default-features --features train
+	cargo build --locked -p hvd-lab-python
 	cargo test --locked
 
 install: setup
-	cargo install --locked --path . $(LAB)
-	cargo install --locked --path . $(TRAIN) --no-track --force
-	cargo build --release --locked $(PYTHON)
+	cargo install --locked --path src/lab
+	cargo install --locked --path src/ranks --force
+	cargo build --release --locked -p hvd-lab-python
 	install -m 755 target/release/libhvd_lab_python.$(if $(filter Darwin,$(shell uname)),dylib,so) "$$(dirname "$$(command -v hvd-train)")"

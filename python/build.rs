@@ -1,4 +1,4 @@
-//! Tells the linker where libtorch and MPI are at run time: hvd-lab's build script hands the folders on.
+//! Tells the linker where libtorch and MPI are at run time: the build script of src/ranks hands the folders on.
 
 fn main() {
     // In an installed lab it lies beside them.

@@ -1,6 +1,6 @@
 //! The trainer on its way from serial to distributed: a step marked `Step N/10` is done, `TODO: Step N` is still to do.
 //!
-//! Never edited in the repository: derived from `src/bin/hvd-train.rs` by
+//! Never edited in the repository: derived from `src/ranks/bin/hvd-train.rs` by
 //! `HVD_LAB_DERIVE=write cargo test --test solutions`.
 
 use std::{process::ExitCode, time::Instant};

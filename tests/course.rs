@@ -54,6 +54,8 @@ mod seen;
 mod series;
 #[path = "course/shared.rs"]
 mod shared;
+#[path = "course/solutions_in_python.rs"]
+mod solutions_in_python;
 #[path = "support/trainer.rs"]
 mod trainer;
 #[path = "course/verbs.rs"]
@@ -62,6 +64,6 @@ mod verbs;
 mod watched;
 
 /// The first question of a lesson.
-fn asked(lesson: usize) -> hvd_lab::course::QuestionId {
-    hvd_lab::course::QuestionId { lesson, question: 0 }
+fn asked(lesson: usize) -> hvd_lab_terminal::course::QuestionId {
+    hvd_lab_terminal::course::QuestionId { lesson, question: 0 }
 }

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
-use hvd_lab::dataset::{self, Collection, FASHION_MNIST, Location, SplitKind};
-use hvd_lab::domain::training::DataSource;
+use hvd_lab_core::dataset::{self, Collection, FASHION_MNIST, Location, SplitKind};
+use hvd_lab_core::domain::training::DataSource;
 
 #[path = "support/fashion_mnist.rs"]
 mod fashion_mnist;
@@ -72,11 +72,55 @@ fn compressed_and_plain_files_read_alike_and_a_limit_gives_a_prefix() {
     }
     assert_eq!(load(folder.path(), None).unwrap(), all);
     assert_eq!(load(folder.path(), Some(7)).unwrap(), some);
+}
 
-    for name in ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"] {
-        std::fs::rename(folder.path().join(name), folder.path().join(name.replace("-idx", ".idx"))).unwrap();
+#[test]
+fn files_are_found_as_torchvision_kaggle_and_emnist_lay_them_down() {
+    // What each of the four names becomes, below the data folder.
+    type Layout = (&'static str, fn(&str) -> String);
+    let layouts: [Layout; 8] = [
+        ("torchvision", |name| format!("FashionMNIST/raw/{name}")),
+        ("torchvision's folder of one set", |name| format!("raw/{}", name.trim_end_matches(".gz"))),
+        ("Kaggle, a folder each", |name| format!("archive/{0}/{0}", name.trim_end_matches(".gz"))),
+        ("Kaggle, dots", |name| name.trim_end_matches(".gz").replace("-idx", ".idx")),
+        ("EMNIST", |name| format!("gzip/emnist-digits-{}", name.replace("t10k", "test"))),
+        ("short names", |name| name.replace("-idx3-ubyte", "").replace("-idx1-ubyte", "")),
+        ("underscores", |name| name.replace('-', "_").to_uppercase().replace(".GZ", ".gz")),
+        ("as published", str::to_owned),
+    ];
+    let expected = load(folder().path(), None).unwrap();
+    for (layout, place) in layouts {
+        let (from, to) = (folder(), tempfile::tempdir().unwrap());
+        for entry in std::fs::read_dir(from.path()).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let target = to.path().join(place(&name));
+            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+            std::fs::rename(from.path().join(&name), target).unwrap();
+        }
+        assert_eq!(load(to.path(), None).as_ref(), Ok(&expected), "{layout}");
+        assert_eq!(dataset::locate(DataSource::Auto, Some(to.path()), true).unwrap().label, "custom images", "{layout}");
     }
-    assert_eq!(load(folder.path(), None).unwrap(), all, "as unpackers and Kaggle spell the names");
+}
+
+#[test]
+fn files_that_are_not_found_or_several_are_named() {
+    let name = "train-images-idx3-ubyte";
+    let (several, torchvision) = (["MNIST/raw/", "FashionMNIST/raw/"], tempfile::tempdir().unwrap());
+    for place in several {
+        std::fs::create_dir_all(torchvision.path().join(place)).unwrap();
+        std::fs::write(torchvision.path().join(place).join(name), images(1)).unwrap();
+    }
+    let message = load(torchvision.path(), None).unwrap_err();
+    assert!(message.contains("several sets of images") && several.iter().all(|place| message.contains(place)), "{message}");
+    for there in ["mnist.npz", "fashion-mnist_train.csv", "train-images-idx3-ubyte.gz.part", "sub/train-images-idx3-ubyte (1).gz"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(there);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x").unwrap();
+        let message = load(folder.path(), None).unwrap_err();
+        assert!(message.contains("there is only ") && message.contains(there) && message.contains(name), "{message}");
+    }
 }
 
 /// What is wrong with a file, its bytes, and words that the message must hold.
@@ -231,7 +275,13 @@ fn the_real_files_are_read_recognised_and_imported() {
     let home = tempfile::tempdir().unwrap();
     let cache: PathBuf = home.path().join("deep/data");
     assert!(!dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
-    dataset::import(&real, &cache).unwrap();
+    // From names that are not the published ones.
+    let dotted = home.path().join("dotted");
+    std::fs::create_dir(&dotted).unwrap();
+    for file in &Collection::FASHION_MNIST.files {
+        std::fs::copy(real.join(file.name), dotted.join(file.name.replace("-idx", ".idx"))).unwrap();
+    }
+    dataset::import(&dotted, &cache).unwrap();
     assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 4);
 

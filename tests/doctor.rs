@@ -11,6 +11,9 @@ use std::time::Duration;
 use assert_cmd::Command as Lab;
 use serde_json::Value;
 
+#[path = "doctor/hosts.rs"]
+mod hosts;
+
 const BUILD_INFO: &str = r#"{"libtorch":"2.11.0","mpi":"Open MPI v5.0.11, package: somebody, ident: 5.0.11","mpi_standard":"3.1",
 "cuda":false,"cuda_reason":"libcuda.so.1 is not there","nccl":null,"nccl_reason":"libnccl.so.2 is not there"}"#;
 
@@ -209,7 +212,7 @@ fn a_trainer_with_cuda_and_nccl_passes() {
 #[test]
 fn a_driver_is_there_where_both_of_its_libraries_open_for_the_lab_and_for_the_set_up() {
     let machine = Machine::new();
-    let set_up = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/setup");
+    let set_up = concat!(env!("HVD_LAB_CHECKOUT"), "/assets/setup");
     let answers = || {
         let (_, report) = examine(machine.lab(&[]).env("LD_LIBRARY_PATH", machine.path("")));
         let asked = format!("import sys; sys.path.insert(0, {set_up:?}); import setup; print(setup.has_nvidia_driver())");
@@ -240,7 +243,7 @@ fn a_driver_is_there_where_both_of_its_libraries_open_for_the_lab_and_for_the_se
 #[test]
 fn a_gpu_that_the_trainer_cannot_use_is_a_warning_with_the_reason() {
     let machine = Machine::new();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/nvml_stand_in.c");
+    let source = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/support/nvml_stand_in.c");
     let library: &Path = &machine.path("libnvidia-ml.so");
     let built = std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(library).arg(source).status();
     if built.is_err() {
@@ -263,83 +266,6 @@ fn a_gpu_that_the_trainer_cannot_use_is_a_warning_with_the_reason() {
         let (_, report) = examine(machine.lab(&[]).env("HVD_LAB_NVML", library).env("CUDA_VISIBLE_DEVICES", choice));
         let (found_state, found, _) = check(&report, "GPUs");
         assert!(found_state == state && found.starts_with(counted), "CUDA_VISIBLE_DEVICES={choice}: {found_state} {found}");
-    }
-}
-
-/// Hosts that an agent plays on this machine. What a host is wrong about is its name.
-const AGENT: &str = r#"case $1 in
-good) shift; exec sh -c "$*" ;;
-locked) echo 'Welcome!' >&2; echo 'ada@locked: Permission denied (publickey).' >&2; exit 255 ;;
-mumbling) echo 'no such command'; exit 0 ;;
-older) shift; sh -c "$*" | sed 's/host hash ......../host hash 01234567/' ;;
-bare) shift; sh -c "$(echo "$*" | sed 's,[^ ]*/hvd-train,/dev/null/hvd-train,')" ;;
-broken) shift; sh -c "$*" | sed 's/host start .*/host start 127 libtorch_cpu.so: cannot open shared object file/' ;;
-apart) shift; sh -c "$(echo "$*" | sed 's,/home/runs/[^ ]*,/home/gone,')" ;;
-full) shift; sh -c "$*" | sed 's/host write .*/host write sh: 1: cannot create x: No space left on device/' ;;
-late) shift; sh -c "$*" | sed 's/host time [0-9]*/host time 1000/' ;;
-hostile) printf 'hvd-lab-host hash missing\nhvd-lab-host write \033[2Jgone\nhvd-lab-host end ok\n' ;;
-esac"#;
-
-#[test]
-fn each_host_is_looked_at_and_what_it_lacks_is_told_with_a_remedy() {
-    let machine = Machine::new();
-    machine.script("agent", AGENT);
-    let names = ["good", "locked", "mumbling", "older", "bare", "broken", "apart", "full", "late", "hostile"];
-    let doctor = |more: &[&str]| {
-        let mut lab = machine.lab(&[&["-H", &names.join(",")], more].concat());
-        let agent = machine.path("agent");
-        lab.env("PRTE_MCA_plm_ssh_agent", &agent).env("OMPI_MCA_plm_rsh_agent", &agent);
-        lab
-    };
-    let (code, report) = examine(&mut doctor(&[]));
-    assert_eq!((code, &report["ok"]), (1, &Value::Bool(false)), "{report}");
-    // What is not well with each host. They are one machine, so they share their addresses.
-    let odd = |host: &str| -> Vec<(String, String, String)> {
-        let of_host = report["checks"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|check| check["host"] == host && check["state"] != "ok" && check["name"] != "network");
-        let text = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
-        of_host.map(|check| (text(check, "name"), text(check, "found"), text(check, "remedy"))).collect()
-    };
-    assert_eq!(odd("good"), []);
-    for (host, name, cause, remedy) in [
-        ("locked", "reach", "cannot be reached by agent: ada@locked: Permission denied", "ssh-copy-id locked"),
-        ("mumbling", "reach", "not what it was asked", "echo hello"),
-        ("older", "program", "hvd-train is another build there (sha256 01234567...)", "copy "),
-        ("bare", "program", "hvd-train is not there", "share"),
-        ("broken", "libraries", "libtorch_cpu.so: cannot open", "make setup"),
-        ("apart", "folder", "cannot be seen there", "HVD_LAB_HOME"),
-        ("full", "folder", "No space left on device", "its space"),
-        ("late", "clock", "behind this host's", "timedatectl"),
-        ("hostile", "program", "is not there", "share"),
-    ] {
-        let found = odd(host);
-        let one = found.iter().find(|(what, ..)| what == name).unwrap_or_else(|| panic!("{host}: {found:?}"));
-        assert!(one.1.contains(cause) && one.2.contains(remedy), "{host}: {one:?}");
-        assert!(host == "hostile" || found.len() == 1, "{host}: {found:?}");
-    }
-    let output = doctor(&[]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("\nok    good         hvd-train is the same; hvd-train starts; "), "{text}");
-    assert!(text.contains("\nFAIL  locked       cannot be reached") && !text.contains('\u{1b}'), "{text}");
-    let left = std::fs::read_dir(machine.path("home").join("runs")).unwrap().count();
-    assert_eq!(left, 0, "nothing is left where runs are");
-}
-
-#[test]
-fn hosts_that_are_none_are_refused() {
-    let machine = Machine::new();
-    let gone = machine.path("gone/hosts");
-    for (flags, cause) in [
-        (["-H", "a;reboot"], "is not a host"),
-        (["-H", "a,,b"], "is not a host"),
-        (["--hostfile", gone.to_str().unwrap()], "gone/hosts cannot be read"),
-    ] {
-        let output = machine.lab(&flags).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && said.contains(cause), "{flags:?}: {said}");
     }
 }
 
@@ -375,11 +301,15 @@ fn a_class_is_more_than_one_run() {
 }
 
 #[test]
-fn a_folder_of_temporary_files_that_is_not_there_fails_with_its_name() {
+fn a_folder_of_temporary_files_that_is_not_there_is_named_and_does_without() {
     let machine = Machine::new();
     let gone = machine.path("scratch/gone");
-    let report = examine(machine.lab(&[]).env("TMPDIR", &gone));
-    fails(&report, "temporary", gone.to_str().unwrap(), "set TMPDIR to one that you can write");
+    for wrong in [gone.to_str().unwrap(), "relative", "", "/dev/null"] {
+        let (_, report) = examine(machine.lab(&[]).env("TMPDIR", wrong));
+        let (state, found, remedy) = check(&report, "temporary");
+        assert!(state == "warn" && found.contains(&format!("`{wrong}`")) && found.ends_with("runs use /tmp"), "{report}");
+        assert!(remedy.contains("set TMPDIR to one that you can write"), "{remedy}");
+    }
     std::fs::create_dir_all(&gone).unwrap();
     let (_, report) = examine(machine.lab(&[]).env("TMPDIR", &gone));
     assert_eq!(check(&report, "temporary").0, "ok", "{report}");

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::process::Output;
 
-use hvd_lab::domain::event::{Event, EventLine};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::event::{Event, EventLine};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, process};
 use lab::{Lab, finish, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
 use trainer::{turn, with_trainer};
@@ -33,6 +33,8 @@ mod killed;
 #[allow(dead_code)]
 #[path = "launch/lab.rs"]
 mod lab;
+#[path = "end_to_end/libraries.rs"]
+mod libraries;
 #[path = "end_to_end/links.rs"]
 mod links;
 #[path = "end_to_end/photos.rs"]

@@ -2,7 +2,7 @@
 //!
 //! Every case is drawn from a seed, and says how to repeat it alone when it fails. A short campaign runs with the other tests.
 //! `HVD_LAB_FAULTS=5` tries five times as many cases, `HVD_LAB_FAULTS=10m` goes on for ten minutes a part, and
-//! `HVD_LAB_FAULTS_SEED` chooses other cases (`random`: different ones each time). RELIABILITY.md says what is tried.
+//! `HVD_LAB_FAULTS_SEED` chooses other cases (`random`: different ones each time). docs/reliability.md says what is tried.
 
 #![allow(clippy::unwrap_used)]
 

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use assert_cmd::Command as Lab;
-use hvd_lab::dataset::{Fetcher, OfficialFile, Progress};
+use hvd_lab_terminal::dataset::OfficialFile;
+use hvd_lab_terminal::download::{Fetcher, Progress};
 use sha2::{Digest, Sha256};
 
 #[path = "support/fashion_mnist.rs"]

@@ -5,7 +5,7 @@
 //! meant to change the losses, write them anew and look at the difference:
 //!
 //! ```text
-//! HVD_LAB_GOLDEN=write cargo test --no-default-features --features train --test golden
+//! HVD_LAB_GOLDEN=write cargo test --test golden
 //! ```
 
 #![allow(clippy::unwrap_used)]
@@ -70,7 +70,7 @@ fn departure(golden: &[f64], found: &[f64]) -> Option<(usize, String)> {
 }
 
 fn golden_file() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/losses.json")
+    PathBuf::from(env!("HVD_LAB_CHECKOUT")).join("tests/golden/losses.json")
 }
 
 /// Golden losses by seed.

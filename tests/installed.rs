@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("HVD_LAB_CHECKOUT"))
 }
 
 fn said(output: &Output) -> String {
@@ -94,6 +94,14 @@ impl Installed {
         (output.status.code().unwrap_or(-1), said(&output))
     }
 
+    /// Where pip keeps what it knows of the wheel.
+    fn info(&self) -> PathBuf {
+        let output =
+            self.command("python").args(["-c", "import sysconfig; print(sysconfig.get_path('platlib'))"]).output().unwrap();
+        let site = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+        site.join(concat!("hvd_lab-", env!("CARGO_PKG_VERSION"), ".dist-info"))
+    }
+
     fn set_up(&self) -> (i32, String) {
         self.lab(&["setup", "--from", root().join(".deps").to_str().unwrap()])
     }
@@ -145,6 +153,34 @@ fn it_looks_for_libraries_beside_itself_only() {
     }
     let name = wheel().unwrap().file_name().unwrap().to_str().unwrap();
     assert!(name.contains("-py3-none-manylinux_2_") && name.ends_with("_x86_64.whl"), "{name}");
+}
+
+/// Without the licences of what it contains it may not be handed on.
+#[test]
+fn it_carries_its_licences_and_a_short_description() {
+    let Some(installed) = Installed::new() else { return };
+    let info = installed.info();
+    let read = |name: &str| fs::read_to_string(info.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+
+    assert_eq!(read("licenses/LICENSE"), fs::read_to_string(root().join("LICENSE")).unwrap());
+    let notice = read("licenses/NOTICE");
+    for name in
+        ["Fashion-MNIST", "libtorch", "Open MPI", "PRRTE", "hwloc", "libevent", "libjpeg-turbo", "CUDA runtime", "Recordings"]
+    {
+        assert!(notice.contains(name), "{name}: {notice}");
+    }
+    // Of the lab, of the ranks, of the module for Python, and one whose package is without a text.
+    let crates = read("licenses/THIRD-PARTY.txt");
+    for name in ["\nratatui ", "\ntch ", "\npyo3 ", "\nvtparse ", "\nthe Rust standard library "] {
+        assert!(crates.contains(name), "{name}");
+    }
+    assert!(!crates.contains("\nhvd-lab "), "its own licence is LICENSE");
+    assert!(crates.contains("Permission is hereby granted") && crates.contains("END OF TERMS AND CONDITIONS"));
+
+    let metadata = read("METADATA");
+    let (fields, text) = metadata.split_once("\n\n").unwrap();
+    assert_eq!(fields.matches("License-File: ").count(), 3, "{fields}");
+    assert!(metadata.len() < 2000 && text.contains("hvd-lab demo") && !text.contains("]("), "{metadata}");
 }
 
 #[test]

@@ -8,12 +8,16 @@
 mod being_built;
 #[path = "launch/benchmarks.rs"]
 mod benchmarks;
+#[path = "launch/brought.rs"]
+mod brought;
 #[path = "launch/busy.rs"]
 mod busy;
 #[path = "launch/collected.rs"]
 mod collected;
 #[path = "launch/collectives.rs"]
 mod collectives;
+#[path = "faults/disk.rs"]
+mod disk;
 #[path = "launch/examples.rs"]
 mod examples;
 #[path = "launch/files.rs"]
@@ -53,8 +57,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{Follower, RunId, RunUpdate, process};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate, process};
 use lab::{Lab, finish, program, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
 

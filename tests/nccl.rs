@@ -171,7 +171,7 @@ impl Device {
 fn stand_in() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("nccl-stand-in-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let (library, source) = (folder.join("libcuda.so"), concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nccl/stand_in.c"));
+    let (library, source) = (folder.join("libcuda.so"), concat!(env!("HVD_LAB_CHECKOUT"), "/tests/nccl/stand_in.c"));
     static BUILT: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     let build = || match Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).status() {
         Ok(status) => {

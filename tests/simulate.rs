@@ -9,7 +9,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use assert_cmd::Command;
-use hvd_lab::simulate::{Bound, Cluster, Engine, Layers, Link, Method, Scaling, Simulation, Terms, numbers};
+use hvd_lab_terminal::simulate::{Bound, Cluster, Engine, Layers, Link, Method, Scaling, Simulation, Terms, numbers};
 
 const ENGINES: [Engine; 4] = [Engine::Horovod, Engine::OldHorovod, Engine::TreeHorovod, Engine::Ddp];
 const PATIENCE: Duration = Duration::from_secs(120);

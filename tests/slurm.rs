@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
 use cluster::{NODE, Slurm};
-use hvd_lab::domain::event::{Event, EventLine, MARKER};
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::domain::event::{Event, EventLine, MARKER};
+use hvd_lab_terminal::domain::run::RunState;
 use lab::{Lab, finish, stderr, stdout, wait_for};
 
 const TRAINING: [&str; 15] = [
@@ -118,7 +118,7 @@ fn the_lab_trains_inside_an_allocation() {
         lab.set_environment(&mut command);
         let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
         assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-        let status: hvd_lab::domain::run::RunStatus = Lab::status(&lab, id);
+        let status: hvd_lab_terminal::domain::run::RunStatus = Lab::status(&lab, id);
         assert_eq!(status.state, RunState::Finished);
         lab.assert_nothing_left(id);
     }
@@ -185,7 +185,7 @@ fn what_slurm_does_to_a_batch_job_is_said() {
     slurm.control(&["update", &format!("JobId={number}"), "StartTime=now"]);
     let output = finish(run);
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
-    let record = lab.store().record(hvd_lab::runs::RunId(1)).unwrap();
+    let record = lab.store().record(hvd_lab_terminal::runs::RunId(1)).unwrap();
     assert_eq!(record.attempts.len(), 2);
     let saved = lab.folder(1).events().filter(|line| matches!(line.event, Event::Launched { .. })).count();
     assert_eq!(saved, 2, "a launch each");
@@ -226,25 +226,24 @@ fn a_batch_job_over_its_time_limit_keeps_its_epochs() {
     let status = lab.status(1);
     assert!(status.message.contains("time limit of 00:01:00"), "{:?}: {}", status.state, status.message);
     assert_eq!((output.status.code(), status.state), (Some(1), RunState::Stopped), "{}", stderr(&output));
-    let done = lab.store().summary(hvd_lab::runs::RunId(1)).unwrap().last_epoch;
+    let done = lab.store().summary(hvd_lab_terminal::runs::RunId(1)).unwrap().last_epoch;
     assert!(done > 0 && lab.folder(1).last_checkpoint().is_some_and(|place| place.epoch == done), "{done}");
     lab.assert_nothing_left(1);
 }
 
 #[test]
-fn a_batch_job_whose_supervisor_was_killed_trains_on_until_somebody_stops_it() {
+fn a_batch_job_whose_supervisor_was_killed_is_followed_again() {
     let _turn = trainer::turn();
     let (Some(lab), Some(slurm)) = (trainer::with_trainer(), Slurm::start()) else { return };
     let run = slurm.lab(&lab, &[&JOB[..], &["500"]].concat());
     training(&lab, 1, 2);
-    let supervisor = lab.status(1).supervisor_pid as i32;
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(supervisor), nix::sys::signal::Signal::SIGKILL).unwrap();
-    assert_eq!(finish(run).status.code(), Some(1));
-    assert_eq!(lab.status(1).state, RunState::Failed);
-    // Whoever only looks cancels nothing.
-    assert!(slurm.lab(&lab, &["runs"]).wait_with_output().unwrap().status.success());
+    let before = lab.status(1).supervisor_pid;
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(before as i32), nix::sys::signal::Signal::SIGKILL).unwrap();
+    wait_for("another supervisor", || (lab.folder(1).read_status().ok()?.supervisor_pid != before).then_some(()));
     assert!(slurm.queue().contains("RUNNING"), "{}", slurm.queue());
-    assert!(slurm.lab(&lab, &["stop", "1"]).wait_with_output().unwrap().status.success());
+    assert!(finish(slurm.lab(&lab, &["stop", "1"])).status.success());
+    assert_eq!(finish(run).status.code(), Some(1));
+    assert_eq!(lab.status(1).state, RunState::Stopped);
     wait_for("an empty queue", || slurm.queue().is_empty().then_some(()));
     lab.assert_nothing_left(1);
 }

@@ -12,12 +12,12 @@ mod stand_in;
 use std::process::Command;
 
 use assert_cmd::Command as Lab;
-use hvd_lab::domain::device::{DeviceKind, RankPlace, Reading, TelemetrySample};
-use hvd_lab::domain::event::{Event, EventLine, TopologyReport};
-use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::domain::topology::Topology;
-use hvd_lab::runs::{RunId, RunRecord, RunStore};
-use hvd_lab::telemetry::{DeviceProbe, NvmlProbe};
+use hvd_lab_terminal::domain::device::{DeviceKind, RankPlace, Reading, TelemetrySample};
+use hvd_lab_terminal::domain::event::{Event, EventLine, TopologyReport};
+use hvd_lab_terminal::domain::run::{RunState, RunStatus};
+use hvd_lab_terminal::domain::topology::Topology;
+use hvd_lab_terminal::runs::{RunId, RunRecord, RunStore};
+use hvd_lab_terminal::telemetry::{DeviceProbe, NvmlProbe};
 use stand_in::stand_in;
 
 fn devices(arguments: &[&str], variables: &[(&str, &str)]) -> Option<(TelemetrySample, String)> {
@@ -162,7 +162,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
         name: None,
         note: None,
         preset: "cpu".into(),
-        spec: hvd_lab::launch::presets().remove(0).spec.into(),
+        spec: hvd_lab_terminal::launch::presets().remove(0).spec.into(),
         data_label: "generated garments".into(),
         program: None,
         exercise: None,
@@ -171,7 +171,7 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
         offline: true,
         force: false,
         created_s: 1.0,
-        host: hvd_lab::host::name(),
+        host: hvd_lab_terminal::host::name(),
         versions: Vec::new(),
         attempts: Vec::new(),
         newer: Default::default(),

@@ -21,12 +21,12 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use corpus::{VARIABLE, Wrong, build, changes, corpus, photos};
-use hvd_lab::course::{Evidence, Outcome, PhotoEvidence, Shown, check_all, check_changes, check_photos};
-use hvd_lab::dataset::{self, Location, SplitKind};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::domain::step::Step;
-use hvd_lab::exercise::{FOUR_CHANGES, NVCNN};
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, Shown, check_all, check_changes, check_photos};
+use hvd_lab_terminal::dataset::{self, Location, SplitKind};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN};
+use hvd_lab_terminal::runs::RunId;
 use lab::{Lab, finish, stderr};
 
 /// A program that hangs is found and explained within this time.

@@ -5,7 +5,7 @@
     behind.py LOG                                                whether a build is going on
 
 The build writes to LOG. A process of its own starts it and holds the lock of that file until it ends, however that is: the lab sees by
-the lock that a run has to wait (src/launch/being_built.rs). Its session is its own too, so no Ctrl-C in the lab and no terminal that is
+the lock that a run has to wait (src/lab/launch/being_built.rs). Its session is its own too, so no Ctrl-C in the lab and no terminal that is
 closed ends it. Returns what the lab returns, or 1 where the build failed.
 """
 import fcntl, os, signal, subprocess, sys, time
@@ -95,9 +95,10 @@ def main():
         building = start(words[:at], log, file)
         os.close(file)
     # The lab hears Ctrl-C itself. A handler, and not to ignore it, which the lab would inherit.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGINT, lambda *_: None)
     code = subprocess.call(words[at + 1 :])
-    signal.signal(signal.SIGINT, before)
+    # Python's own handler, also where a script in the background has started this with the signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     is_well = building is None or finish(building, log)
     sys.exit((128 - code if code < 0 else code) or (0 if is_well else 1))
 

@@ -2,10 +2,13 @@
 """Pack the built programs into a wheel and a tarball, in target/dist/.
 
 The wheel holds the programs; `hvd-lab setup` fetches the libraries that they open. The tarball holds both, for machines without
-pip. In each the programs are in bin/ and the rest in lib/hvd-lab/, where the programs look first.
+pip. In each the programs are in bin/ and the rest in lib/hvd-lab/, where the programs look first. Both carry the licences of what they
+contain: LICENSE, NOTICE, THIRD-PARTY.txt of the crates (see notices.py), and the tarball those of its libraries.
 """
 import argparse, base64, csv, hashlib, io, os, platform, re, shutil, subprocess, sys, tarfile, tempfile, zipfile
 from pathlib import Path
+
+import notices
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ("hvd-lab", "hvd-train", "hvd-collectives", "hvd-bench", "hvd-nvcnn")
@@ -15,6 +18,15 @@ MACHINE = platform.machine()
 # All that a program may open beside what the set-up brings: what every desktop and server has.
 OF_THE_SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+|ld-linux-x86-64|ld-linux-aarch64)\.so\.\d+")
 OF_THE_SETUP = re.compile(r"(libtorch_cpu|libc10|libgomp|libmpi)\.so(\.\d+)?")
+# The index shows it: short, and without links into a checkout.
+DESCRIPTION = """\
+A lab in your terminal that teaches distributed data-parallel training. Ten steps turn a serial program into a distributed one: switch
+them on and off, train on GPUs or CPU cores, watch the ranks, and compare.
+
+    hvd-lab demo       # a recorded run; nothing else is needed
+    hvd-lab            # the lab; it asks before it fetches libtorch and Open MPI
+    hvd-lab doctor     # what is missing on this machine
+"""
 
 
 def stop(what, remedy):
@@ -66,11 +78,16 @@ def needed(programs):
     return newest
 
 
+def licences():
+    """What stands beside every copy, by file name."""
+    return {"LICENSE": (ROOT / "LICENSE").read_text(), "NOTICE": (ROOT / "NOTICE").read_text(), "THIRD-PARTY.txt": notices.notices()}
+
+
 def write_wheel(folder, version, tag, out):
     """As PEP 427 lays it out: what is under data/ goes to the environment's own bin/ and lib/."""
     name, info = f"hvd_lab-{version}", f"hvd_lab-{version}.dist-info"
     wheel, rows = out / f"{name}-py3-none-{tag}.whl", []
-    readme = (ROOT / "README.md").read_text()
+    beside = licences()
     members = [(path, f"hvd_lab/{path.relative_to(ROOT / 'python/hvd_lab')}") for path in sorted((ROOT / "python/hvd_lab").rglob("*.py"))]
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
@@ -78,14 +95,13 @@ def write_wheel(folder, version, tag, out):
             members.append((path, f"{name}.data/" + (f"scripts/{place.name}" if place.parts[0] == "bin" else f"data/{place}")))
     texts = [
         (f"{info}/METADATA", "Metadata-Version: 2.1\nName: hvd-lab\n" f"Version: {version}\nLicense: MIT\nRequires-Python: >=3.8\n"
-         "Summary: A terminal lab that teaches distributed data-parallel training\n"
-         f"Description-Content-Type: text/markdown\n\n{readme}"),
+         "Summary: A terminal lab that teaches distributed data-parallel training\n" + "".join(f"License-File: {name}\n" for name in beside)
+         + f"Description-Content-Type: text/markdown\n\n{DESCRIPTION}"),
         (f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: hvd-lab dist.py\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"),
-        (f"{info}/LICENSE", (ROOT / "LICENSE").read_text()),
-    ]
+    ] + [(f"{info}/licenses/{name}", text) for name, text in beside.items()]
     scratch = wheel.with_suffix(".new")
     with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        def put(member, data, mode):
+        def put(member, data, mode=0o644):
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             item = zipfile.ZipInfo(member, (2026, 1, 1, 0, 0, 0))
             item.external_attr, item.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
@@ -94,10 +110,10 @@ def write_wheel(folder, version, tag, out):
         for path, member in members:
             put(member, path.read_bytes(), path.stat().st_mode & 0o777)
         for member, text in texts:
-            put(member, text.encode(), 0o644)
+            put(member, text.encode())
         record = io.StringIO()
         csv.writer(record, lineterminator="\n").writerows(rows + [(f"{info}/RECORD", "", "")])
-        archive.writestr(f"{info}/RECORD", record.getvalue())
+        put(f"{info}/RECORD", record.getvalue().encode())
     scratch.replace(wheel)
     return wheel
 
@@ -107,7 +123,13 @@ def write_tarball(folder, version, out):
     name = f"hvd-lab-{version}-linux-{MACHINE}"
     subprocess.run([sys.executable, str(folder / "lib/hvd-lab/setup/setup.py"), "--from", str(ROOT / ".deps")], check=True,
                    env={**os.environ, "HVD_LAB_CUDA": "0"})
-    shutil.copy(ROOT / "LICENSE", folder / "LICENSE")
+    for file, text in licences().items():
+        (folder / file).write_text(text)
+    # The package index spells a name with dashes, and a wheel with underscores.
+    pinned = (folder / "lib/hvd-lab/setup/base.txt").read_text()
+    for wheel in re.findall(r"^(?!libclang)([\w-]+)==", pinned, re.MULTILINE):
+        if not list((folder / "lib/hvd-lab/licences").glob(f"{wheel.replace('-', '_')}/*")):
+            stop(f".deps has no licence of {wheel}, so the tarball may not be handed on.", "Remove .deps/ready.json, and run `make setup` again.")
     tarball = out / f"{name}.tar.gz"
     scratch = tarball.with_suffix(".new")
     with tarfile.open(scratch, "w:gz", compresslevel=6) as archive:

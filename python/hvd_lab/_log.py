@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 import time
+import warnings
 
 __all__ = ["log"]
 
@@ -25,13 +26,14 @@ def log(images=None, **figures):
     """Tell figures of the training. `images` is how many this rank has trained on since its last call: it gives images/s.
 
     The figures: epoch, epochs, step, steps, loss, accuracy (0 to 1), val_loss, val_accuracy, learning_rate and
-    images_per_sec of this rank. One that is None is left out. Numbers of NumPy, PyTorch and TensorFlow are taken as well.
+    images_per_sec of this rank. One that is None is left out, and so is an accuracy in per cent. Numbers of NumPy, PyTorch and TensorFlow are taken as well.
     """
     global _last
     unknown = sorted(set(figures) - set(_NAMES))
     if unknown:
         raise TypeError(f"hvd_lab.log knows no {', '.join(unknown)}: use images, {', '.join(_NAMES)}")
     told = {name: _number(name, value) for name, value in figures.items() if value is not None}
+    _leave_out_per_cent(told)
     with _lock:
         if images is not None:
             now, before = time.perf_counter(), _last
@@ -109,6 +111,14 @@ def _number(name, value):
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"hvd_lab.log: {name} is {value!r}, which is no number") from None
+
+
+def _leave_out_per_cent(told):
+    for name in ("accuracy", "val_accuracy"):
+        if told.get(name, 0) > 1.001:
+            # Python shows it once.
+            warnings.warn(f"hvd_lab.log leaves out {name} above 1: it goes from 0 to 1, so divide by 100", stacklevel=3)
+            del told[name]
 
 
 def _rank():

@@ -28,7 +28,7 @@ pub enum Written {
 
 impl Written {
     /// `conv` [outputs, height, width, stride, 1 if it keeps the size], `max_pool` [height, width, stride, 1 if it keeps the size],
-    /// `dropout` [rate], `flatten` [], `dense` [outputs].
+    /// `dropout` `[rate]`, `flatten` `[]`, `dense` `[outputs]`.
     ///
     /// # Errors
     /// If it is none of these, or a number is not one that the layer can have.

@@ -136,7 +136,11 @@ impl Photos {
         startup::introduce(comm, &placement, report)?;
         let spec = NvcnnSpec { learning_rate: self.spec.learning_rate.or(Some(known.rate)), ..self.spec.clone() };
         let photos: Arc<dyn ImageSource> = match &spec.data_dir {
-            Some(folder) => images::open(folder.as_ref(), Part::Train, known.classes, spec.bad_records)?.source.into(),
+            Some(folder) => {
+                let images = images::open(folder.as_ref(), Part::Train, known.classes, spec.bad_records)?;
+                images.notes.iter().filter(|_| topology.is_root()).for_each(|note| report.warning(note));
+                images.source.into()
+            }
             None => Arc::new(DRAWN.in_memory()?),
         };
         let order = Order {

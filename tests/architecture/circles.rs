@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::spanned::Spanned;
 use syn::{Attribute, Item, UseTree, Visibility};
 
-use crate::source::{Source, sources};
+use crate::source::{Source, inside, sources};
 
 /// A module by its path from the root: `["comm", "mpi"]`.
 type Path = Vec<String>;
@@ -88,11 +88,11 @@ fn modules(sources: &[Source]) -> BTreeMap<Path, Module> {
     modules
 }
 
-/// `["comm", "mpi"]` for src/comm/mpi/mod.rs and for src/comm/mpi.rs; nothing for the root and the binaries.
+/// `["comm", "mpi"]` for src/ranks/comm/mpi/mod.rs and for src/ranks/comm/mpi.rs; nothing for the root and the binaries.
 fn module_path(path: &str) -> Option<Path> {
-    let inner = path.strip_prefix("src/")?.strip_suffix(".rs")?;
+    let inner = inside(path)?.strip_suffix(".rs")?;
     let parts: Path = inner.trim_end_matches("/mod").split('/').map(str::to_owned).collect();
-    (!matches!(parts[0].as_str(), "lib" | "bin")).then_some(parts)
+    (!matches!(parts[0].as_str(), "lib" | "bin" | "build")).then_some(parts)
 }
 
 /// One file, and the children that it declares for tests alone.
@@ -212,22 +212,34 @@ fn a_circle_is_found_whatever_way_it_goes() {
         let sources: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
         circles(&sources).into_iter().map(|circle| circle.into_iter().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
-    let two = ["src/comm/a.rs src/comm/b.rs"];
-    let root = ("src/comm/mod.rs", "mod a; mod b; pub use a::A; pub use b::{B, make};");
+    let two = ["src/ranks/comm/a.rs src/ranks/comm/b.rs"];
+    let root = ("src/ranks/comm/mod.rs", "mod a; mod b; pub use a::A; pub use b::{B, make};");
     assert_eq!(
-        found(&[root, ("src/comm/a.rs", "use super::b::B; pub struct A(B);"), ("src/comm/b.rs", "use super::a::A;")]),
+        found(&[root, ("src/ranks/comm/a.rs", "use super::b::B; pub struct A(B);"), ("src/ranks/comm/b.rs", "use super::a::A;")]),
         two
     );
     // By the name that the parent passes on, by a path in code, and by a child of one of them.
-    assert_eq!(found(&[root, ("src/comm/a.rs", "use super::B;"), ("src/comm/b.rs", "fn f() { super::a::g() }")]), two);
-    assert_eq!(found(&[root, ("src/comm/a.rs", "use crate::comm::{make};"), ("src/comm/b.rs", "use crate::comm::A;")]), two);
-    let longer = ("src/comm/c.rs", "use super::a::A;");
-    let three = ["src/comm/a.rs src/comm/b.rs src/comm/c.rs"];
-    let root3 = ("src/comm/mod.rs", "mod a; mod b; mod c; pub use a::A;");
-    assert_eq!(found(&[root3, longer, ("src/comm/a.rs", "use super::b;"), ("src/comm/b.rs", "use super::c::f;")]), three);
+    assert_eq!(
+        found(&[root, ("src/ranks/comm/a.rs", "use super::B;"), ("src/ranks/comm/b.rs", "fn f() { super::a::g() }")]),
+        two
+    );
+    assert_eq!(
+        found(&[root, ("src/ranks/comm/a.rs", "use crate::comm::{make};"), ("src/ranks/comm/b.rs", "use crate::comm::A;")]),
+        two
+    );
+    let longer = ("src/ranks/comm/c.rs", "use super::a::A;");
+    let three = ["src/ranks/comm/a.rs src/ranks/comm/b.rs src/ranks/comm/c.rs"];
+    let root3 = ("src/ranks/comm/mod.rs", "mod a; mod b; mod c; pub use a::A;");
+    assert_eq!(
+        found(&[root3, longer, ("src/ranks/comm/a.rs", "use super::b;"), ("src/ranks/comm/b.rs", "use super::c::f;")]),
+        three
+    );
     // A parent that builds its child, and a child that uses what the parent defines.
-    let parent = ("src/comm/mod.rs", "mod a; pub use a::A; pub trait T {} fn build() -> A { A }");
-    assert_eq!(found(&[parent, ("src/comm/a.rs", "use super::T; pub struct A;")]), ["src/comm/a.rs src/comm/mod.rs"]);
+    let parent = ("src/ranks/comm/mod.rs", "mod a; pub use a::A; pub trait T {} fn build() -> A { A }");
+    assert_eq!(
+        found(&[parent, ("src/ranks/comm/a.rs", "use super::T; pub struct A;")]),
+        ["src/ranks/comm/a.rs src/ranks/comm/mod.rs"]
+    );
 }
 
 #[test]
@@ -237,9 +249,9 @@ fn what_is_no_circle_is_left_alone() {
         circles(&sources)
     };
     let none: Vec<BTreeSet<String>> = Vec::new();
-    let root = ("src/comm/mod.rs", "mod a; mod b; #[cfg(test)] mod tests; pub use a::A; pub use b::B;");
-    let a = ("src/comm/a.rs", "use super::b::B; // use super::tests;\npub struct A(B);");
-    assert_eq!(found(&[root, a, ("src/comm/b.rs", "#[cfg(test)]\nmod tests { use super::super::a::A; }")]), none);
-    assert_eq!(found(&[root, a, ("src/comm/tests.rs", "use super::*;"), ("src/comm/b.rs", "use std::fmt;")]), none);
-    assert_eq!(found(&[root, a, ("src/comm/b.rs", "const TEXT: &str = \"super::a::A\";")]), none);
+    let root = ("src/ranks/comm/mod.rs", "mod a; mod b; #[cfg(test)] mod tests; pub use a::A; pub use b::B;");
+    let a = ("src/ranks/comm/a.rs", "use super::b::B; // use super::tests;\npub struct A(B);");
+    assert_eq!(found(&[root, a, ("src/ranks/comm/b.rs", "#[cfg(test)]\nmod tests { use super::super::a::A; }")]), none);
+    assert_eq!(found(&[root, a, ("src/ranks/comm/tests.rs", "use super::*;"), ("src/ranks/comm/b.rs", "use std::fmt;")]), none);
+    assert_eq!(found(&[root, a, ("src/ranks/comm/b.rs", "const TEXT: &str = \"super::a::A\";")]), none);
 }

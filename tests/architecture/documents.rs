@@ -1,53 +1,48 @@
-//! What CONTRIBUTING.md promises: the files that it names are there, and no recipe needs more than four.
-//!
-//! Never reads code.
+//! What the documents promise: links lead somewhere, and each page can be read in one go.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-const GUIDE: &str = include_str!("../../CONTRIBUTING.md");
-const FOLDERS: [&str; 5] = ["src/", "tests/", "assets/", "lessons/", "solutions/"];
-/// Files that an addition may touch.
-const MOST: usize = 4;
+/// In KB: what a reader takes in at a time.
+const LIMITS: [(&str, usize); 4] = [("README.md", 10), ("CHANGELOG.md", 3), ("BENCHMARKS.md", 10), ("CONTRIBUTING.md", 8)];
+const OF_A_PAGE: usize = 6;
 
-/// Paths between backticks. A name to be chosen stands in capitals: `lessons/NN_slug.md`.
-fn paths(text: &str) -> BTreeSet<&str> {
-    let quoted = text.split('`').skip(1).step_by(2);
-    quoted
-        .filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)) && !word.contains(' ') && !word.contains("NN_"))
-        .collect()
+fn root() -> &'static Path {
+    Path::new(env!("HVD_LAB_CHECKOUT"))
 }
 
-fn missing(text: &str) -> Vec<&str> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    paths(text).into_iter().filter(|path| !root.join(path).exists()).collect()
+fn documents() -> Vec<(PathBuf, usize)> {
+    let mut found: Vec<(PathBuf, usize)> = LIMITS.iter().map(|(name, limit)| (root().join(name), *limit)).collect();
+    let pages = fs::read_dir(root().join("docs")).unwrap().map(|page| (page.unwrap().path(), OF_A_PAGE));
+    found.extend(pages);
+    found
 }
 
-/// Each begins with its name in bold.
-fn recipes(text: &str) -> impl Iterator<Item = &str> {
-    text.split("\n\n").filter(|paragraph| paragraph.starts_with("**"))
+/// The targets of links and pictures that are files.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    targets.map(|(target, _)| target).filter(|target| !target.starts_with("http"))
 }
 
-fn too_long(text: &str) -> Vec<&str> {
-    let files = |recipe: &str| paths(recipe).iter().filter(|path| !path.ends_with('/')).count();
-    recipes(text).filter(|recipe| files(recipe) > MOST).collect()
+fn broken<'a>(text: &'a str, folder: &Path) -> Vec<&'a str> {
+    links(text).filter(|target| !folder.join(target).exists()).collect()
 }
 
 #[test]
-fn the_guide_names_files_that_are_there() {
-    assert!(paths(GUIDE).len() > 30, "{:?}", paths(GUIDE));
-    assert_eq!(missing(GUIDE), [""; 0]);
+fn links_of_the_documents_lead_to_files() {
+    let documents = documents();
+    let texts: Vec<String> = documents.iter().map(|(path, _)| fs::read_to_string(path).unwrap()).collect();
+    assert!(texts.iter().map(|text| links(text).count()).sum::<usize>() > 30, "{documents:?}");
+    for ((path, _), text) in documents.iter().zip(&texts) {
+        assert_eq!(broken(text, path.parent().unwrap()), [""; 0], "{}", path.display());
+    }
+    assert_eq!(broken("[a](README.md), ![b](docs/nothing.svg), [c](https://example.org)", root()), ["docs/nothing.svg"]);
 }
 
 #[test]
-fn no_recipe_needs_more_than_four_files() {
-    assert!(recipes(GUIDE).count() > 12, "{}", recipes(GUIDE).count());
-    assert_eq!(too_long(GUIDE), [""; 0]);
-}
-
-#[test]
-fn a_file_that_is_gone_and_a_long_recipe_are_noticed() {
-    assert_eq!(missing("See `src/lib.rs`, `src/nowhere.rs` and `cargo test src/x`."), ["src/nowhere.rs"]);
-    let long = "Text.\n\n**A thing.** `src/a.rs`, `src/b.rs`, `src/c.rs`, `src/d.rs` and `tests/e.rs`.";
-    assert_eq!(too_long(long).len(), 1);
+fn no_document_is_longer_than_a_reader_takes_in() {
+    for (path, limit) in documents() {
+        let size = fs::metadata(&path).unwrap().len() as usize;
+        assert!(size <= limit * 1024, "{}: {size} bytes, at most {limit} KB", path.display());
+    }
 }

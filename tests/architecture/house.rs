@@ -1,7 +1,7 @@
-//! The floors of the house, and what each may name.
+//! The floors of the house, and what each may name: those of its own crate and of core.
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-pub const FLOORS: [(&str, &[&str]); 16] = [
+pub const FLOORS: [(&str, &[&str]); 17] = [
     ("domain", &[]),
     ("flags", &["domain"]),
     ("columns", &["domain"]),
@@ -9,11 +9,12 @@ pub const FLOORS: [(&str, &[&str]); 16] = [
     ("dataset", &["domain", "host"]),
     ("comm", &["domain"]),
     ("trainer", &["domain", "flags", "host", "dataset", "comm"]),
+    ("download", &["domain", "host", "dataset"]),
     ("telemetry", &["domain", "host"]),
     ("lease", &["domain", "host"]),
     ("runs", &["domain", "host"]),
     ("simulate", &["domain", "runs"]),
-    ("launch", &["domain", "flags", "host", "dataset", "lease", "runs", "telemetry"]),
+    ("launch", &["domain", "flags", "host", "dataset", "download", "lease", "runs", "telemetry"]),
     ("course", &["domain", "columns", "host", "runs"]),
     ("exercise", &["domain", "columns", "host", "runs", "launch", "course"]),
     ("tui", &["domain", "columns", "host", "dataset", "lease", "runs", "launch", "telemetry", "course", "exercise", "simulate"]),
@@ -25,6 +26,7 @@ pub const FLOORS: [(&str, &[&str]); 16] = [
             "columns",
             "host",
             "dataset",
+            "download",
             "lease",
             "runs",
             "launch",

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::source::Source;
+use super::source::{Source, inside};
 
 /// The floors of the screen, with those that each may name beside itself. Features name no other feature.
 const SCREEN: [(&str, &[&str]); 10] = [
@@ -22,9 +22,9 @@ const SCREEN: [(&str, &[&str]); 10] = [
 const FEATURE: &[&str] = &["actions", "widgets", "shared", "window", "state"];
 const ANY_FEATURE: &str = "any feature";
 
-/// `tui::log::update` for src/tui/log/update.rs, nothing for the binaries, tests, and what only tests use.
+/// `tui::log::update` for src/lab/tui/log/update.rs, nothing for the binaries, tests, and what only tests use.
 fn module(path: &str) -> Option<String> {
-    let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
+    let path = inside(path)?.strip_suffix(".rs")?;
     let is_test = path.contains("/tests") || path.ends_with("_tests") || path.contains("/testing/") || path.starts_with("bin/");
     (!is_test && path != "lib").then(|| path.strip_suffix("/mod").unwrap_or(path).replace('/', "::"))
 }
@@ -75,7 +75,7 @@ pub fn screen_floors(source: &Source) -> Vec<String> {
 
 /// What logic reads must not be made by drawing: `update` files name no file that draws.
 pub fn logic_without_drawing(source: &Source) -> Vec<String> {
-    if !source.path.starts_with("src/tui/") || !source.path.ends_with("/update.rs") {
+    if !source.path.starts_with("src/lab/tui/") || !source.path.ends_with("/update.rs") {
         return Vec::new();
     }
     let drawing = ["draw", "view", "Frame", "ratatui"];

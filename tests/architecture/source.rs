@@ -74,9 +74,8 @@ fn collect_names(tokens: TokenStream, prefix: &str, names: &mut BTreeSet<String>
 
 /// All Rust files of the repository that are not generated.
 pub fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut waiting: Vec<_> =
-        ["src", "python", "tests", "lessons", "solutions", "build.rs"].iter().map(|name| root.join(name)).collect();
+    let root = Path::new(env!("HVD_LAB_CHECKOUT"));
+    let mut waiting: Vec<_> = ["src", "python", "tests", "lessons", "solutions"].iter().map(|name| root.join(name)).collect();
     let mut sources = Vec::new();
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
@@ -92,11 +91,10 @@ pub fn sources() -> Vec<Source> {
 /// Names under [dependencies], as code spells them.
 pub fn dependencies(manifest: &str) -> Vec<String> {
     let section = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
-    section.lines().filter_map(|line| Some(line.split_once(" = ")?.0.replace('-', "_"))).collect()
+    section.lines().filter_map(|line| Some(line.split([' ', '.']).next()?.replace('-', "_"))).collect()
 }
 
-/// The `dep:` entries of a feature.
-pub fn feature<'a>(manifest: &'a str, name: &str) -> Vec<&'a str> {
-    let list = manifest.split(&format!("\n{name} = [")).nth(1).unwrap_or_default().split(']').next().unwrap_or_default();
-    list.split('"').filter_map(|word| word.strip_prefix("dep:")).collect()
+/// The path from the root of its crate: `comm/mpi/mod.rs` for src/ranks/comm/mpi/mod.rs.
+pub fn inside(path: &str) -> Option<&str> {
+    Some(path.strip_prefix("src/")?.split_once('/')?.1)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use hvd_lab::launch::{command_line, default_preset};
+use hvd_lab_terminal::launch::{command_line, default_preset};
 
 use super::figures::{Round, Spread};
 use super::options::Scale;

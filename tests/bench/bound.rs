@@ -5,8 +5,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use hvd_lab::domain::benchmark::NumberFormat;
-use hvd_lab::launch::CommandLine;
+use hvd_lab_terminal::domain::benchmark::NumberFormat;
+use hvd_lab_terminal::launch::CommandLine;
 
 use super::figures::Round;
 use super::options::{Model, Scale};

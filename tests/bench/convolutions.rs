@@ -2,7 +2,7 @@
 //! would take if everything else in it took no time. Each is computed as the trainer does it, or with `--libtorch` as libtorch does it.
 //! `make bench` holds hvd-train against it. BENCHMARKS.md has the results.
 //!
-//!     cargo run --release --no-default-features --features train --example bench-convolutions -- --model wrn-10-1 --precision bf16
+//!     cargo run --release --example bench-convolutions -- --model wrn-10-1 --precision bf16
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,7 @@
 //! `bench-images`: the image pipeline alone, with a model that does nothing: images a second, and what each stage takes.
 //! `tests/bench/peer_images.py` measures tf.data and torchvision beside it. BENCHMARKS.md has the results.
 //!
-//!     cargo run --release --no-default-features --features train --example bench-images -- DIR --threads 1
+//!     cargo run --release --example bench-images -- DIR --threads 1
 
 #![allow(clippy::unwrap_used)]
 

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use hvd_lab::domain::benchmark::{BenchmarkSpec, NumberFormat, Style};
-use hvd_lab::domain::event::{Event, EventLine, MARKER};
-use hvd_lab::domain::job::{Job, Resources, RunSpec, Workload};
-use hvd_lab::domain::model::ModelSpec;
-use hvd_lab::domain::phase::Phase;
-use hvd_lab::launch::{CommandLine, Setup, command_line};
+use hvd_lab_terminal::domain::benchmark::{BenchmarkSpec, NumberFormat, Style};
+use hvd_lab_terminal::domain::event::{Event, EventLine, MARKER};
+use hvd_lab_terminal::domain::job::{Job, Resources, RunSpec, Workload};
+use hvd_lab_terminal::domain::model::ModelSpec;
+use hvd_lab_terminal::domain::phase::Phase;
+use hvd_lab_terminal::launch::{CommandLine, Setup, command_line};
 
 use super::figures::{Round, Spread};
 use super::options::Scale;

@@ -4,7 +4,7 @@
     pip install tensorflow-cpu torch torchvision
     hvd-lab data make-images --out photos --images 64 && hvd-lab data tfrecord photos --out records
     python3 tests/bench/peer_images.py records photos
-    cargo run --release --no-default-features --features train --example bench-images -- records [--colour]
+    cargo run --release --example bench-images -- records [--colour]
 """
 import glob, os, sys, time
 

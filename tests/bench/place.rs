@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use hvd_lab::launch::{Launcher, Machine, Setup};
+use hvd_lab_terminal::launch::{Launcher, Machine, Setup};
 use serde_json::{Value, json};
 
 use super::process::{Flow, watch};
@@ -116,7 +116,7 @@ impl Place {
             names.extend(peer.iter().map(|peer| (peer.python.display().to_string(), "PYTHON")));
             names.extend(peer.iter().map(|peer| (peer.script.display().to_string(), script)));
         }
-        names.push((format!("{}/", env!("CARGO_MANIFEST_DIR")), ""));
+        names.push((format!("{}/", env!("HVD_LAB_CHECKOUT")), ""));
         names.iter().fold(line.to_owned(), |line, (path, name)| line.replace(path, name))
     }
 
@@ -176,7 +176,7 @@ impl Peer {
 
 /// A file of this checkout.
 fn own(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    Path::new(env!("HVD_LAB_CHECKOUT")).join(path)
 }
 
 fn named(variable: &str) -> Option<PathBuf> {
@@ -185,7 +185,7 @@ fn named(variable: &str) -> Option<PathBuf> {
 
 /// What the variable names, else this path in the nearest folder above the repository that has it.
 fn above(path: &str, variable: &str) -> Option<PathBuf> {
-    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let folders = Path::new(env!("HVD_LAB_CHECKOUT")).ancestors();
     named(variable).or_else(|| folders.map(|folder| folder.join(path)).find(|path| path.exists()))
 }
 

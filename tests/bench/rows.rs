@@ -2,7 +2,7 @@
 //!
 //! Never measures and never formats a table. A ratio above 1 means that what stands first is the better one.
 
-use hvd_lab::domain::benchmark::NumberFormat;
+use hvd_lab_terminal::domain::benchmark::NumberFormat;
 use serde::Serialize;
 
 use super::allreduce::{self, SIZES};

@@ -6,15 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::runs::{RunFolder, RunId};
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::runs::{RunFolder, RunId};
 
 use super::figures::Round;
 use super::options::Scale;
 use super::pty::{Home, Options};
 use super::screen::{FIRST_FRAME, key_to_frame, percentile_99, status_bytes};
 
-const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/launch/cluster.py");
+const CLUSTER: &str = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/cluster.py");
 /// No run here goes on for longer.
 const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -67,7 +67,7 @@ fn measure(scale: &Scale) -> Round {
 
 /// Of all threads, those that have ended too: of a run so large some end while it is measured.
 fn cpu_seconds(pid: i32) -> f64 {
-    let ticks = u32::try_from(pid).ok().and_then(hvd_lab::runs::process::look_up).map_or(0, |found| found.cpu_ticks);
+    let ticks = u32::try_from(pid).ok().and_then(hvd_lab_terminal::runs::process::look_up).map_or(0, |found| found.cpu_ticks);
     // The kernel counts in ticks of 10 ms.
     ticks as f64 / 100.0
 }

@@ -93,7 +93,7 @@ pub fn key_to_frame(lab: &mut Lab, turn: usize) -> f64 {
 }
 
 fn nvml() -> Result<bool, std::io::Error> {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/nvml_stand_in.c");
+    let source = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/support/nvml_stand_in.c");
     Ok(Command::new("cc").args(["-shared", "-fPIC", "-o", NVML, source]).status()?.success())
 }
 

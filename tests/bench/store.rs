@@ -5,8 +5,8 @@
 use std::fs;
 use std::time::Instant;
 
-use hvd_lab::domain::event::{Event, EventLine};
-use hvd_lab::runs::{Follower, RunId, RunUpdate};
+use hvd_lab_terminal::domain::event::{Event, EventLine};
+use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 
 use super::figures::Round;
 use super::pty::{Home, Options};

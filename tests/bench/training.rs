@@ -8,12 +8,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use hvd_lab::domain::event::{EpochReport, Event, EventLine, MARKER};
-use hvd_lab::domain::job::{Resources, TrainingJob};
-use hvd_lab::domain::phase::Phase;
-use hvd_lab::domain::step::StepSet;
-use hvd_lab::domain::training::TrainingSpec;
-use hvd_lab::launch::{CommandLine, command_line, default_preset};
+use hvd_lab_terminal::domain::event::{EpochReport, Event, EventLine, MARKER};
+use hvd_lab_terminal::domain::job::{Resources, TrainingJob};
+use hvd_lab_terminal::domain::phase::Phase;
+use hvd_lab_terminal::domain::step::StepSet;
+use hvd_lab_terminal::domain::training::TrainingSpec;
+use hvd_lab_terminal::launch::{CommandLine, command_line, default_preset};
 
 use super::figures::Round;
 use super::options::{Model, Scale};

@@ -1,6 +1,6 @@
 //! What an allreduce of MpiComm costs beside MPI's own, and a started one: prints a table, asserts nothing.
 //!
-//! Never part of a test run: `cargo test --release --no-default-features --features train --test collectives -- --ignored
+//! Never part of a test run: `cargo test --release --test collectives -- --ignored
 //! --nocapture`.
 
 use std::hint::black_box;

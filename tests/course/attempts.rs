@@ -4,9 +4,9 @@
 
 use std::fs;
 
-use hvd_lab::course::Outcome;
-use hvd_lab::exercise::{RING_SOLUTION, TEN_STEPS_IN_PYTHON};
-use hvd_lab::runs::Trial;
+use hvd_lab_terminal::course::Outcome;
+use hvd_lab_terminal::exercise::{RING_SOLUTION, TEN_STEPS_IN_PYTHON};
+use hvd_lab_terminal::runs::Trial;
 use serde_json::{Value, json};
 
 use super::exercise_in_python::{judged_rows, started};

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use hvd_lab::exercise::FOUR_CHANGES;
+use hvd_lab_terminal::exercise::FOUR_CHANGES;
 
 use super::lab::{Lab, stderr, stdout};
 use super::trainer::{self, turn};

@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Output;
 
-use hvd_lab::exercise::{FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON};
+use hvd_lab_terminal::exercise::{FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON};
 
 use super::exercise_in_python::{judged_rows, started};
 use super::lab::{Lab, stderr, stdout};

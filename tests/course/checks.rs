@@ -2,11 +2,11 @@
 //!
 //! Never starts a run: the evidence is made and then doctored.
 
-use hvd_lab::course::{Evidence, Outcome, Process, Verdict, check, check_all};
-use hvd_lab::domain::event::{CheckpointAction, DigestMoment, Instead, ScheduleReport};
-use hvd_lab::domain::schedule::{LearningRateSchedule, decay};
-use hvd_lab::domain::step::Step;
-use hvd_lab::domain::topology::Topology;
+use hvd_lab_terminal::course::{Evidence, Outcome, Process, Verdict, check, check_all};
+use hvd_lab_terminal::domain::event::{CheckpointAction, DigestMoment, Instead, ScheduleReport};
+use hvd_lab_terminal::domain::schedule::{LearningRateSchedule, decay};
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::domain::topology::Topology;
 
 use super::good::{self, NP, STEPS, attempt, checkpoint, evidence, schedule};
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::asked;
-use hvd_lab::course::{Class, Outcome, Prediction, Progress, Standing, State, Verdict, check_all};
-use hvd_lab::domain::step::{Step, StepSet};
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::course::{Class, Outcome, Prediction, Progress, Standing, State, Verdict, check_all};
+use hvd_lab_terminal::domain::step::{Step, StepSet};
+use hvd_lab_terminal::runs::RunId;
 use serde_json::Value;
 
 use super::good::evidence;
@@ -132,7 +132,7 @@ fn a_failed_run_counts_once_however_often_it_is_judged() {
 
 /// Changes what `hvd-lab` keeps without a run.
 fn predict(lab: &Lab, lesson: usize) -> Option<String> {
-    let file = hvd_lab::course::ProgressFile::of(lab.home());
+    let file = hvd_lab_terminal::course::ProgressFile::of(lab.home());
     file.update(|progress| progress.predict(asked(lesson), Prediction::Choice(0), true)).unwrap().1.note
 }
 

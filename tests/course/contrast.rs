@@ -2,10 +2,10 @@
 //!
 //! Never starts a run: the evidence is made and then doctored. `seen.rs` asks real runs.
 
-use hvd_lab::course::{Contrast, Evidence, Process, contrast};
-use hvd_lab::domain::event::DigestMoment;
-use hvd_lab::domain::step::Step;
-use hvd_lab::domain::topology::Topology;
+use hvd_lab_terminal::course::{Contrast, Evidence, Process, contrast};
+use hvd_lab_terminal::domain::event::DigestMoment;
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::domain::topology::Topology;
 
 use super::good::{NP, checkpoint, evidence};
 

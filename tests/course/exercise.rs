@@ -7,11 +7,11 @@ use std::fs;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::domain::run::RunState;
-use hvd_lab::domain::step::Step;
-use hvd_lab::exercise::TEN_STEPS;
-use hvd_lab::runs::process;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::exercise::TEN_STEPS;
+use hvd_lab_terminal::runs::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

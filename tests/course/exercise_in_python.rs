@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::domain::step::Step;
-use hvd_lab::exercise::TEN_STEPS_IN_PYTHON;
-use hvd_lab::runs::process;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::exercise::TEN_STEPS_IN_PYTHON;
+use hvd_lab_terminal::runs::process;
 use serde::Deserialize;
 
 use super::lab::{Lab, finish, program, stderr, stdout, wait_for};
@@ -219,7 +219,7 @@ struct Rows {
 
 /// What is wrong with how the lab judged each row of a file, which changes this solution; `noun` is a place of it.
 pub fn judged_rows(file: &str, solution: &str, noun: &str, attempt: impl Fn(&str) -> Output) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let path = Path::new(env!("HVD_LAB_CHECKOUT")).join(file);
     let rows: Rows = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
     let (mut astray, minor) = (Vec::new(), minor_version());
@@ -262,7 +262,7 @@ fn numbers_of_other_libraries_are_taken_and_functions_are_not() {
         eprintln!("skipped: no {MODULE} beside hvd-lab; `make test` builds it");
         return;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("HVD_LAB_CHECKOUT"));
     let python = std::env::var("HVD_LAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(python);
     command.arg("-B").arg(root.join("tests/course/package_in_python.py"));

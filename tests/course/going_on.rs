@@ -2,9 +2,9 @@
 //!
 //! Never starts a run: the evidence is made. Real ones are in tests/wrong/python_causes.toml.
 
-use hvd_lab::course::{Evidence, Outcome, check_all};
-use hvd_lab::domain::event::{CheckpointAction, CheckpointReport};
-use hvd_lab::domain::step::Step;
+use hvd_lab_terminal::course::{Evidence, Outcome, check_all};
+use hvd_lab_terminal::domain::event::{CheckpointAction, CheckpointReport};
+use hvd_lab_terminal::domain::step::Step;
 
 use super::good::{self, NP, attempt, checkpoint};
 

@@ -2,15 +2,15 @@
 //!
 //! Never a real run: those are in `real.rs`.
 
-use hvd_lab::course::Evidence;
-use hvd_lab::domain::event::{
+use hvd_lab_terminal::course::Evidence;
+use hvd_lab_terminal::domain::event::{
     CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine, Metrics, TopologyReport,
 };
-use hvd_lab::domain::job::TrainingJob;
-use hvd_lab::domain::phase::{Phase, PhaseSeconds};
-use hvd_lab::domain::schedule::LearningRateSchedule;
-use hvd_lab::domain::step::StepSet;
-use hvd_lab::domain::topology::{LocalRank, Rank, Topology, WorldSize};
+use hvd_lab_terminal::domain::job::TrainingJob;
+use hvd_lab_terminal::domain::phase::{Phase, PhaseSeconds};
+use hvd_lab_terminal::domain::schedule::LearningRateSchedule;
+use hvd_lab_terminal::domain::step::StepSet;
+use hvd_lab_terminal::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
 pub const NP: usize = 3;
 pub const EPOCHS: usize = 2;
@@ -18,7 +18,7 @@ pub const EPOCHS: usize = 2;
 pub const STEPS: usize = 4;
 
 pub fn spec(np: usize) -> TrainingJob {
-    let preset = hvd_lab::launch::presets().remove(0).spec;
+    let preset = hvd_lab_terminal::launch::presets().remove(0).spec;
     preset.with(|job| {
         job.resources.np = np;
         (job.workload.steps, job.workload.checkpointing) = (StepSet::ALL, true);

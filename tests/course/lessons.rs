@@ -4,8 +4,8 @@
 
 use std::fs;
 
-use hvd_lab::course::{Answer, Catalog, GuidedRun, Lesson, Prediction, problems, proofread};
-use hvd_lab::domain::step::Step;
+use hvd_lab_terminal::course::{Answer, Catalog, GuidedRun, Lesson, Prediction, problems, proofread};
+use hvd_lab_terminal::domain::step::Step;
 
 pub const GOOD: &str = r####"+++
 title = "Start from the same weights"

@@ -6,9 +6,9 @@
 use std::fs;
 use std::process::Output;
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::exercise::TEN_STEPS_IN_PYTHON;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::exercise::TEN_STEPS_IN_PYTHON;
+use hvd_lab_terminal::runs::RunId;
 
 use super::exercise_in_python::{judged_rows, started};
 use super::lab::{Lab, stderr, stdout};

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use hvd_lab::exercise::NVCNN;
+use hvd_lab_terminal::exercise::NVCNN;
 
 use super::lab::{Lab, stderr, stdout};
 use super::trainer::{self, turn};

@@ -5,9 +5,9 @@
 use std::fs;
 
 use crate::asked;
-use hvd_lab::course::{Level, Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
-use hvd_lab::domain::step::{Step, StepSet};
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::course::{Level, Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
+use hvd_lab_terminal::domain::step::{Step, StepSet};
+use hvd_lab_terminal::runs::RunId;
 
 use super::good::evidence;
 

@@ -2,8 +2,8 @@
 //!
 //! Never uses a stand-in. Without mpirun or hvd-train these are skipped by name, as in `end_to_end`.
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::runs::RunId;
 use serde_json::Value;
 
 use super::fashion_mnist;

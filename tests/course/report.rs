@@ -5,13 +5,15 @@
 use std::fs;
 
 use crate::asked;
-use hvd_lab::course::{Catalog, Class, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all};
-use hvd_lab::domain::event::Metrics;
-use hvd_lab::domain::job::TrainingJob;
-use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::domain::speedup::Figures;
-use hvd_lab::domain::step::{Step, StepSet};
-use hvd_lab::runs::{Attempt, RunId, RunRecord, RunSummary, Tally, Trial};
+use hvd_lab_terminal::course::{
+    Catalog, Class, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all,
+};
+use hvd_lab_terminal::domain::event::Metrics;
+use hvd_lab_terminal::domain::job::TrainingJob;
+use hvd_lab_terminal::domain::run::{RunState, RunStatus};
+use hvd_lab_terminal::domain::speedup::Figures;
+use hvd_lab_terminal::domain::step::{Step, StepSet};
+use hvd_lab_terminal::runs::{Attempt, RunId, RunRecord, RunSummary, Tally, Trial};
 use serde_json::Value;
 
 use super::good::{evidence, spec};
@@ -231,7 +233,7 @@ fn markdown_keeps_its_columns() {
 #[test]
 fn it_is_one_command() {
     let lab = Lab::with_fake_mpirun("5");
-    let host = hvd_lab::host::name();
+    let host = hvd_lab_terminal::host::name();
     let file = |name: &str| lab.home().join(name).display().to_string();
     for (name, begins) in [("r.html", "<!DOCTYPE html>"), ("r.json", "{"), ("r.md", "# Lab report of Ada")] {
         let made = lab.run(&["report", "--name", "Ada", "--out", &file(name)]);

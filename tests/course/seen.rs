@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use hvd_lab::course::{Attempt, Catalog, Contrast, Evidence, Process, side_by_side};
-use hvd_lab::domain::event::{CheckpointAction, DigestMoment};
-use hvd_lab::domain::phase::Phase;
-use hvd_lab::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
-use hvd_lab::domain::step::Step;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::course::{Attempt, Catalog, Contrast, Evidence, Process, side_by_side};
+use hvd_lab_terminal::domain::event::{CheckpointAction, DigestMoment};
+use hvd_lab_terminal::domain::phase::Phase;
+use hvd_lab_terminal::domain::schedule::{LearningRateSchedule, steps_per_epoch, validation_steps};
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::runs::RunId;
 
 use super::lab::Lab;
 use super::real::{SMALL, train, with_trainer};
@@ -312,7 +312,7 @@ fn lesson_11(lab: &Lab) {
 #[test]
 fn no_run_of_a_lesson_needs_more_than_a_minute_on_two_cores() {
     const IMAGES_PER_SEC_OF_A_CORE: usize = 1_100;
-    let preset = hvd_lab::launch::default_preset(false).spec;
+    let preset = hvd_lab_terminal::launch::default_preset(false).spec;
     let images = preset.workload.train_images.unwrap();
     for run in Catalog::embedded().unwrap().lessons().filter_map(|lesson| lesson.run) {
         for steps in [run.before, run.after] {

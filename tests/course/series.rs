@@ -4,10 +4,10 @@
 
 use std::cell::Cell;
 
-use hvd_lab::course::{Catalog, Next, Series, SeriesFile};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::domain::step::Step;
-use hvd_lab::runs::{RunId, StoreError};
+use hvd_lab_terminal::course::{Catalog, Next, Series, SeriesFile};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::runs::{RunId, StoreError};
 
 use super::good;
 

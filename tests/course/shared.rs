@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, lchown, symlink};
 use std::path::Path;
 use std::process::Output;
 
-use hvd_lab::course::{Prediction, ProgressFile};
+use hvd_lab_terminal::course::{Prediction, ProgressFile};
 use serde_json::Value;
 
 use super::lab::{Lab, stderr};

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use hvd_lab::course::Catalog;
+use hvd_lab_terminal::course::Catalog;
 
 use super::lab::{Lab, stderr, stdout};
 use super::lessons::GOOD;

@@ -2,10 +2,10 @@
 //!
 //! Never starts a run: real programs are in tests/wrong.
 
-use hvd_lab::course::{Evidence, Outcome, Process, check, check_all};
-use hvd_lab::domain::event::{DigestMoment, UpdateReport};
-use hvd_lab::domain::history::Update;
-use hvd_lab::domain::step::Step;
+use hvd_lab_terminal::course::{Evidence, Outcome, Process, check, check_all};
+use hvd_lab_terminal::domain::event::{DigestMoment, UpdateReport};
+use hvd_lab_terminal::domain::history::Update;
+use hvd_lab_terminal::domain::step::Step;
 
 use super::good::{NP, evidence};
 

@@ -12,12 +12,12 @@ use std::process::{Command, Stdio};
 use hvd_lab::domain::step::Step;
 
 /// The one source of all.
-pub const TRAINER: &str = "src/bin/hvd-train.rs";
+pub const TRAINER: &str = "src/ranks/bin/hvd-train.rs";
 
 const HEADER: &str = "\
 //! The trainer on its way from serial to distributed: a step marked `Step N/10` is done, `TODO: Step N` is still to do.
 //!
-//! Never edited in the repository: derived from `src/bin/hvd-train.rs` by
+//! Never edited in the repository: derived from `src/ranks/bin/hvd-train.rs` by
 //! `HVD_LAB_DERIVE=write cargo test --test solutions`.
 ";
 
@@ -101,7 +101,7 @@ pub fn misplaced_marks(program: &str, last: usize) -> Vec<usize> {
 
 fn formatted(text: &str) -> String {
     let mut rustfmt = Command::new("rustfmt")
-        .args(["--edition", "2024", "--config-path", env!("CARGO_MANIFEST_DIR")])
+        .args(["--edition", "2024", "--config-path", env!("HVD_LAB_CHECKOUT")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,6 +1,6 @@
 //! Benchmarks by the real program under the real mpirun: one rank against two, a killed rank, and Ctrl-C.
 
-use hvd_lab::domain::benchmark::IterationReport;
+use hvd_lab_terminal::domain::benchmark::IterationReport;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 

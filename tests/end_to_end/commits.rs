@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
-use hvd_lab::domain::checkpoint::Place;
-use hvd_lab::domain::event::{CheckpointAction, CheckpointReport, ConfigReport, Event, EventLine, MARKER, Metrics};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::checkpoint::Place;
+use hvd_lab_terminal::domain::event::{CheckpointAction, CheckpointReport, ConfigReport, Event, EventLine, MARKER, Metrics};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use notify::event::{ModifyKind, RenameMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};

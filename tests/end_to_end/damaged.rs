@@ -1,8 +1,8 @@
 //! A checkpoint that is damaged on purpose while its run goes: the run fails by name, and goes on from the checkpoint before.
 
-use hvd_lab::domain::checkpoint;
-use hvd_lab::domain::event::{CheckpointAction, Event};
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::domain::checkpoint;
+use hvd_lab_terminal::domain::event::{CheckpointAction, Event};
+use hvd_lab_terminal::domain::run::RunState;
 
 use crate::lab::{Lab, finish, stderr, stdout, wait_for};
 use crate::trainer::{turn, with_trainer};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 
-use hvd_lab::domain::event::{CheckpointAction, Event, EventLine};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::event::{CheckpointAction, Event, EventLine};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 
 use crate::killed::assert_unbroken;
@@ -28,7 +28,7 @@ fn with_a_blow(lab: &Lab, id: u32, victim: usize, words: &[&str], signal: Signal
     let trains = || so_far().lines().filter_map(EventLine::parse_line).any(|line| has_begun(&line));
     wait_for("the third epoch", || trains().then_some(()));
     process::signal(lab.pids(id)[victim], signal);
-    (hvd_lab::host::now_s(), finish(going))
+    (hvd_lab_terminal::host::now_s(), finish(going))
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, SystemTime};
 
-use hvd_lab::domain::event::{DigestMoment, Event, EventLine};
-use hvd_lab::domain::history::{History, Keep};
-use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::event::{DigestMoment, Event, EventLine};
+use hvd_lab_terminal::domain::history::{History, Keep};
+use hvd_lab_terminal::domain::run::{RunState, RunStatus};
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use notify::event::{CreateKind, ModifyKind, RenameMode};
 use notify::{EventKind, RecursiveMode, Watcher};

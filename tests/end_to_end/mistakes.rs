@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::RunId;
 
 use crate::lab::{finish, stderr, stdout, wait_for};
 use crate::trainer::{turn, with_trainer};

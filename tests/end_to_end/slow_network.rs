@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::domain::history::{History, Keep};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::domain::history::{History, Keep};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::RunId;
 
 use super::{SMALL, events};
 use crate::killed::losses;

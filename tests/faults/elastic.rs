@@ -6,10 +6,10 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::checkpoint::Place;
-use hvd_lab::domain::event::{CheckpointAction, Event};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunFolder;
+use hvd_lab_terminal::domain::checkpoint::Place;
+use hvd_lab_terminal::domain::event::{CheckpointAction, Event};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::RunFolder;
 use nix::sys::signal::Signal;
 
 use super::campaign::{Dice, try_all};
@@ -60,7 +60,7 @@ fn ends_well(lab: &Lab, np: usize, least: usize, epochs: usize) -> Result<(), St
     let status = lab.status(1);
     lab.assert_nothing_left(1);
     goes_on_from_commits(&lab.folder(1), np, least)?;
-    let last = lab.store().summary(hvd_lab::runs::RunId(1)).map_err(|error| error.to_string())?.last_epoch;
+    let last = lab.store().summary(hvd_lab_terminal::runs::RunId(1)).map_err(|error| error.to_string())?.last_epoch;
     let names = ["process ", "host ", "mpirun was ended", "--min-np", "--reset-limit"];
     match status.state {
         RunState::Finished if last == epochs => Ok(()),

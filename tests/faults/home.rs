@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hvd_lab::runs::process;
+use hvd_lab_terminal::runs::process;
 use nix::sys::signal::Signal;
 
 use super::program::run;
@@ -63,7 +63,7 @@ impl Home {
     }
 
     pub fn variables(&self) -> Vec<(&'static str, PathBuf)> {
-        let stand_in = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch").join(name);
+        let stand_in = |name: &str| Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch").join(name);
         vec![
             ("HVD_LAB_HOME", self.path()),
             ("HVD_LAB_CONFIG", self.path().join("config.toml")),
@@ -78,7 +78,7 @@ impl Home {
     /// In a place that cargo keeps for tests: a static is never dropped.
     fn make() -> PathBuf {
         let home = Home::empty();
-        let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version_0.1.0");
+        let old = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/data/version_0.1.0");
         copy(&old.join("runs"), &home.path().join("runs"));
         for (from, to) in
             [("progress/tried.json", "progress.json"), ("screen.json", "screen.json"), ("recordings/run-1.hvdrun", "old.hvdrun")]
@@ -143,7 +143,7 @@ pub fn copy(from: &Path, to: &Path) {
 
 fn copy_lessons(to: &Path) {
     fs::create_dir(to).unwrap();
-    let lessons = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("lessons")).unwrap().map(Result::unwrap);
+    let lessons = fs::read_dir(Path::new(env!("HVD_LAB_CHECKOUT")).join("lessons")).unwrap().map(Result::unwrap);
     for lesson in lessons.filter(|entry| entry.file_name().to_string_lossy().starts_with(|c: char| c.is_ascii_digit())) {
         fs::copy(lesson.path(), to.join(lesson.file_name())).unwrap();
     }

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hvd_lab::domain::event::{CheckpointAction, DigestMoment, Event, EventLine};
-use hvd_lab::domain::history::{Attempt, History, Keep};
-use hvd_lab::domain::phase::Phase;
-use hvd_lab::runs::RunFolder;
+use hvd_lab_terminal::domain::event::{CheckpointAction, DigestMoment, Event, EventLine};
+use hvd_lab_terminal::domain::history::{Attempt, History, Keep};
+use hvd_lab_terminal::domain::phase::Phase;
+use hvd_lab_terminal::runs::RunFolder;
 
 use super::campaign::{Dice, try_all};
 use super::home::images;

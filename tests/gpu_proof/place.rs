@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 const PROGRAMS: [&str; 4] = ["hvd-lab", "hvd-train", "hvd-bench", "hvd-collectives"];
 
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("HVD_LAB_CHECKOUT"))
 }
 
 /// A built tree of stand-ins, and a folder for what the proof writes.

@@ -6,14 +6,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::domain::run::RunState;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
 use super::lab::{Lab, finish, program, stderr, stdout, wait_for};
 
-const STAND_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/launch/hvd-train.sh");
+const STAND_IN: &str = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/hvd-train.sh");
 
 /// hvd-lab in a folder without other programs, where a build is going on until `lock` is let go.
 struct Building {
@@ -126,7 +126,7 @@ impl Behind {
     }
 
     fn script(&self) -> Command {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/setup/behind.py");
+        let script = Path::new(env!("HVD_LAB_CHECKOUT")).join("assets/setup/behind.py");
         let mut command = Command::new("python3");
         command.arg(script).arg("build.log").current_dir(self.folder.path());
         command
@@ -220,8 +220,8 @@ fn ctrl_c_behind_the_lab_ends_the_build() {
     let offer = said.find(|line| line.contains("Ctrl-C does"));
     assert!(offer.is_some());
     let pid: u32 = wait_for("the build's number", || fs::read_to_string(behind.path("pid")).ok()?.trim().parse().ok());
-    hvd_lab::runs::process::signal(child.id(), Signal::SIGINT);
+    hvd_lab_terminal::runs::process::signal(child.id(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(hvd_lab::runs::process::look_up(pid).is_none(), "the build has ended");
+    assert!(hvd_lab_terminal::runs::process::look_up(pid).is_none(), "the build has ended");
 }

@@ -1,10 +1,10 @@
 //! Benchmarks, from their start to every verb that reads them. The program of the ranks is a stand-in.
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::host::cpu::host_memory;
-use hvd_lab::host::numa;
-use hvd_lab::runs::recording::{Player, Recording};
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::host::cpu::host_memory;
+use hvd_lab_terminal::host::numa;
+use hvd_lab_terminal::runs::recording::{Player, Recording};
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

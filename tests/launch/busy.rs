@@ -5,8 +5,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::runs::{RunId, RunRecord, process};
+use hvd_lab_terminal::domain::run::{RunState, RunStatus};
+use hvd_lab_terminal::runs::{RunId, RunRecord, process};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -66,7 +66,7 @@ fn a_run_that_others_disturbed_is_marked_wherever_its_times_are_shown() {
 fn start_own_program(lab: &Lab) -> (RunId, Child) {
     run(lab, &["--np", "1"]);
     let template = lab.store().record(RunId(1)).unwrap();
-    let trainer = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/launch/hvd-train.sh");
+    let trainer = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/hvd-train.sh");
     let record = RunRecord { program: Some(trainer.into()), attempts: Vec::new(), ..template };
     let status = RunStatus::new(RunState::Preparing, "starting", record.created_s);
     let id = lab.store().create(record, &status).unwrap().id;

@@ -1,7 +1,7 @@
 //! Runs that measure collectives, from their start to every verb that reads them. The program of the ranks is a stand-in.
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::recording::{Player, Recording};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::recording::{Player, Recording};
 use serde_json::Value;
 
 use crate::lab::{Lab, stderr, stdout, wait_for};

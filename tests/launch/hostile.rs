@@ -11,10 +11,10 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use hvd_lab::course::{Class, Evidence, ProgressFile, SeriesFile, Share, check_all};
-use hvd_lab::runs::recording::{Player, PlayerOrder, Recording, pack};
-use hvd_lab::runs::{Follower, LogReader, LogRequest, Place, RunId, RunStore, RunUpdate};
-use hvd_lab::tui::config::Config;
+use hvd_lab_terminal::course::{Class, Evidence, ProgressFile, SeriesFile, Share, check_all};
+use hvd_lab_terminal::runs::recording::{Player, PlayerOrder, Recording, pack};
+use hvd_lab_terminal::runs::{Follower, LogReader, LogRequest, Place, RunId, RunStore, RunUpdate};
+use hvd_lab_terminal::tui::config::Config;
 
 use super::mutations::{Dice, mutated};
 
@@ -28,7 +28,7 @@ fn computed() -> Duration {
 }
 
 fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version_0.1.0")
+    Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/data/version_0.1.0")
 }
 
 /// Runs a reader, which must come back in time, whatever it says.
@@ -54,7 +54,7 @@ fn read_run(home: &Path) {
     assert_eq!(rows.len(), 1, "it is shown, however damaged");
     let _ = serde_json::to_string(&rows).unwrap();
     for row in &rows {
-        let _ = hvd_lab::domain::units::date(row.record.as_ref().map_or(0.0, |record| record.created_s));
+        let _ = hvd_lab_terminal::domain::units::date(row.record.as_ref().map_or(0.0, |record| record.created_s));
         let _ = (row.device_seconds(), row.status.message.len());
     }
     let _ = store.status(id);

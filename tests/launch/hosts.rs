@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::RunId;
 
 use super::lab::{Lab, stderr, wait_for};
 

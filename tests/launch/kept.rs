@@ -5,11 +5,11 @@
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
-use hvd_lab::domain::event::{EpochReport, Event, EventLine, Metrics};
-use hvd_lab::domain::phase::{Phase, PhaseSeconds};
-use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::launch;
-use hvd_lab::runs::{RunId, RunRecord, process};
+use hvd_lab_terminal::domain::event::{EpochReport, Event, EventLine, Metrics};
+use hvd_lab_terminal::domain::phase::{Phase, PhaseSeconds};
+use hvd_lab_terminal::domain::run::{RunState, RunStatus};
+use hvd_lab_terminal::launch;
+use hvd_lab_terminal::runs::{RunId, RunRecord, process};
 
 use super::lab::{Lab, stderr, stdout};
 
@@ -38,7 +38,7 @@ fn lab() -> (Lab, Supervisor) {
             force: false,
             trial: None,
             created_s: 1.7e9,
-            host: hvd_lab::host::name(),
+            host: hvd_lab_terminal::host::name(),
             versions: vec!["hvd-lab 0.1.0".into()],
             attempts: vec![],
             newer: Default::default(),

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::RunStatus;
-use hvd_lab::runs::{RunFolder, RunId, RunStore, process};
+use hvd_lab_terminal::domain::run::RunStatus;
+use hvd_lab_terminal::runs::{RunFolder, RunId, RunStore, process};
 use nix::sys::signal::Signal;
 
 /// No test takes nearly as long; a machine under load might.
@@ -33,12 +33,12 @@ impl Lab {
 
     /// With a launcher that only speaks like `flavour` (`4`, `mpich`, anything else for a stranger).
     pub fn with_fake_mpirun(flavour: &str) -> Lab {
-        let mpirun = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch/mpirun.sh");
+        let mpirun = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch/mpirun.sh");
         Lab::new().env("HVD_LAB_MPIRUN", &mpirun.display().to_string()).env("FAKE_MPI", flavour)
     }
 
     fn new() -> Lab {
-        let trainer = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch/hvd-train.sh");
+        let trainer = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch/hvd-train.sh");
         let of_name = |name| trainer.with_file_name(name).display().to_string();
         let (collectives, bench) = (of_name("hvd-collectives.sh"), of_name("hvd-bench.sh"));
         let lab = Lab { home: tempfile::tempdir().unwrap(), env: Vec::new() };

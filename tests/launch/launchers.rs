@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::process;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::process;
 use nix::sys::signal::Signal;
 
 use crate::lab::{Lab, finish, stderr, stdout};

@@ -1,8 +1,8 @@
 //! Faults that are made in a run on purpose: what they do, who is named, and that they are undone.
 
-use hvd_lab::domain::fault::{FaultKind, FaultRecord};
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::fault::{FaultKind, FaultRecord};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Output;
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, RunSummary, gained, process};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, RunSummary, gained, process};
 use nix::sys::signal::Signal;
 
 use super::lab::{Lab, finish, stderr, wait_for};
@@ -63,11 +63,13 @@ fn ranks_tell_figures_by_the_python_module_and_more_ranks_are_compared() {
     let Some(lab) = Lab::with_mpirun() else { return };
     let body = "import hvd_lab, os, time\n\
                 for step in range(1, 4):\n    hvd_lab.log(step=step, loss=1 / step, images_per_sec=100 + int(os.environ.get('OMPI_COMM_WORLD_RANK', 0)))\n\
+                # In per cent, which is left out with a warning.\n\
+                hvd_lab.log(accuracy=95)\n\
                 print('Epoch 7')\n\
                 time.sleep(2.5)\n";
     script(&lab, "train.py", body);
     for np in ["1", "2"] {
-        let output = run(&lab, &["--np", np, "--force", "--", "python3", "train.py"]);
+        let output = run(&lab, &["--np", np, "--force", "--", "python3", "-W", "ignore", "train.py"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     }
     let (one, two) = (summary(&lab, 1), summary(&lab, 2));
@@ -200,6 +202,7 @@ fn what_cannot_be_meant_is_refused_before_anything_starts() {
         (&["--preset", "cpu", "--", "true"], "--preset is for the lab's trainer"),
         (&["--np", "2", "--", "mpirun", "-np", "2", "true"], "mpirun starts the ranks itself"),
         (&["--pattern", "loss=(", "--", "true"], "--pattern loss=(: unclosed group"),
+        (&["--pattern", "loss=[0-9.]+", "--", "true"], "has no group: put parentheses around the number"),
         (&["--pattern", "cost=x", "--", "true"], "`cost` is no figure of a training"),
         (&["--pattern", "loss=x"], "--pattern is for a program of your own"),
         (&["--", ""], "no program is named"),

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -153,7 +153,7 @@ fn of_six_that_continue_a_run_at_once_one_does() {
     let summary = lab.store().summary(RunId(1)).unwrap();
     assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 5), "{:?}", summary.status);
     assert_eq!(summary.record.unwrap().attempts.len(), 2, "the start, and one of six");
-    let trained = lab.folder(1).events().filter(|line| matches!(line.event, hvd_lab::domain::event::Event::Epoch(_)));
+    let trained = lab.folder(1).events().filter(|line| matches!(line.event, hvd_lab_terminal::domain::event::Event::Epoch(_)));
     assert_eq!(trained.count(), 5);
     lab.assert_nothing_left(1);
 }

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use hvd_lab::domain::run::{RunState, RunStatus};
-use hvd_lab::runs::{RunId, process};
+use hvd_lab_terminal::domain::run::{RunState, RunStatus};
+use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
@@ -221,7 +221,7 @@ fn a_process_is_not_taken_for_the_rank_of_a_run_whose_supervisor_is_gone() {
     let status = RunStatus {
         supervisor_pid: gone.id(),
         supervisor_start_ticks: 1,
-        supervisor_place: Some(hvd_lab::host::place()),
+        supervisor_place: Some(hvd_lab_terminal::host::place()),
         ..RunStatus::new(RunState::Running, "training", 1.7e9)
     };
     lab.folder(1).write_status(&status).unwrap();
@@ -229,7 +229,7 @@ fn a_process_is_not_taken_for_the_rank_of_a_run_whose_supervisor_is_gone() {
     let events = fs::read_to_string(lab.folder(1).events_file()).unwrap();
     let topology = events.lines().find(|line| line.contains("\"topology\"")).unwrap();
     let mut topology: serde_json::Value = serde_json::from_str(topology).unwrap();
-    (topology["pid"], topology["host"]) = (std::process::id().into(), hvd_lab::host::name().into());
+    (topology["pid"], topology["host"]) = (std::process::id().into(), hvd_lab_terminal::host::name().into());
     fs::write(lab.folder(1).events_file(), format!("{topology}\n")).unwrap();
     let output = lab.run(&["devices", "--json"]);
     let sample: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::domain::run::RunState;
 
 use super::lab::{Lab, stderr, stdout};
 
 #[test]
 fn of_512_ranks_no_step_is_lost_and_the_one_that_fails_is_found() {
-    let cluster = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/launch/cluster.py");
+    let cluster = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/cluster.py");
     let lab = Lab::with_fake_mpirun("4").env("HVD_LAB_MPIRUN", cluster);
     // Long enough for the host to count as silent.
     let lab = lab.env("STAND_IN_CLUSTER", "batches=20 fail=317,44@8 silent=17@1");

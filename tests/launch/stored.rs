@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hvd_lab::runs::recording::{Player, PlayerOrder, Recording};
-use hvd_lab::runs::{RunId, RunStore};
+use hvd_lab_terminal::runs::recording::{Player, PlayerOrder, Recording};
+use hvd_lab_terminal::runs::{RunId, RunStore};
 use serde_json::Value;
 
 use super::lab::{Lab, stderr, stdout};
 
 pub fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version_0.1.0")
+    Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/data/version_0.1.0")
 }
 
 pub fn copy(from: &Path, to: &Path) {

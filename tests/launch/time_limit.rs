@@ -1,7 +1,7 @@
 //! Runs that are given a time.
 
-use hvd_lab::domain::run::RunState;
-use hvd_lab::runs::RunId;
+use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::runs::RunId;
 
 use super::lab::{Lab, stderr};
 

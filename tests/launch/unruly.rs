@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use hvd_lab::dataset::protobuf::Message;
-use hvd_lab::dataset::tfrecord::record;
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::dataset::protobuf::Message;
+use hvd_lab_terminal::dataset::tfrecord::record;
+use hvd_lab_terminal::domain::run::RunState;
 
 use super::lab::{Lab, finish, stderr, wait_for};
 
@@ -53,7 +53,7 @@ fn ranks_that_end_at_once_and_leave_a_child_with_their_output_do_not_hold_up_the
 #[test]
 fn the_same_of_the_ranks_of_a_training() {
     let Some(lab) = Lab::with_mpirun() else { return };
-    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch/hvd-train.sh");
+    let stand_in = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch/hvd-train.sh");
     let body = format!(
         "#!/bin/sh\n{}exec {} \"$@\"\n",
         LEAVE.replace("$CLEAN", "").replace("there.", "\"$HVD_LAB_RUN_DIR\"/there."),
@@ -161,7 +161,7 @@ fn of_a_program_that_logs_in_a_loop_a_part_is_kept_and_the_last_of_it() {
         );
     }
     assert!(all.iter().any(|event| event["step"] == 100_000.0 && event["loss"] == 100_000.5));
-    let logged = lab.store().summary(hvd_lab::runs::RunId(1)).unwrap().logged.clone().unwrap();
+    let logged = lab.store().summary(hvd_lab_terminal::runs::RunId(1)).unwrap().logged.clone().unwrap();
     assert_eq!(logged.last.loss, Some(100_000.5));
 }
 
@@ -182,6 +182,6 @@ fn a_large_tensorboard_file_is_read_in_seconds_and_thinned() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let events = text(lab.folder(1).events_file());
     assert!((1_000..20_000).contains(&events.lines().count()), "{} events", events.lines().count());
-    let logged = lab.store().summary(hvd_lab::runs::RunId(1)).unwrap().logged.clone().unwrap();
+    let logged = lab.store().summary(hvd_lab_terminal::runs::RunId(1)).unwrap().logged.clone().unwrap();
     assert_eq!((logged.last.step, logged.last.loss), (Some(399_999.0), Some(399_999.0)));
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::run::RunStatus;
+use hvd_lab_terminal::domain::run::RunStatus;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

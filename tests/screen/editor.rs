@@ -7,8 +7,8 @@ use std::fs;
 use super::pty::{Home, Lab, Options};
 
 /// A folder of this repository that is no checkout.
-const NO_CHECKOUT: (&str, &str) = ("HVD_LAB_SOURCE", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screen"));
-const EDITOR: &[(&str, &str)] = &[("VISUAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screen/vi")), NO_CHECKOUT];
+const NO_CHECKOUT: (&str, &str) = ("HVD_LAB_SOURCE", concat!(env!("HVD_LAB_CHECKOUT"), "/tests/screen"));
+const EDITOR: &[(&str, &str)] = &[("VISUAL", concat!(env!("HVD_LAB_CHECKOUT"), "/tests/screen/vi")), NO_CHECKOUT];
 
 /// Closes the window of the exercise.
 fn close(lab: &mut Lab) {
@@ -31,8 +31,14 @@ fn the_editor_gets_every_key_and_the_screen_comes_back() {
     lab.wait_for("Your own trainer");
     // The save was seen, and there is nothing to build it from.
     lab.wait_for("there is none in");
-    let program =
-        home.store().folder(hvd_lab::runs::RunId(1)).path().ancestors().nth(2).unwrap().join("exercise/fashion_mnist.rs");
+    let program = home
+        .store()
+        .folder(hvd_lab_terminal::runs::RunId(1))
+        .path()
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("exercise/fashion_mnist.rs");
     assert!(fs::read_to_string(program).unwrap().ends_with("// q1r5 all for the editor\n"));
     assert!(lab.is_raw());
     assert_eq!(lab.count("\x1b[?1049h"), 2, "taken at the start, and after the editor");
@@ -74,10 +80,10 @@ fn a_reset_from_the_screen_keeps_what_there_was() {
     lab.wait_for("a the whole program");
     lab.press("a");
     lab.wait_for("fashion_mnist.1.bak");
-    let folder = home.store().folder(hvd_lab::runs::RunId(1)).path().ancestors().nth(2).unwrap().join("exercise");
+    let folder = home.store().folder(hvd_lab_terminal::runs::RunId(1)).path().ancestors().nth(2).unwrap().join("exercise");
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     assert!(read("fashion_mnist.1.bak").ends_with("// my own line\n"));
-    assert_eq!(read("fashion_mnist.rs"), hvd_lab::exercise::TEN_STEPS.exercise);
+    assert_eq!(read("fashion_mnist.rs"), hvd_lab_terminal::exercise::TEN_STEPS.exercise);
     lab.press("\x1b\x1b");
     close(&mut lab);
     // Not `q`: behind an Esc that is still on its way it would be read as Alt-q.

@@ -8,11 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-use hvd_lab::course::Progress;
-use hvd_lab::domain::device::TelemetrySample;
-use hvd_lab::domain::event::EventLine;
-use hvd_lab::domain::run::RunStatus;
-use hvd_lab::runs::RunRecord;
+use hvd_lab_terminal::course::Progress;
+use hvd_lab_terminal::domain::device::TelemetrySample;
+use hvd_lab_terminal::domain::event::EventLine;
+use hvd_lab_terminal::domain::run::RunStatus;
+use hvd_lab_terminal::runs::RunRecord;
 use serde_json::Value;
 
 use super::pty::{Home, Lab, Options, PATIENCE};
@@ -75,7 +75,7 @@ fn poison_lines(path: &Path, is_read: impl Fn(&str) -> bool, more: &[Value]) {
 /// Three runs of an older lab, poisoned: the last one has failed.
 fn home() -> Home {
     let home = Home::new();
-    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version_0.1.0");
+    let stored = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/data/version_0.1.0");
     for run in ["0001", "0002", "0003"] {
         let folder = home.path().join("runs").join(run);
         fs::create_dir_all(folder.join("logs")).unwrap();
@@ -129,7 +129,7 @@ fn home() -> Home {
     fs::write(class.join("Bob\x1b[31;7m\u{202e}.json"), HOSTILE).unwrap();
     let lessons = home.path().join("lessons");
     fs::create_dir(&lessons).unwrap();
-    let lesson = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("lessons/04_broadcast.md")).unwrap();
+    let lesson = fs::read_to_string(Path::new(env!("HVD_LAB_CHECKOUT")).join("lessons/04_broadcast.md")).unwrap();
     let quoted = "\\u001b[31;7m\\u202e\\u0007\\u009b32m";
     // In the part that is shown before its questions are answered, and in the rest.
     let shown = format!("## The problem\n\n{}\n", HOSTILE.replace('\n', " "));
@@ -245,7 +245,7 @@ fn no_file_for_people_holds_anything_that_acts() {
 #[test]
 fn a_run_whose_ranks_print_such_things_is_followed_in_peace() {
     let home = Home::new();
-    let stand_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch/hvd-train.sh");
+    let stand_in = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch/hvd-train.sh");
     let trainer = home.path().join("trainer.sh");
     let hostile = HOSTILE.replace('\n', "");
     fs::write(home.path().join("hostile.txt"), format!("{hostile}\n{HOSTILE}\n")).unwrap();

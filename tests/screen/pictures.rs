@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use hvd_lab::domain::markup;
+use hvd_lab_terminal::domain::markup;
 
 use super::pty::{Home, Options};
 
@@ -45,7 +45,7 @@ fn pictures_of_the_readme() {
         let picture = svg::svg(lab.seen.0.lock().unwrap().terminal.screen(), None);
         assert!(picture.contains("REPLAY"), "a recording is labelled so on the picture as well");
         if std::env::var("HVD_LAB_PICTURES").is_ok_and(|value| value == "write") {
-            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("assets/{name}.svg")), picture).unwrap();
+            std::fs::write(Path::new(env!("HVD_LAB_CHECKOUT")).join(format!("assets/{name}.svg")), picture).unwrap();
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use hvd_lab::runs::{RunId, RunStore, process};
+use hvd_lab_terminal::runs::{RunId, RunStore, process};
 use nix::sys::termios::LocalFlags;
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
@@ -162,7 +162,7 @@ impl Home {
 
     /// What keeps the lab away from the user's runs, data and launcher.
     pub fn variables(&self) -> [(&'static str, PathBuf); 5] {
-        let stand_in = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/launch").join(name);
+        let stand_in = |name: &str| Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch").join(name);
         [
             ("HVD_LAB_HOME", self.0.path().to_owned()),
             ("HVD_LAB_DATA", "generated".into()),

@@ -116,7 +116,7 @@ fn a_run_is_recorded_and_played_and_stays_as_it_was() {
     let file = out.path().join("made-here.hvdrun");
     lab(&["record", "1", "--out", file.to_str().unwrap(), "--anonymous"]).success();
     lab(&["record", "1", "--out", file.to_str().unwrap()]).code(2);
-    let runs = home.store().folder(hvd_lab::runs::RunId(1));
+    let runs = home.store().folder(hvd_lab_terminal::runs::RunId(1));
     let before = content(runs.path());
     // A run by its number and the same run from the file, which gets a number of its own.
     let file: &'static str = file.to_str().unwrap().to_owned().leak();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use std::time::{Duration, Instant};
 
-use hvd_lab::domain::event::Event;
-use hvd_lab::domain::run::RunState;
+use hvd_lab_terminal::domain::event::Event;
+use hvd_lab_terminal::domain::run::RunState;
 
 use crate::cluster::Slurm;
 use crate::hosts::HOSTS;

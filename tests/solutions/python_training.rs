@@ -38,7 +38,7 @@ fn module() -> &'static Path {
         let beside = Path::new(env!("CARGO_BIN_EXE_hvd-train")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--locked", "--quiet", "-p", "hvd-lab-python", "--target-dir"]);
-        cargo.arg(beside.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        cargo.arg(beside.parent().unwrap()).current_dir(env!("HVD_LAB_CHECKOUT"));
         if beside.ends_with("release") {
             cargo.arg("--release");
         }

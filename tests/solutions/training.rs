@@ -23,8 +23,8 @@ fn program(last: usize) -> PathBuf {
     let folder = FOLDER.get_or_init(|| {
         let beside = Path::new(env!("CARGO_BIN_EXE_hvd-train")).parent().unwrap();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--locked", "--quiet", "--no-default-features", "--features", "train", "--target-dir"]);
-        cargo.arg(beside.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        cargo.args(["build", "--locked", "--quiet", "--target-dir"]);
+        cargo.arg(beside.parent().unwrap()).current_dir(env!("HVD_LAB_CHECKOUT"));
         if beside.ends_with("release") {
             cargo.arg("--release");
         }

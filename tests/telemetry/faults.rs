@@ -5,16 +5,17 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use hvd_lab::domain::device::{DeviceKind, Reading, TelemetrySample};
-use hvd_lab::telemetry::{DeviceProbe, NvmlProbe};
+use hvd_lab_terminal::domain::device::{DeviceKind, Reading, TelemetrySample};
+use hvd_lab_terminal::telemetry::{DeviceProbe, NvmlProbe};
 
 use super::{devices, place, stand_in};
 
 #[test]
 fn four_gpus_are_four_rows_each_with_its_own_figures() {
     let Some((sample, _)) = devices(&["--json"], &[("HVD_STAND_IN_GPUS", "4")]) else { return };
-    let column =
-        |pick: fn(&hvd_lab::domain::device::DeviceSample) -> String| -> Vec<String> { sample.devices.iter().map(pick).collect() };
+    let column = |pick: fn(&hvd_lab_terminal::domain::device::DeviceSample) -> String| -> Vec<String> {
+        sample.devices.iter().map(pick).collect()
+    };
     assert_eq!(column(|gpu| gpu.uuid.clone()), ["GPU-0000", "GPU-1111", "GPU-2222", "GPU-3333"]);
     assert_eq!(
         column(|gpu| gpu.bus_id.value().cloned().unwrap_or_default()),

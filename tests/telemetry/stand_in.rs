@@ -11,7 +11,7 @@ pub fn stand_in() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let build = || {
         let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libnvml-stand-in-{}.so", std::process::id()));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/nvml_stand_in.c");
+        let source = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/support/nvml_stand_in.c");
         match Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-lm").status() {
             Ok(status) => assert!(status.success(), "cc refused the stand-in"),
             Err(error) => {

@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hvd_lab::domain::step::Step;
-use hvd_lab::exercise::{FOUR_CHANGES, NVCNN, Program, TEN_STEPS};
+use hvd_lab_terminal::domain::step::Step;
+use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN, Program, TEN_STEPS};
 use serde::Deserialize;
 
 /// Chooses the trainer in the one program that holds them all.
@@ -103,7 +103,7 @@ fn yes() -> bool {
 }
 
 fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let path = Path::new(env!("HVD_LAB_CHECKOUT")).join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -179,8 +179,8 @@ pub fn build() -> PathBuf {
         std::fs::write(&file, source).unwrap();
     }
     let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["rustc", "--locked", "--quiet", "--no-default-features", "--features", "train", "--example", "wrong_trainers"]);
-    cargo.arg("--target-dir").arg(beside.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+    cargo.args(["rustc", "--locked", "--quiet", "-p", "hvd-lab-ranks", "--example", "wrong_trainers"]);
+    cargo.arg("--target-dir").arg(beside.parent().unwrap()).current_dir(env!("HVD_LAB_CHECKOUT"));
     if beside.ends_with("release") {
         cargo.arg("--release");
     }

@@ -1,0 +1,119 @@
+//! A run of the user's own program: its words, who starts its ranks, and what is to be read of it.
+//!
+//! Never looks at a file: whether there is such a program is found out when it is started.
+
+use serde::{Deserialize, Serialize};
+
+use super::bounds::{Bounded, count};
+use super::launcher::{LauncherWords, OwnLauncher};
+use super::logged::{FIGURES, Field};
+use super::safe;
+
+/// A program of the user's own, as a run starts it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CommandSpec {
+    /// As it would be typed: the program first.
+    pub argv: Vec<String>,
+    /// Where it works: an absolute path.
+    pub directory: String,
+    /// `NAME=REGEX`: what else is to be read of its output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
+    /// A folder with TensorBoard event files that it writes: an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensorboard: Option<String>,
+}
+
+/// Words and letters of a command line that a record may have.
+const MAX_WORDS: usize = 10_000;
+const MAX_LETTERS: usize = 1 << 20;
+
+impl CommandSpec {
+    /// The launcher that starts its ranks, and its words; `None` where the lab starts them.
+    pub fn launcher_words(&self) -> Option<LauncherWords> {
+        LauncherWords::of(&self.argv)
+    }
+
+    /// Who starts its ranks; `None` where the lab does.
+    pub fn own_launcher(&self) -> Option<OwnLauncher> {
+        self.launcher_words().map(|words| words.launcher)
+    }
+
+    /// Ranks that its own launcher starts, as far as its words and the variables of `outside` say so.
+    pub fn own_np(&self, outside: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
+        self.launcher_words()?.np(outside)
+    }
+
+    /// Its words without the number of ranks: what is the same in all runs of the same work.
+    pub fn work(&self) -> Vec<String> {
+        self.launcher_words().map_or_else(|| self.argv.clone(), |words| words.without_counts(&self.argv))
+    }
+
+    /// In a column of a table: its script, or else the program, without folders.
+    pub fn title(&self) -> String {
+        let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
+        let script = self.argv.iter().find(|word| [".py", ".sh", ".jl", ".ipynb"].iter().any(|end| word.ends_with(end)));
+        safe::excerpt(&script.or(self.argv.first()).map(name).unwrap_or_default()).into_owned()
+    }
+
+    /// The patterns with the figures that they are of.
+    pub fn pattern_fields(&self) -> impl Iterator<Item = (Field, &str)> {
+        self.patterns.iter().filter_map(|pattern| {
+            let (name, expression) = pattern.split_once('=')?;
+            Some((Field::named(name)?, expression))
+        })
+    }
+
+    /// The first thing in it that cannot run, in one sentence.
+    pub fn problem(&self) -> Option<String> {
+        if self.argv.first().is_none_or(String::is_empty) {
+            return Some("no program is named: write it behind --, such as `hvd-lab run -- python train.py`".into());
+        }
+        if let Some(word) = self.argv.iter().find(|word| word.contains('\0')) {
+            return Some(format!("`{}` has a zero byte, which no program can be given", safe::line(word)));
+        }
+        self.patterns.iter().find_map(|pattern| {
+            let names = || FIGURES.map(|field| field.name).join(", ");
+            match pattern.split_once('=') {
+                None => Some(format!("--pattern {pattern} has no `=`: write NAME=REGEX, such as loss=\"cost ([0-9.]+)\"")),
+                Some((name, _)) if Field::named(name).is_none() => {
+                    Some(format!("--pattern {name}=...: `{name}` is no figure of a training. Use one of {}", names()))
+                }
+                Some((_, "")) => Some(format!("--pattern {pattern}: the regular expression is empty")),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl Bounded for CommandSpec {
+    fn out_of_bounds(&self) -> Option<String> {
+        let words = self.argv.len() + self.patterns.len();
+        let letters = self.argv.iter().chain(&self.patterns).map(String::len).sum();
+        count("number of words", words, MAX_WORDS).or_else(|| count("letters of the command", letters, MAX_LETTERS))
+    }
+}
+
+impl CommandSpec {
+    /// Of this line, without quotes in it.
+    pub fn sample(line: &str) -> CommandSpec {
+        let argv = line.split(' ').map(String::from).collect();
+        CommandSpec { argv, directory: "/work".into(), patterns: Vec::new(), tensorboard: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_run_is_said() {
+        let with = |pattern: &str| CommandSpec { patterns: vec![pattern.into()], ..CommandSpec::sample("python t.py") };
+        assert_eq!(with("loss=cost (.*)").problem(), None);
+        assert!(with("loss").problem().unwrap().contains("write NAME=REGEX"));
+        assert!(with("cost=x").problem().unwrap().contains("`cost` is no figure of a training. Use one of epoch, "));
+        assert!(with("loss=").problem().unwrap().contains("is empty"));
+        assert!(CommandSpec { argv: vec![], ..with("loss=x") }.problem().unwrap().starts_with("no program is named"));
+        assert_eq!(CommandSpec::sample("/usr/bin/python3 -u /home/x/train.py").title(), "train.py");
+    }
+}

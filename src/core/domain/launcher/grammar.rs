@@ -1,0 +1,325 @@
+//! How each launcher takes its words: its names, its flags with their values, and which of them say how many ranks there are to be.
+
+/// Programs that start ranks themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnLauncher {
+    /// `torchrun`, `python -m torch.distributed.run`.
+    Torchrun,
+    /// Open MPI's, MPICH's and those that share their words.
+    Mpirun,
+    Horovodrun,
+    Srun,
+    Accelerate,
+    Deepspeed,
+}
+
+impl OwnLauncher {
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OwnLauncher::Torchrun => "torchrun",
+            OwnLauncher::Mpirun => "mpirun",
+            OwnLauncher::Horovodrun => "horovodrun",
+            OwnLauncher::Srun => "srun",
+            OwnLauncher::Accelerate => "accelerate",
+            OwnLauncher::Deepspeed => "deepspeed",
+        }
+    }
+}
+
+/// What a flag, or a variable of the environment in its place, says of the number of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    Ranks,
+    PerNode,
+    Nodes,
+    /// Hosts by name, perhaps with slots: `a:2,b:2`.
+    Hosts,
+    /// Devices by host: `a:0,1@b:0`.
+    Devices,
+    /// Something that leaves the number open, such as a file of hosts.
+    Open,
+}
+
+/// How a launcher takes its words.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Grammar {
+    pub launcher: OwnLauncher,
+    names: &'static [&'static str],
+    /// Modules that `python -m` runs in its place.
+    pub modules: &'static [&'static str],
+    /// A word that stands between its name and its flags.
+    pub verb: Option<&'static str>,
+    /// Its flags, with a `=` behind it for each word that follows as a value. What may have a value in the same word only has none.
+    flags: &'static str,
+    /// Whether a flag that is not among them has a value.
+    others_have_values: bool,
+    /// Flags that count ranks.
+    pub counts: &'static [(Count, &'static str)],
+    /// Variables that count them where no flag does.
+    pub variables: &'static [(Count, &'static str)],
+    /// Ranks on each node, and nodes, where only the other is given; `None` where that is for the machine to say.
+    pub ranks_of_node: Option<usize>,
+    pub nodes: Option<usize>,
+}
+
+pub(super) const LAUNCHERS: [Grammar; 6] = [
+    Grammar {
+        launcher: OwnLauncher::Torchrun,
+        names: &["torchrun"],
+        modules: &["torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic.rendezvous.run"],
+        verb: None,
+        flags: "-h --help -m --module --no-python --run-path --standalone --virtual-local-rank --use-env --nnodes= \
+                --nproc-per-node= --rdzv-backend= --rdzv-endpoint= --rdzv-id= --rdzv-conf= --max-restarts= \
+                --monitor-interval= --start-method= --role= --log-dir= -r= --redirects= -t= --tee= --local-ranks-filter= \
+                --node-rank= --master-addr= --master-port= --local-addr= --logs-specs= --event-log-handler= --numa-binding= \
+                --signals-to-handle= --duplicate-stdout-filters= --duplicate-stderr-filters= --shutdown-timeout=",
+        others_have_values: true,
+        counts: &[(Count::PerNode, "--nproc-per-node"), (Count::Nodes, "--nnodes")],
+        variables: &[(Count::PerNode, "PET_NPROC_PER_NODE"), (Count::Nodes, "PET_NNODES")],
+        ranks_of_node: Some(1),
+        nodes: Some(1),
+    },
+    Grammar {
+        launcher: OwnLauncher::Mpirun,
+        names: &["mpirun", "mpiexec", "orterun", "prterun", "mpirun_rsh"],
+        modules: &[],
+        verb: None,
+        // Those of Open MPI 4 and 5, MPICH's hydra and Intel's; `-np` is the same as `--np`.
+        flags: "-n= -N= -c= -H= -x= -f= -l -s -v -V -q -d --np= --n= --npernode= --npersocket= --ppr= --host= --hostfile= \
+                --machinefile= --default-hostfile= --add-host= --add-hostfile= --map-by= --rank-by= --bind-to= --wdir= --wd= \
+                --path= --prefix= --noprefix --output= --output-filename= --output-directory= --tag-output \
+                --timestamp-output --xml --merge-stderr-to-stdout --stream-buffering= --rankfile= --rf= --stdin= --timeout= \
+                --max-restarts= --preload-files= --preload-files-dest-dir= --preload-binary --app= --am= --tune= --dvm-uri= \
+                --dvm= --personality= --report-uri= --report-pid= --xterm= --cpu-set= --cpu-list= --slot-list= \
+                --cpus-per-proc= --cpus-per-rank= --display= --launch-agent= --runtime-options= --with-ft= \
+                --forward-signals= --ompi-server= --server-wait-time= --stop-on-exec= --rtos= --memory-limits= --pset= \
+                --spawn-timeout= --mca-base-param-prefix= --initial-errhandler= --exec-agent= --max-vm-size= --tmpdir= \
+                --do-not-launch --report-bindings --oversubscribe --nooversubscribe --allow-run-as-root --ppn= --perhost= \
+                --hosts= --genvlist= --envlist= --genvall --genvnone --launcher= --launcher-exec= --bootstrap= \
+                --bootstrap-exec= --membind= --rmk= --iface= --configfile= --profile= --outfile-pattern= --errfile-pattern= \
+                --prepend-pattern= --prepend-rank --order-nodes= --pmi-port= --usize= --gpus-per-proc= --hostlist= --rr= \
+                --arch= --envuser= --mca== --gmca== --omca== --gomca== --pmca== --gpmca== --prtemca== --gprtemca== \
+                --pmixmca== --gpmixmca== --genv== --env==",
+        others_have_values: false,
+        counts: &[
+            (Count::Ranks, "--np"),
+            (Count::Ranks, "-n"),
+            (Count::Ranks, "--n"),
+            (Count::Ranks, "-c"),
+            (Count::PerNode, "-N"),
+            (Count::PerNode, "--npernode"),
+            (Count::PerNode, "--ppn"),
+            (Count::PerNode, "--perhost"),
+            (Count::Hosts, "-H"),
+            (Count::Hosts, "--host"),
+            (Count::Hosts, "--hosts"),
+        ],
+        variables: &[],
+        ranks_of_node: None,
+        nodes: None,
+    },
+    Grammar {
+        launcher: OwnLauncher::Horovodrun,
+        names: &["horovodrun"],
+        modules: &["horovod.runner.launch", "horovod.runner", "horovod.run"],
+        verb: None,
+        flags: "-h --help -v --version --verbose -cb --check-build --disable-cache --gloo --mpi --jsrun --tcp \
+                --timeline-mark-cycles --no-timeline-mark-cycles --autotune --no-autotune --hierarchical-allreduce \
+                --no-hierarchical-allreduce --hierarchical-allgather --no-hierarchical-allgather --stall-check \
+                --no-stall-check --mpi-threads-disable --no-mpi-threads-disable --log-with-timestamp -log-with-timestamp \
+                --log-hide-timestamp --log-without-timestamp --prefix-output-with-timestamp --torus-allreduce \
+                --no-torus-allreduce -np= --num-proc= --min-np= --min-num-proc= --max-np= --max-num-proc= -H= --hosts= \
+                -hostfile= --hostfile= -p= --ssh-port= -i= --ssh-identity-file= --network-interfaces= --output-filename= \
+                --start-timeout= --elastic-timeout= --reset-limit= --host-discovery-script= --slots-per-host= --mpi-args=",
+        others_have_values: true,
+        counts: &[
+            (Count::Ranks, "-np"),
+            (Count::Ranks, "--num-proc"),
+            (Count::Hosts, "-H"),
+            (Count::Hosts, "--hosts"),
+            (Count::Open, "--host-discovery-script"),
+        ],
+        variables: &[],
+        ranks_of_node: None,
+        nodes: None,
+    },
+    Grammar {
+        launcher: OwnLauncher::Srun,
+        names: &["srun"],
+        modules: &[],
+        verb: None,
+        flags: "-k -l -O -Q -s -u -v -V -X -Z -E -H -h -I -K -a= -A= -B= -b= -C= -c= -D= -d= -e= -F= -G= -g= -i= -J= -j= -L= -M= \
+                -m= -N= -n= -o= -P= -p= -q= -r= -S= -T= -t= -U= -W= -w= -x= --label --unbuffered --exclusive --overlap \
+                --overcommit --oversubscribe --no-kill --quiet --verbose --pty --preserve-env --hold --disable-status \
+                --kill-on-bad-exit --immediate --multi-prog --contiguous --spread-job --use-min-nodes --whole --exact \
+                --test-only --share --propagate --no-allocate --reboot --interactive --nice --compress --bcast --send-libs \
+                --external --resv-ports --quit-on-interrupt --usage --version --help --x11 --oom-kill-step --stepmgr \
+                --ntasks= --nodes= --ntasks-per-node= --ntasks-per-gpu= --ntasks-per-socket= --ntasks-per-core= \
+                --ntasks-per-tres= --nodelist= --nodefile= --gpus= --gpus-per-node= --gpus-per-task= --partition= --output= \
+                --error= --input= --job-name= --cpus-per-task= --cpus-per-gpu= --cpu-bind= --mem= --mem-bind= --mem-per-cpu= \
+                --mem-per-gpu= --mpi= --time= --account= --chdir= --export= --export-file= --distribution= --qos=",
+        others_have_values: true,
+        counts: &[
+            (Count::Ranks, "-n"),
+            (Count::Ranks, "--ntasks"),
+            (Count::Nodes, "-N"),
+            (Count::Nodes, "--nodes"),
+            (Count::PerNode, "--ntasks-per-node"),
+            (Count::Open, "--ntasks-per-gpu"),
+            (Count::Open, "--ntasks-per-socket"),
+            (Count::Open, "--ntasks-per-core"),
+            (Count::Open, "--ntasks-per-tres"),
+        ],
+        variables: &[
+            (Count::Ranks, "SLURM_NTASKS"),
+            (Count::Ranks, "SLURM_NPROCS"),
+            (Count::PerNode, "SLURM_NTASKS_PER_NODE"),
+            (Count::Nodes, "SLURM_NNODES"),
+            (Count::Nodes, "SLURM_JOB_NUM_NODES"),
+        ],
+        ranks_of_node: Some(1),
+        nodes: None,
+    },
+    Grammar {
+        launcher: OwnLauncher::Accelerate,
+        names: &["accelerate", "accelerate-launch"],
+        modules: &["accelerate.commands.launch", "accelerate.commands.accelerate_cli"],
+        verb: Some("launch"),
+        flags: "-h --help --cpu --use-cpu --multi-gpu --tpu --ipex --use-xpu --quiet -q --use-deepspeed --use-fsdp \
+                --use-megatron-lm --use-parallelism-config -m --module --no-python --debug --same-network \
+                --enable-cpu-affinity --dynamo-use-dynamic --dynamo-use-fullgraph --dynamo-use-regional-compilation \
+                --tpu-use-cluster --no-tpu-use-cluster --tpu-use-sudo --downcast-bf16 --num-processes= --num-machines= \
+                --config-file=",
+        others_have_values: true,
+        counts: &[(Count::Ranks, "--num-processes"), (Count::Nodes, "--num-machines")],
+        variables: &[],
+        ranks_of_node: None,
+        nodes: None,
+    },
+    Grammar {
+        launcher: OwnLauncher::Deepspeed,
+        names: &["deepspeed", "ds"],
+        modules: &["deepspeed.launcher.runner", "deepspeed.launcher", "deepspeed"],
+        verb: None,
+        flags: "-h --help --no-python --module --no-local-rank --no-ssh-check --no-ssh --save-pid --force-multi \
+                --elastic-training --bind-cores-to-rank --num-gpus= --num-accelerators= --num-nodes= -i= --include= -e= \
+                --exclude= -H= --hostfile= --master-port= --master-addr= --node-rank= --launcher= --launcher-args=",
+        others_have_values: true,
+        counts: &[
+            (Count::PerNode, "--num-gpus"),
+            (Count::PerNode, "--num-accelerators"),
+            (Count::Nodes, "--num-nodes"),
+            (Count::Devices, "-i"),
+            (Count::Devices, "--include"),
+        ],
+        variables: &[],
+        ranks_of_node: None,
+        nodes: Some(1),
+    },
+];
+
+/// A flag among a launcher's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Flag {
+    /// Whole, with `-` for `_`.
+    pub name: String,
+    pub value: String,
+    pub at: usize,
+    /// Words up to its last value, without those of others in the same word.
+    pub words: usize,
+}
+
+impl Grammar {
+    pub fn is_named(&self, name: &str) -> bool {
+        let is_version = |rest: &str| {
+            let rest = rest.trim_start_matches(['.', '-', '_']);
+            let of_whom = ["openmpi", "mpich", "hydra", "intel", "real", "mpt", "prte"];
+            rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains(char::is_alphabetic) || of_whom.contains(&rest)
+        };
+        let behind = |known: &&'static str| name.strip_prefix(*known).filter(|rest| rest.starts_with(['.', '-', '_']));
+        self.names.contains(&name) || self.names.iter().find_map(behind).is_some_and(is_version)
+    }
+
+    /// A flag by its name, or by the beginning of it that no other has, with the number of its values.
+    fn known(&self, name: &str) -> Option<(&'static str, usize)> {
+        let all = || self.flags.split_whitespace().map(|flag| (flag.trim_end_matches('='), flag.matches('=').count()));
+        let mut begun = all().filter(|(flag, _)| name.len() > 3 && name.starts_with("--") && flag.starts_with(name));
+        all().find(|(flag, _)| *flag == name).or_else(|| begun.next().filter(|_| begun.next().is_none()))
+    }
+
+    /// The flags in a word: each with its value where it has that in the same word, or how many words behind it are its values.
+    fn flags_of(&self, word: &str) -> Vec<(String, Option<String>, usize)> {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
+        let is_mpirun = self.launcher == OwnLauncher::Mpirun;
+        let whole = match name.strip_prefix('-') {
+            Some(long) if long.starts_with('-') => name.replace('_', "-"),
+            Some(long) if is_mpirun && long.len() > 1 => format!("-{name}").replace('_', "-"),
+            _ => name.to_owned(),
+        };
+        let known = self.known(&whole);
+        let is_long = whole.starts_with("--") && (name.starts_with("--") || known.is_some());
+        if is_long || known.is_some() || name.chars().count() == 2 {
+            let values = known.map_or(usize::from(self.others_have_values), |(_, values)| values);
+            let takes = if value.is_some() { 0 } else { values };
+            return vec![(known.map_or(whole, |(known, _)| known.to_owned()), value, takes)];
+        }
+        let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+        if is_mpirun && !word.char_indices().nth(2).is_some_and(|(at, _)| is_number(&word[at..])) {
+            return vec![(whole, value, 0)];
+        }
+        // Letters in one word, such as `-ln4`: the first with a value has the rest of the word, or the next one.
+        let mut flags = Vec::new();
+        for (at, letter) in word.char_indices().skip(1) {
+            let name = format!("-{letter}");
+            let values = self.known(&name).map_or(0, |(_, values)| values);
+            let rest = &word[at + letter.len_utf8()..];
+            if values > 0 {
+                let value = (!rest.is_empty()).then(|| rest.trim_start_matches('=').to_owned());
+                flags.push((name, value.clone(), if value.is_some() { 0 } else { values }));
+                break;
+            }
+            flags.push((name, None, 0));
+        }
+        flags
+    }
+
+    /// The flags from this word on, and where they end: at the program, at `:`, or at the end of the line.
+    pub fn flags(&self, argv: &[String], start: usize) -> (Vec<Flag>, usize) {
+        let (mut flags, mut at) = (Vec::new(), start);
+        while let Some(word) = argv.get(at) {
+            if word == "--" {
+                return (flags, at + 1);
+            }
+            if !word.starts_with('-') || word.len() < 2 {
+                break;
+            }
+            let mut words = 1;
+            for (name, value, takes) in self.flags_of(word) {
+                let value = value.or_else(|| argv.get(at + 1).filter(|_| takes > 0).cloned()).unwrap_or_default();
+                words = 1 + takes;
+                flags.push(Flag { name, value, at, words });
+            }
+            at += words;
+        }
+        (flags, at.min(argv.len()))
+    }
+
+    /// The flags of each program that it starts, and where the first of these begins: `mpirun -np 1 a : -np 2 b` starts two.
+    pub fn parts(&self, argv: &[String], start: usize) -> (Vec<Vec<Flag>>, usize) {
+        let has_parts = matches!(self.launcher, OwnLauncher::Mpirun | OwnLauncher::Srun);
+        let (flags, program) = self.flags(argv, start);
+        let (mut parts, mut end) = (vec![flags], program);
+        while let Some(colon) = argv[end..].iter().position(|word| word == ":").filter(|_| has_parts) {
+            let (flags, next) = self.flags(argv, end + colon + 1);
+            parts.push(flags);
+            end = next;
+        }
+        (parts, program)
+    }
+
+    /// What a flag says of the number of ranks.
+    pub fn count(&self, flag: &Flag) -> Option<Count> {
+        self.counts.iter().find(|(_, name)| *name == flag.name).map(|(count, _)| *count)
+    }
+}

@@ -1,0 +1,183 @@
+//! The settings of a training run: the flags of `hvd-train`, as data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::bounds::{Bounded, MAX_BATCH_SIZE, MAX_EPOCHS, at_least_one, figure, first};
+use super::images::FASHION_MNIST;
+use super::model::ModelSpec;
+use super::step::StepSet;
+
+/// What is trained, on what, and for how long. `launch::mpirun` turns it into the trainer's argument vector.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainingSpec {
+    pub steps: StepSet,
+    /// Epochs in total; when a run is continued, those before count.
+    pub epochs: usize,
+    /// Images per rank and batch.
+    pub batch_size: usize,
+    pub base_lr: f64,
+    pub momentum: f64,
+    /// Weight decay of the kernels.
+    pub wd: f64,
+    pub target_accuracy: f64,
+    /// Epochs in a row that must exceed the target before training stops.
+    pub patience: usize,
+    pub warmup_epochs: f64,
+    pub model: ModelSpec,
+    pub data: DataSource,
+    /// The first so many training images; `None` for all.
+    #[serde(default)]
+    pub train_images: Option<usize>,
+    /// The first so many test images for the validation after each epoch; `None` for all.
+    #[serde(default)]
+    pub validation_images: Option<usize>,
+    pub checkpointing: bool,
+    /// Write a checkpoint within an epoch, too, every so many steps; `None` for the ends of epochs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_every: Option<usize>,
+    pub seed: u64,
+    /// More flags of `hvd-train`, word by word, that the lab has no setting for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trainer_flags: Vec<String>,
+    /// Settings that another version of the lab wrote, kept as they came.
+    #[serde(flatten)]
+    pub newer: Map<String, Value>,
+}
+
+/// Which images to train on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataSource {
+    /// The real files where they are or can be fetched, else the generated ones, and the run says which.
+    #[default]
+    Auto,
+    /// Real Fashion-MNIST or nothing.
+    FashionMnist,
+    /// The bundled generator.
+    Generated,
+    /// Real handwritten digits where they are or can be fetched, else drawn ones, and the run says which.
+    Digits,
+    /// Real MNIST or nothing.
+    Mnist,
+    /// Digits of the bundled generator.
+    GeneratedDigits,
+}
+
+impl DataSource {
+    const ALL: [DataSource; 6] = [
+        DataSource::Auto,
+        DataSource::FashionMnist,
+        DataSource::Generated,
+        DataSource::Digits,
+        DataSource::Mnist,
+        DataSource::GeneratedDigits,
+    ];
+
+    /// As flags and records spell it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            DataSource::Auto => "auto",
+            DataSource::FashionMnist => "fashion-mnist",
+            DataSource::Generated => "generated",
+            DataSource::Digits => "digits",
+            DataSource::Mnist => "mnist",
+            DataSource::GeneratedDigits => "generated-digits",
+        }
+    }
+}
+
+/// The flag of `hvd-train` that puts one fixed batch of noise in place of all images.
+pub const SYNTHETIC: &str = "--synthetic";
+
+impl TrainingSpec {
+    /// What is wrong if the model takes other images than there are.
+    pub fn misfit(&self) -> Option<String> {
+        let (model, takes) = (self.model, self.model.input());
+        let fits = takes == FASHION_MNIST || self.trainer_flags.iter().any(|flag| flag == SYNTHETIC);
+        (!fits).then(|| {
+            format!(
+                "{model} takes images of {takes} (channels, height, width), and those of Fashion-MNIST are {FASHION_MNIST}: choose \
+                 another model, such as wrn-10-1 or mnist-cnn, or measure its speed on noise: hvd-lab bench --model {model}, or \
+                 hvd-train {SYNTHETIC} --model {model}"
+            )
+        })
+    }
+
+    /// Whether a stored table has all that every version wrote: then what cannot be read in it is new, not damaged.
+    pub(super) fn has_all_fields(stored: &Map<String, Value>) -> bool {
+        const ALWAYS: [&str; 13] = [
+            "steps",
+            "epochs",
+            "batch_size",
+            "base_lr",
+            "momentum",
+            "wd",
+            "target_accuracy",
+            "patience",
+            "warmup_epochs",
+            "model",
+            "data",
+            "checkpointing",
+            "seed",
+        ];
+        ALWAYS.iter().all(|name| stored.contains_key(*name))
+    }
+}
+
+impl Bounded for TrainingSpec {
+    fn out_of_bounds(&self) -> Option<String> {
+        first([
+            at_least_one("epochs", self.epochs, MAX_EPOCHS),
+            at_least_one("batch size", self.batch_size, MAX_BATCH_SIZE),
+            at_least_one("patience", self.patience, MAX_EPOCHS),
+            figure("base LR", self.base_lr),
+            figure("momentum", self.momentum),
+            figure("weight decay", self.wd),
+            figure("target accuracy", self.target_accuracy),
+            figure("warmup epochs", self.warmup_epochs),
+        ])
+    }
+}
+
+impl std::fmt::Display for DataSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl std::str::FromStr for DataSource {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<DataSource, String> {
+        let words = DataSource::ALL.map(|source| source.word());
+        let found = DataSource::ALL.into_iter().find(|source| source.word() == text);
+        found.ok_or_else(|| format!("`{text}` is not a data source: use {} or {}", words[..5].join(", "), words[5]))
+    }
+}
+
+impl TrainingSpec {
+    /// A small training, for tests of any floor.
+    pub fn sample() -> TrainingSpec {
+        TrainingSpec {
+            steps: StepSet::ALL,
+            epochs: 3,
+            batch_size: 64,
+            base_lr: 0.01,
+            momentum: 0.9,
+            wd: 5e-6,
+            target_accuracy: 0.85,
+            patience: 2,
+            warmup_epochs: 5.0,
+            model: ModelSpec::wrn(10, 1),
+            data: DataSource::Auto,
+            train_images: Some(12_000),
+            validation_images: Some(1_000),
+            checkpointing: true,
+            commit_every: None,
+            seed: 1,
+            trainer_flags: Vec::new(),
+            newer: Map::new(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `hvd-lab run -- PROGRAM ...`: a program of the user's own.
+
+use super::output::Usage;
+use super::settings::Settings;
+use crate::domain::command::CommandSpec;
+use crate::domain::job::{Job, RunSpec, Workload};
+use crate::launch;
+
+/// What the list of runs has in the place of a preset.
+pub(super) const PRESET: &str = "own";
+
+/// What else is to be read of an own program.
+#[derive(Debug, clap::Args)]
+pub(super) struct OwnFlags {
+    /// Of an own program: another figure to read in its lines, such as loss="cost ([0-9.]+)". Can be repeated.
+    #[arg(long, value_name = "NAME=REGEX")]
+    pattern: Vec<String>,
+    /// Of an own program: a folder with TensorBoard event files that it writes.
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<String>,
+}
+
+impl OwnFlags {
+    /// # Errors
+    /// One was given, and the lab's own trainer is to run.
+    pub fn refuse(&self) -> Result<(), Usage> {
+        let flag = if !self.pattern.is_empty() { "--pattern" } else { "--tensorboard" };
+        match self.pattern.is_empty() && self.tensorboard.is_none() {
+            true => Ok(()),
+            false => {
+                Err(Usage(format!("{flag} is for a program of your own: write it behind --, such as `-- python3 train.py`")))
+            }
+        }
+    }
+}
+
+/// The run of these words, with the flags before them.
+///
+/// # Errors
+/// Flags of the lab's trainer, ranks that the words ask for already, and as [`CommandSpec::problem`].
+pub(super) fn spec(settings: &Settings, has_steps: bool, own: &OwnFlags, words: &[String]) -> Result<RunSpec, Usage> {
+    if let Some(flag) = settings.of_training(has_steps) {
+        return Err(Usage(format!("--{flag} is for the lab's trainer: what your own program does, its own flags behind it say")));
+    }
+    let mut resources = settings.own_resources()?;
+    let current = std::env::current_dir().map_err(|error| Usage(format!("the current folder cannot be used: {error}")))?;
+    let Some(directory) = current.to_str().map(str::to_owned) else {
+        return Err(Usage(format!("the name of {} is not UTF-8 text: start it elsewhere", current.display())));
+    };
+    let tensorboard = own.tensorboard.as_deref().map(|folder| launch::whole_path("--tensorboard", folder));
+    let command = CommandSpec {
+        argv: words.to_vec(),
+        directory,
+        patterns: own.pattern.clone(),
+        tensorboard: tensorboard.transpose().map_err(Usage)?,
+    };
+    if command.own_launcher().is_some() {
+        let name = command.argv[0].rsplit('/').next().unwrap_or_default();
+        if let Some(flag) = settings.of_ranks() {
+            return Err(Usage(format!(
+                "--{flag} cannot be used here: {name} starts the ranks itself. Write it behind {name}, in its own words"
+            )));
+        }
+        resources.np = command.own_np(&|name| std::env::var(name).ok()).unwrap_or(1);
+    }
+    launch::check_patterns(&command).map_err(Usage)?;
+    let spec = Job { resources, workload: Workload::Command(command) };
+    spec.problem().map_or(Ok(spec), |problem| Err(Usage(problem)))
+}

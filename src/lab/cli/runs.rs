@@ -1,0 +1,229 @@
+//! `hvd-lab runs`: list, name and delete runs; their ranks and what these printed.
+//!
+//! Never draws a screen, and never removes a run for good unless told so twice.
+
+mod ranks;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use super::confirm::confirm;
+use super::output::Usage;
+use super::table::{or_dash, render};
+use crate::domain::{safe, units};
+use crate::host;
+use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, StoreError, disturbed, select};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab runs
+  hvd-lab runs --filter 'np:2 !failed' --sort img/s
+  hvd-lab runs name 7 'two ranks, no warm-up'
+  hvd-lab runs delete 3 4                   to the trash; `hvd-lab runs restore 3` brings it back
+  hvd-lab runs ranks 7                      its ranks by host, those that failed first
+  hvd-lab runs log 7 317                    what rank 317 printed
+  hvd-lab runs --json | jq '.[-1].figures.images_per_sec'
+
+A filter is a list of words that must all match. Put `!` before a word that must not match. `np:2` looks in one field: run, \
+state, np, steps, \
+model, data, preset, host, name, note.";
+
+/// List the runs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Option<RunsVerb>,
+    /// Only runs that match all these words.
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// run, np, img/s, time, to-target, accuracy, device-s, state or name: best first [default: oldest run first].
+    #[arg(long, value_name = "KEY")]
+    sort: Option<SortKey>,
+    /// The other way round.
+    #[arg(long)]
+    reverse: bool,
+    /// One JSON array with everything that is known about each run.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum RunsVerb {
+    /// Name a run. Without a name, remove its name.
+    Name { id: RunId, name: Vec<String> },
+    /// Write a note for a run. Without a text, remove the note.
+    Note { id: RunId, text: Vec<String> },
+    /// List the ranks of a run by host: those that failed first, then hosts that are silent.
+    Ranks {
+        id: RunId,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what a rank of a run printed.
+    Log { id: RunId, rank: usize },
+    /// Move runs to the trash, from where they can be restored.
+    Delete {
+        #[arg(required = true)]
+        ids: Vec<RunId>,
+    },
+    /// Bring runs back from the trash; without a number the one deleted last.
+    Restore { ids: Vec<RunId> },
+    /// List what is in the trash.
+    Trash,
+    /// Remove for good what is in the trash (asks first).
+    EmptyTrash {
+        /// Only runs that were deleted so many days ago or earlier.
+        #[arg(long, value_name = "DAYS", default_value_t = 0.0, value_parser = days, allow_negative_numbers = true)]
+        older_than: f64,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// A number from 0.
+fn days(text: &str) -> Result<f64, String> {
+    let days = text.parse().ok().filter(|days: &f64| days.is_finite() && *days >= 0.0);
+    days.ok_or_else(|| "expected a number of days, such as 7 or 0.5".into())
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let store = RunStore::open_default()?;
+    match args.verb {
+        None => list(&store, &args)?,
+        Some(RunsVerb::Name { id, name }) => {
+            store.set_name(id, &name.join(" "))?;
+            let name = store.record(id)?.name;
+            super::output::print(
+                &name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")),
+            )?;
+        }
+        Some(RunsVerb::Note { id, text }) => {
+            store.set_note(id, &text.join(" "))?;
+            let note = store.record(id)?.note;
+            super::output::print(
+                &note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")),
+            )?;
+        }
+        Some(RunsVerb::Ranks { id, json }) => return ranks::list(&store, id, json),
+        Some(RunsVerb::Log { id, rank }) => return ranks::log(&store, id, rank),
+        Some(RunsVerb::Delete { ids }) => {
+            return each(&once(ids), |id| {
+                store.delete(*id).map(|_| format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))
+            });
+        }
+        Some(RunsVerb::Restore { ids }) => {
+            let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { once(ids).into_iter().map(Some).collect() };
+            return each(&wanted, |id| store.restore(*id).map(|id| format!("run {id} is back\n")));
+        }
+        Some(RunsVerb::Trash) => trash(&store.deleted())?,
+        Some(RunsVerb::EmptyTrash { older_than, yes }) => return empty(&store, older_than, yes),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// In their order, each once.
+fn once(ids: Vec<RunId>) -> Vec<RunId> {
+    let mut seen = BTreeSet::new();
+    ids.into_iter().filter(|id| seen.insert(*id)).collect()
+}
+
+/// All of them, whatever becomes of the others.
+fn each<T>(wanted: &[T], mut change: impl FnMut(&T) -> Result<String, StoreError>) -> anyhow::Result<ExitCode> {
+    let mut refused = None;
+    for one in wanted {
+        match change(one) {
+            Ok(done) => drop(super::output::print(&done)?),
+            Err(error) => {
+                // The last one is said where all errors are.
+                if let Some(before) = refused.replace(error) {
+                    super::output::say(&before.to_string());
+                }
+            }
+        }
+    }
+    refused.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
+}
+
+fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
+    let filter = Filter::of_known_fields(&args.filter).map_err(Usage)?;
+    let all = store.list();
+    // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
+    let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
+    if args.json {
+        super::output::print_json(&runs)?;
+    } else if all.is_empty() {
+        super::output::print("no runs yet: `hvd-lab run` starts one\n")?;
+    } else if runs.is_empty() {
+        super::output::print(&format!("none of {} runs matches `{}`\n", all.len(), filter.text()))?;
+    } else {
+        let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
+        super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
+        for run in runs.iter() {
+            if let Some(place) = &run.elsewhere {
+                super::output::print(&format!("run {} cannot be reached: it may still be running {place}\n", run.id))?;
+            }
+        }
+        for run in runs.iter().filter(|run| run.record.is_none()) {
+            super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
+        }
+        if let Some(note) = disturbed::notes(runs.iter().copied()) {
+            super::output::print(&format!("{note}\n"))?;
+        }
+        for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {
+            super::output::print(&format!("run {run}: {damaged}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+fn cells(run: &RunSummary) -> Vec<String> {
+    let record = run.record.as_ref();
+    let training = record.and_then(|record| record.training());
+    let accuracy = run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy));
+    vec![
+        run.id.to_string(),
+        run.status.state.name().to_owned(),
+        or_dash(run.np_in_words()),
+        or_dash(training.map(|training| training.steps.to_string())),
+        or_dash(run.epochs_in_words()),
+        or_dash(record.map(|record| record.spec.workload.title())),
+        or_dash(training.and(record).map(|record| record.data_label.clone())),
+        or_dash(run.shown_rate()),
+        or_dash(accuracy),
+        or_dash(run.training_seconds.map(units::seconds)),
+        record.and_then(|record| record.name.clone()).unwrap_or_default(),
+    ]
+}
+
+fn trash(deleted: &[Deleted]) -> anyhow::Result<()> {
+    if deleted.is_empty() {
+        super::output::print("the trash is empty\n")?;
+        return Ok(());
+    }
+    let cells = deleted.iter().map(|run| {
+        let name = run.name.clone().unwrap_or_default();
+        vec![run.id.to_string(), units::date(run.deleted_s), units::bytes(run.bytes()), name]
+    });
+    super::output::print(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))?;
+    Ok(())
+}
+
+fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCode> {
+    let until = host::now_s() - older_than * 86_400.0;
+    let old: Vec<Deleted> = store.deleted().into_iter().filter(|run| run.deleted_s <= until).collect();
+    if old.is_empty() {
+        super::output::print("nothing in the trash to remove\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let numbers: Vec<String> = old.iter().map(|run| run.id.to_string()).collect();
+    let what = format!("run {} ({})", numbers.join(", "), units::bytes(old.iter().map(Deleted::bytes).sum()));
+    if !yes && !confirm(&format!("Remove {what} for good?"))? {
+        return Ok(ExitCode::FAILURE);
+    }
+    store.empty_trash(&old)?;
+    super::output::print(&format!("removed {what}\n"))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,110 @@
+//! The four changes of the MNIST program, each by the evidence of a run.
+//!
+//! What the changes have in common with steps of the trainer is judged by the same functions.
+
+use super::group::{Group, because_strangers};
+use super::terms as told;
+use super::verdict::{Finding, Shown, failed};
+use super::{alone, decided};
+use crate::course::Evidence;
+use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, init_and_pin, scale_learning_rate};
+use crate::domain::step::Step;
+use words::{Cause, Share};
+
+type Find = fn(&Group) -> Finding;
+
+/// What a run of the program shows of each change, in their order. Its epochs are what was asked of a single rank.
+pub fn check_changes(evidence: &Evidence) -> Vec<Shown> {
+    let changes: [Find; 4] = [init_and_pin::check, scaled, distributed_optimizer::check, one_model];
+    let shown = |(index, find): (usize, Find)| {
+        let (outcome, evidence) = if evidence.spec.resources.np < 2 { alone() } else { decided(evidence, change, find) };
+        Shown { number: index + 1, outcome, evidence }
+    };
+    changes.into_iter().enumerate().map(shown).collect()
+}
+
+/// Which change does what a step of the trainer does.
+fn change(step: Step) -> String {
+    let number = match step {
+        Step::InitAndPin => 1,
+        Step::DistributedOptimizer => 3,
+        Step::Broadcast | Step::CheckpointOnRoot => 4,
+        _ => 2,
+    };
+    words::change(number)
+}
+
+/// Change 2: the rate is multiplied by the number of ranks, and the epochs are divided by it and rounded up.
+fn scaled(group: &Group) -> Finding {
+    let rate = scale_learning_rate::scaled(group)?;
+    let (np, asked) = (group.np(), group.spec.workload.epochs);
+    let wanted = asked.div_ceil(np);
+    let share = Share { np, asked, wanted };
+    let trained = group.all(told::END_OF_AN_EPOCH, |process| process.epochs.last().map(|report| report.epoch))?;
+    if let Some((process, &epochs)) = trained.iter().enumerate().find(|(_, epochs)| **epochs != wanted) {
+        let cause = match epochs {
+            epochs if epochs == asked => Cause::AsOneRank,
+            epochs if epochs == asked / np => Cause::RoundedDown,
+            epochs if epochs == wanted.div_ceil(np) => Cause::DividedTwice,
+            _ => Cause::Unknown,
+        };
+        let who = group.name(process);
+        // One that is still training comes to more.
+        if epochs > wanted || group.not_finished().is_none() {
+            return failed(words::other_epochs(&who, epochs, cause, share, &because_strangers(group)));
+        }
+    }
+    Ok(words::scaled(&rate, share))
+}
+
+/// Change 4: all ranks begin from the root's weights, and the root alone writes checkpoints.
+fn one_model(group: &Group) -> Finding {
+    let weights = broadcast::check(group)?;
+    let files = checkpoint_on_root::check(group)?;
+    Ok(words::one_model(&weights, &files))
+}
+
+mod words {
+    use crate::domain::units;
+
+    pub fn change(number: usize) -> String {
+        format!("change {number}")
+    }
+
+    /// Where another number of epochs comes from, as far as that shows.
+    #[derive(Clone, Copy)]
+    pub enum Cause {
+        AsOneRank,
+        RoundedDown,
+        DividedTwice,
+        Unknown,
+    }
+
+    /// The epochs that were asked for, and the share of each rank.
+    #[derive(Clone, Copy)]
+    pub struct Share {
+        pub np: usize,
+        pub asked: usize,
+        pub wanted: usize,
+    }
+
+    pub fn other_epochs(who: &str, epochs: usize, cause: Cause, share: Share, strangers: &str) -> String {
+        let cause = match cause {
+            Cause::AsOneRank => ", as many as a single rank",
+            Cause::RoundedDown => ", rounded down",
+            Cause::DividedTwice => ", divided twice",
+            Cause::Unknown => "",
+        };
+        let (Share { np, asked, wanted }, epochs) = (share, units::counted(epochs, "epoch"));
+        format!("{who} trained {epochs}{cause}: {np} ranks share {asked}, and {asked} / {np} rounded up is {wanted}{strangers}")
+    }
+
+    pub fn scaled(rate: &str, share: Share) -> String {
+        let Share { np, asked, wanted } = share;
+        format!("{rate}, and every rank trained {asked} / {np} rounded up = {}", units::counted(wanted, "epoch"))
+    }
+
+    pub fn one_model(weights: &str, files: &str) -> String {
+        format!("{weights}; {files}")
+    }
+}

@@ -1,0 +1,255 @@
+//! Step 6: every rank judges by the mean over the ranks.
+
+use crate::course::check::group::{Group, because_strangers};
+use crate::course::check::numbers::near;
+use crate::course::check::seen;
+use crate::course::check::terms as told;
+use crate::course::check::verdict::{Finding, Objection, failed};
+use crate::course::contrast::{Contrast, Pair, Side, list};
+use crate::domain::event::{EpochReport, Metrics};
+use crate::domain::history::Process;
+use words::{Metric, NotMean};
+
+/// Step 6: every rank judges by the mean over the ranks.
+pub fn check(group: &Group) -> Finding {
+    stop_together(group)?;
+    let epochs = group.epochs()?;
+    for &epoch in &epochs {
+        let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
+        let averaged: Vec<usize> = (0..group.np()).filter(|process| reports[*process].averaged.is_some()).collect();
+        if averaged.len() < group.np() {
+            let alone: Vec<usize> = (0..group.np()).filter(|process| !averaged.contains(process)).collect();
+            // The accuracies of two who disagree say more than a missing average.
+            let own: Vec<f64> = alone.iter().map(|process| reports[*process].judged().accuracy).collect();
+            return failed(words::judged_alone(&group.names(&alone), epoch, &own, &because_strangers(group)));
+        }
+        type Of = fn(&EpochReport) -> Metrics;
+        let mean = |of: Of| {
+            let mean =
+                |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&of(report))).sum::<f64>() / group.np() as f64;
+            Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) }
+        };
+        let (wanted, trained) = (mean(|report| report.validation), mean(|report| report.train));
+        for (process, report) in reports.iter().enumerate() {
+            let found = report.judged();
+            type Pick = fn(&Metrics) -> f64;
+            let pairs: [(Metric, Pick); 2] =
+                [(Metric::Loss, |metrics| metrics.loss), (Metric::Accuracy, |metrics| metrics.accuracy)];
+            if let Some((metric, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted), group.np())) {
+                let (found, wanted, trained) = (pick(&found), pick(&wanted), pick(&trained));
+                let is_own = |of: usize, by: &EpochReport| near(pick(&by.judged()), pick(&reports[of].validation));
+                let whose = (0..group.np()).find(|of| reports.iter().all(|by| is_own(*of, by)));
+                let cause = match whose {
+                    _ if near(found, wanted * group.np() as f64) => NotMean::Sum,
+                    Some(whose) => NotMean::OfOne(group.name(whose)),
+                    None if is_own(process, report) => NotMean::Own,
+                    None if near(found, trained) => NotMean::OfTraining,
+                    None => NotMean::Unknown,
+                };
+                return failed(words::not_the_mean(&group.name(process), epoch, metric, (found, wanted), cause));
+            }
+        }
+    }
+    decisions(group)?;
+    seen::goes_by(group, &["--target-accuracy", "--patience"])?;
+    stops_at_target(group)?;
+    tested(group)?;
+    let last = epochs.last().copied().unwrap_or(0);
+    let reports = group.all(told::AN_EPOCH, |process| process.epoch(last))?;
+    let own: Vec<f64> = reports.iter().map(|report| report.validation.accuracy).collect();
+    Ok(words::judged_by_mean(last, reports[group.root()].judged().accuracy, &own))
+}
+
+/// The same mean of as many numbers. A program may well average float32, where each number and each sum is rounded.
+fn equal(a: f64, b: f64, numbers: usize) -> bool {
+    (a - b).abs() <= numbers.max(4) as f64 * f64::from(f32::EPSILON) * a.abs().max(b.abs())
+}
+
+pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+    let Some(epoch) = pair[0].last_epoch().min(pair[1].last_epoch()) else { return };
+    let all = |pick: fn(&crate::domain::event::EpochReport) -> f64| {
+        pair.each(|side| side.reports(epoch).into_iter().map(pick).collect::<Vec<f64>>())
+    };
+    let (own, judged) = (all(|report| report.validation.accuracy), all(|report| report.judged().accuracy));
+    let words = |accuracies: &[f64]| list(&accuracies.iter().map(|accuracy| format!("{accuracy:.4}")).collect::<Vec<_>>());
+    found.fact("measured by each", [words(&own[0]), words(&own[1])]);
+    found.fact("decided on", [words(&judged[0]), words(&judged[1])]);
+    let spread = |accuracies: &[f64]| {
+        accuracies.iter().copied().fold(f64::MIN, f64::max) - accuracies.iter().copied().fold(f64::MAX, f64::min)
+    };
+    let averaged = pair.each(|side| side.reports(epoch).iter().filter(|report| report.averaged.is_some()).count());
+    if let ([_, _, ..], [mean, ..]) = (judged[0].as_slice(), judged[1].as_slice())
+        && averaged == [0, pair[1].np()]
+    {
+        let apart = spread(&judged[0]);
+        found.say(format!(
+            "Before, each rank decides on its own result of epoch {epoch} ({}){}. After, all decide on {mean:.4}, the mean over the \
+             ranks.",
+            words(&judged[0]),
+            if apart > 0.0 { format!(": they are {apart:.4} apart, and a target between them would stop one rank alone") } else { String::new() },
+        ));
+    }
+    let weights = pair.each(|side| side.last_weights());
+    if !weights[0].is_empty() && weights[0] == weights[1] {
+        found.say("The weights are the same in both runs: this step changes what is measured, and not the training.".into());
+    }
+}
+
+/// Every decision to stop early or to go on was taken on the mean over the ranks.
+pub fn decisions(group: &Group) -> Result<(), Objection> {
+    for process in 0..group.np() {
+        let Some(of) = group.attempt.processes.get(&process) else { continue };
+        for (report, (accuracy, _)) in of.epochs.iter().zip(&of.watched.decisions) {
+            let Some(mean) = report.averaged else { continue };
+            let own = report.validation.accuracy;
+            if near(*accuracy, own) && !near(own, mean.accuracy) {
+                return failed(words::decided_alone(&group.name(process), report.epoch, own, mean.accuracy));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nobody trained on after the mean accuracy had been above the target for long enough.
+pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
+    let asked = &group.spec.workload;
+    for process in 0..group.np() {
+        let Some(of) = group.attempt.processes.get(&process) else { continue };
+        let mut above = 0;
+        for pair in of.epochs.windows(2) {
+            let [report, next] = pair else { continue };
+            let Some(mean) = report.averaged else { break };
+            above = if mean.accuracy > asked.target_accuracy { above + 1 } else { 0 };
+            if above >= asked.patience.max(1) {
+                let (who, target) = (group.name(process), asked.target_accuracy);
+                return failed(words::trained_on(&who, [report.epoch, next.epoch], mean.accuracy, target, above));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every process that ended well has tested its model.
+pub fn tested(group: &Group) -> Result<(), Objection> {
+    let untested = |process: &usize| {
+        group.attempt.processes.get(process).is_some_and(|process| process.has_finished && process.test.is_none())
+    };
+    match (0..group.np()).find(untested) {
+        None => Ok(()),
+        Some(process) => failed(words::never_tested(&group.name(process))),
+    }
+}
+
+/// All ranks stopped early after the same epoch, or none did.
+pub fn stop_together(group: &Group) -> Result<(), Objection> {
+    let of = |process: usize| group.attempt.processes.get(&process);
+    let stopped = (0..group.np()).find_map(|process| Some((process, of(process)?.early_stop?)));
+    let Some((process, epoch)) = stopped else { return Ok(()) };
+    // While a run is going on, the word of another rank may be on its way.
+    let is_told = |other: &Process| {
+        let has_begun_another = other.steps.last().is_some_and(|step| step.epoch >= epoch);
+        has_begun_another || other.has_finished || !group.attempt.fatal.is_empty()
+    };
+    let goes_on = |other: &usize| {
+        of(*other).is_some_and(|other| other.epoch(epoch).is_some() && other.early_stop != Some(epoch) && is_told(other))
+    };
+    match (0..group.np()).find(goes_on) {
+        None => Ok(()),
+        Some(other) => failed(words::stopped_alone(&group.name(process), epoch, &group.name(other))),
+    }
+}
+
+mod words {
+    use crate::course::check::numbers::apart;
+    use crate::course::check::terms::some;
+
+    /// The accuracies are those of the ranks that judged alone.
+    pub fn judged_alone(who: &str, epoch: usize, accuracies: &[f64], strangers: &str) -> String {
+        let its = if accuracies.len() == 1 { "its" } else { "their" };
+        let shown: Vec<String> = accuracies.iter().take(4).map(|accuracy| format!("{accuracy:.4}")).collect();
+        let shown = shown.join(", ");
+        format!(
+            "{who} judged epoch {epoch} by {its} own validation accuracy ({shown}): average the metrics on every rank{strangers}"
+        )
+    }
+
+    #[derive(Clone, Copy)]
+    pub enum Metric {
+        Loss,
+        Accuracy,
+    }
+
+    impl Metric {
+        fn name(self) -> &'static str {
+            match self {
+                Metric::Loss => "loss",
+                Metric::Accuracy => "accuracy",
+            }
+        }
+    }
+
+    /// What was taken for the mean over the ranks, as far as that shows.
+    pub enum NotMean {
+        Sum,
+        /// On every rank that of one, by its name.
+        OfOne(String),
+        Own,
+        OfTraining,
+        Unknown,
+    }
+
+    pub fn not_the_mean(who: &str, epoch: usize, metric: Metric, (found, wanted): (f64, f64), cause: NotMean) -> String {
+        let cause = match cause {
+            NotMean::Sum => " but the sum: divide by the number of ranks".to_owned(),
+            NotMean::OfOne(whose) => format!(" but {whose}'s own, on every rank: average instead of a broadcast"),
+            NotMean::Own => " but its own: average every metric".to_owned(),
+            NotMean::OfTraining => {
+                " but the mean over the training images: average what was measured on the validation images".to_owned()
+            }
+            NotMean::Unknown => String::new(),
+        };
+        let ([found, wanted], name) = (apart(found, wanted), metric.name());
+        format!(
+            "{who} judged epoch {epoch} by a validation {name} of {found}, which is not the mean over the ranks, {wanted}{cause}"
+        )
+    }
+
+    /// The accuracies are those of the ranks.
+    pub fn judged_by_mean(epoch: usize, mean: f64, accuracies: &[f64]) -> String {
+        let np = accuracies.len();
+        let some = some(accuracies.iter().map(|accuracy| format!("{accuracy:.4}")), np);
+        format!("all {np} ranks judged epoch {epoch} by the mean accuracy {mean:.4} (of {some})")
+    }
+
+    pub fn decided_alone(who: &str, epoch: usize, own: f64, mean: f64) -> String {
+        let [own, mean] = apart(own, mean);
+        format!(
+            "{who} decided after epoch {epoch} by its own validation accuracy of {own} whether to stop, not by the mean of {mean}: average \
+             first, then decide"
+        )
+    }
+
+    /// `times` epochs in turn had a mean above the target.
+    pub fn trained_on(who: &str, [after, next]: [usize; 2], mean: f64, target: f64, times: usize) -> String {
+        let [mean, target] = apart(mean, target);
+        let again = if times > 1 { format!(" for the {times}th time") } else { String::new() };
+        format!(
+            "after epoch {after} the mean accuracy of {mean} was above the target of {target}{again}, and {who} trained epoch {next} all the \
+             same: stop at the target (StopAtAccuracy in Python, EarlyStop in Rust), behind the average"
+        )
+    }
+
+    pub fn never_tested(who: &str) -> String {
+        format!(
+            "{who} ended without a test on the test images: keep the test at the end of the program (model.evaluate in Python, final_test in \
+             Rust)"
+        )
+    }
+
+    pub fn stopped_alone(who: &str, epoch: usize, other: &str) -> String {
+        format!(
+            "{who} stopped early after epoch {epoch}, and {other} went on, so each decided alone: average the metrics first, then decide \
+             once for all ranks with `EarlyStop::agreed`"
+        )
+    }
+}

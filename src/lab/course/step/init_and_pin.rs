@@ -1,0 +1,166 @@
+//! Step 1: who is who, and where.
+
+use crate::course::check::group::Group;
+use crate::course::check::verdict::{Finding, Objection, failed};
+use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, list};
+use crate::domain::event::TopologyReport;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ranks 0 to np - 1, each with a GPU or cores of its own, as far as there are enough.
+pub fn check(group: &Group) -> Finding {
+    let np = group.np();
+    let places = group.topologies()?;
+    let alone: Vec<usize> = (0..np).filter(|process| places[*process].topology.size.0 == 1).collect();
+    if !alone.is_empty() {
+        return failed(words::alone(&group.names(&alone), alone.len() == 1));
+    }
+    let mut seen = BTreeMap::new();
+    for (process, place) in places.iter().enumerate() {
+        let (rank, size) = (place.topology.rank.0, place.topology.size.0);
+        if size != np || rank >= np {
+            return failed(words::no_such_rank(process, rank, size, np));
+        }
+        if let Some(other) = seen.insert(rank, process) {
+            return failed(words::same_rank(other, process, rank));
+        }
+    }
+    let mut hosts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    places.iter().enumerate().for_each(|(process, place)| hosts.entry(&place.host).or_default().push(process));
+    for (host, processes) in &hosts {
+        let mut seen = BTreeMap::new();
+        for &process in processes {
+            let local = places[process].topology.local_rank.0;
+            if let Some(other) = seen.insert(local, process) {
+                return failed(words::same_local_rank(&group.names(&[other, process]), host, local));
+            }
+        }
+        pinned(group, &places, processes)?;
+    }
+    Ok(words::placed(np, hosts.len(), &places))
+}
+
+/// Nothing is shared by more ranks than it must be.
+fn pinned(group: &Group, places: &[&TopologyReport], processes: &[usize]) -> Result<(), Objection> {
+    let mut users: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for &process in processes {
+        for item in items(places[process]) {
+            users.entry(item).or_default().push(process);
+        }
+    }
+    let there = processes.iter().filter_map(|process| places[*process].devices_found).max().unwrap_or(users.len()).max(1);
+    let fair = processes.len().div_ceil(there);
+    match users.iter().max_by_key(|(_, users)| users.len()).filter(|(_, users)| users.len() > fair) {
+        None => Ok(()),
+        Some((item, crowd)) => failed(words::crowded(&group.names(crowd), item, there, processes.len())),
+    }
+}
+
+/// What a rank occupies: its GPU, or its cores one by one.
+fn items(place: &TopologyReport) -> BTreeSet<String> {
+    match place.device.as_str() {
+        "cpu" => place.cores.iter().copied().map(words::core).collect(),
+        device => BTreeSet::from([place.device_uuid.clone().unwrap_or_else(|| device.to_owned())]),
+    }
+}
+
+pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+    found.fact("each is", pair.each(|side| list(&side.places().iter().map(|place| identity(place)).collect::<Vec<_>>())));
+    found.fact("talks by", pair.each(|side| side.places().first().map_or(String::new(), |place| place.communicator.clone())));
+    found.fact("computes on", pair.each(|side| list(&side.places().iter().map(|place| device(place)).collect::<Vec<_>>())));
+    let alone = |side: &Side| side.places().iter().filter(|place| place.topology.size.0 == 1).count();
+    let (before, after) = (alone(&pair[0]), alone(&pair[1]));
+    let np = pair[1].np();
+    if before == pair[0].np() && after == 0 {
+        found.say(format!(
+            "Before, each of the {before} processes thought it was rank 0 of 1: {before} serial programs at once. After, they \
+             are ranks 0 to {} of {np} and know how many they are.",
+            np - 1
+        ));
+    }
+    match (shared(&pair[0]), shared(&pair[1])) {
+        (true, false) => {
+            found.say("Before, all had the same device or cores. After, each has its own, by its local rank.".into())
+        }
+        (true, true) => {
+            found.say("In both runs they share a device or cores, because this machine does not have one for each.".into())
+        }
+        (false, _) => {}
+    }
+    same_training(pair, found, "The ranks know about each other, but they do not exchange anything yet");
+}
+
+fn identity(place: &TopologyReport) -> String {
+    format!("{} of {}", place.topology.rank, place.topology.size)
+}
+
+fn device(place: &TopologyReport) -> String {
+    match (place.device.as_str(), place.cores.as_slice()) {
+        ("cpu", [core]) => format!("core {core}"),
+        ("cpu", [first, .., last]) => format!("cores {first}-{last}"),
+        (device, _) => device.to_owned(),
+    }
+}
+
+fn shared(side: &Side) -> bool {
+    let used: Vec<String> = side.places().iter().map(|place| device(place)).collect();
+    used.iter().collect::<BTreeSet<_>>().len() < used.len()
+}
+
+/// The weights of each process at the end are those of the other run.
+pub fn same_training(pair: &[Side; 2], found: &mut Contrast, why: &str) {
+    let weights = [pair[0].last_weights(), pair[1].last_weights()];
+    found.fact("weights of the ranks", [alike(&weights[0]), alike(&weights[1])]);
+    if !weights[0].is_empty() && weights[0] == weights[1] {
+        found.say(format!(
+            "{why}: at the end each holds the same weights as in the other run, {}.",
+            match distinct(&weights[1]) {
+                1 => "one model for all".to_owned(),
+                models => format!("{models} models for one job"),
+            }
+        ));
+    }
+}
+
+mod words {
+    use crate::course::check::terms::some;
+    use crate::domain::event::TopologyReport;
+
+    pub fn alone(who: &str, is_one: bool) -> String {
+        let think = if is_one { "thinks it is" } else { "each think they are" };
+        format!("{who} {think} rank 0 of 1: let every process find the others first")
+    }
+
+    pub fn no_such_rank(process: usize, rank: usize, size: usize, np: usize) -> String {
+        format!("process {process} says that it is rank {rank} of {size}, but {np} processes were started")
+    }
+
+    pub fn same_rank(one: usize, other: usize, rank: usize) -> String {
+        format!("processes {one} and {other} both say that they are rank {rank}")
+    }
+
+    pub fn same_local_rank(who: &str, host: &str, local: usize) -> String {
+        format!("{who} on {host} both have local rank {local}")
+    }
+
+    pub fn crowded(who: &str, item: &str, there: usize, ranks: usize) -> String {
+        format!("{who} share {item}, and there are {there} for {ranks} ranks: pin each by its local rank")
+    }
+
+    pub fn placed(np: usize, hosts: usize, places: &[&TopologyReport]) -> String {
+        let on = |place: &&TopologyReport| format!("rank {} on {}", place.topology.rank, device(place));
+        let hosts = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
+        format!("{np} ranks on {hosts}: {}", some(places.iter().map(on), np))
+    }
+
+    pub fn core(number: usize) -> String {
+        format!("core {number}")
+    }
+
+    fn device(place: &TopologyReport) -> String {
+        match (place.device.as_str(), place.cores.as_slice()) {
+            ("cpu", [one]) => core(*one),
+            ("cpu", cores) => format!("{} cores", cores.len()),
+            (device, _) => device.to_owned(),
+        }
+    }
+}

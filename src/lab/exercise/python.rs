@@ -1,0 +1,250 @@
+//! A learner's program in Python: checked by the interpreter, and started on every rank with the package `hvd_lab`.
+//!
+//! Never compiles anything: the native module was built with the trainer. The package's own files are part of the lab, which
+//! puts them beside the program.
+
+use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::built::{Built, CompileError};
+use super::folder::{ExerciseError, Folder};
+use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
+use super::program::Program;
+use crate::host::{access, files, read};
+use crate::launch::{self, ask};
+
+/// To read one file.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// No file of the package is longer.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The package `hvd_lab`, file by file.
+const PACKAGE: [(&str, &str); 21] = [
+    ("__init__.py", include_str!("../../../python/hvd_lab/__init__.py")),
+    ("_arguments.py", include_str!("../../../python/hvd_lab/_arguments.py")),
+    ("_devices.py", include_str!("../../../python/hvd_lab/_devices.py")),
+    ("_ending.py", include_str!("../../../python/hvd_lab/_ending.py")),
+    ("_leaving.py", include_str!("../../../python/hvd_lab/_leaving.py")),
+    ("_library.py", include_str!("../../../python/hvd_lab/_library.py")),
+    ("_log.py", include_str!("../../../python/hvd_lab/_log.py")),
+    ("_numbers.py", include_str!("../../../python/hvd_lab/_numbers.py")),
+    ("_schedule.py", include_str!("../../../python/hvd_lab/_schedule.py")),
+    ("_words.py", include_str!("../../../python/hvd_lab/_words.py")),
+    ("callbacks.py", include_str!("../../../python/hvd_lab/callbacks.py")),
+    ("fashion_mnist.py", include_str!("../../../python/hvd_lab/fashion_mnist.py")),
+    ("layers.py", include_str!("../../../python/hvd_lab/layers.py")),
+    ("mnist.py", include_str!("../../../python/hvd_lab/mnist.py")),
+    ("models.py", include_str!("../../../python/hvd_lab/models.py")),
+    ("nvcnn.py", include_str!("../../../python/hvd_lab/nvcnn.py")),
+    ("optimizers.py", include_str!("../../../python/hvd_lab/optimizers.py")),
+    ("keras/__init__.py", include_str!("../../../python/hvd_lab/keras/__init__.py")),
+    ("keras/_ranks.py", include_str!("../../../python/hvd_lab/keras/_ranks.py")),
+    ("keras/callbacks.py", include_str!("../../../python/hvd_lab/keras/callbacks.py")),
+    ("keras/optimizer.py", include_str!("../../../python/hvd_lab/keras/optimizer.py")),
+];
+
+/// Python runs it before the program: it takes the secret of the run from where the program could read it.
+const FIRST: (&str, &str) = ("sitecustomize.py", include_str!("../../../python/sitecustomize.py"));
+
+/// Reads a program without running it. Tells which Python this is, and the error if there is one, each as a line of JSON.
+const READER: &str = r#"
+import json, sys, warnings
+path = sys.argv[1]
+def tell(message, line=0, column=0):
+    print(json.dumps({"message": message, "line": line or 0, "column": column or 0}))
+print(json.dumps({"python": sys.executable or ""}))
+if sys.version_info < (3, 8):
+    tell("this is Python %d.%d, and the exercise needs 3.8 or newer: set HVD_LAB_PYTHON to one" % sys.version_info[:2])
+else:
+    warnings.simplefilter("ignore")
+    try:
+        with open(path, "rb") as file:
+            compile(file.read(), path, "exec")
+    except SyntaxError as error:
+        tell(type(error).__name__ + ": " + str(error.msg), error.lineno, error.offset)
+    except (ValueError, RecursionError, MemoryError) as error:
+        tell(type(error).__name__ + ": " + str(error))
+"#;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Said {
+    Python { python: PathBuf },
+    Error { message: String, line: usize, column: usize },
+}
+
+/// Read the program, and write what starts it.
+///
+/// # Errors
+/// No Python, no native module, files that cannot be written.
+pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built, ExerciseError> {
+    let nothing = match text {
+        text if text.trim().is_empty() => Some("the file is empty"),
+        text if !text.contains("hvd_lab") => Some("the program never imports hvd_lab, so it would train nothing"),
+        _ => None,
+    };
+    if let Some(what) = nothing {
+        let message = format!("{what}. `hvd-lab exercise reset` puts the exercise back");
+        return Ok(Built::Errors { errors: vec![error(of, text, message, 0, 0)], said: String::new() });
+    }
+    let module = match find_module() {
+        Module::There(path) => path,
+        Module::Missing(_) if launch::is_being_built() => return Err(ExerciseError::ModuleBeingBuilt),
+        Module::Missing(path) => return Err(ExerciseError::NoModule { path }),
+    };
+    let named = interpreter();
+    let no_python = |cause: String| ExerciseError::NoPython { python: named.display().to_string(), cause };
+    let python = on_path(&named).ok_or_else(|| no_python("there is no such program".into()))?;
+    let mut reader = Command::new(&python);
+    reader.args(["-B", "-c", READER]).arg(folder.program()).env("PYTHONIOENCODING", "utf-8");
+    let answer = ask(&mut reader, PATIENCE).map_err(|error| no_python(error.to_string()))?;
+    if !answer.status.success() {
+        // What takes the reader for the name of a file repeats all of it.
+        let is_short = |line: &&str| line.len() < READER.len() / 4;
+        let said = answer.stderr.lines().last().map(str::trim).filter(is_short);
+        return Err(no_python(said.unwrap_or("it is not Python").to_owned()));
+    }
+    let (mut real, mut errors, mut is_python) = (python, Vec::new(), false);
+    for said in answer.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        is_python = true;
+        match said {
+            // Past wrappers that only look for it, such as pyenv's.
+            Said::Python { python } if python.is_file() => real = python,
+            Said::Python { .. } => {}
+            Said::Error { message, line, column } => errors.push(error(of, text, message, line, column)),
+        }
+    }
+    if !is_python {
+        return Err(no_python("it is not Python".into()));
+    }
+    if !errors.is_empty() {
+        return Ok(Built::Errors { errors, said: String::new() });
+    }
+    let beside = folder.path().join("python");
+    write(&beside.join(FIRST.0), FIRST.1.as_bytes())?;
+    for (name, text) in PACKAGE {
+        write(&beside.join("hvd_lab").join(name), text.as_bytes())?;
+    }
+    let starter = beside.join(format!("run_{}", of.file.trim_end_matches(".py")));
+    write(&starter, &script(&real, &module, &beside, &folder.program()))?;
+    make_executable(&starter).map_err(ExerciseError::io("make executable", &starter))?;
+    Ok(Built::Program(starter))
+}
+
+fn error(of: &Program, text: &str, message: String, line: usize, column: usize) -> CompileError {
+    CompileError {
+        message,
+        line,
+        column,
+        source: line.checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default().trim().to_owned(),
+        label: None,
+        help: None,
+        place: if line > 0 { of.place_at(text, line) } else { None },
+    }
+}
+
+/// What every rank runs: the learner's program, with the package on its path.
+fn script(python: &Path, module: &Path, package: &Path, program: &Path) -> Vec<u8> {
+    let mut script = b"#!/bin/sh\n# Written by `hvd-lab exercise`: starts your program as one rank.\nexport ".to_vec();
+    script.extend([MODULE_VARIABLE.as_bytes(), b"=", &quoted(module)].concat());
+    script.extend([b" PYTHONPATH=".as_slice(), &quoted(package), b"\"${PYTHONPATH:+:$PYTHONPATH}\""].concat());
+    // -B leaves nothing beside the program, -u lets each line out at once.
+    script.extend([b"\nexec ".as_slice(), &quoted(python), b" -B -u ", &quoted(program), b" \"$@\"\n"].concat());
+    script
+}
+
+/// A path as a shell reads it back, whatever signs are in it.
+fn quoted(path: &Path) -> Vec<u8> {
+    let mut quoted = vec![b'\''];
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'\'' => quoted.extend(br"'\''"),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+/// Written only where it is not there yet as it should be: ranks of another run may be reading it.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ExerciseError> {
+    if let Some(folder) = path.parent() {
+        access::make_folder(folder).map_err(ExerciseError::io("make", folder))?;
+    }
+    let is_there = read::small_file(path, MOST_BYTES).is_ok_and(|old| old == bytes);
+    if is_there { Ok(()) } else { files::write(path, bytes).map_err(ExerciseError::io("write", path)) }
+}
+
+/// Who may read it may also run it.
+fn make_executable(path: &Path) -> std::io::Result<()> {
+    let mode = fs::metadata(path)?.permissions().mode();
+    let wanted = mode | (mode & 0o444) >> 2;
+    if mode == wanted { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(wanted)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::exercise::{TEN_STEPS_IN_PYTHON, Track};
+
+    #[test]
+    fn the_whole_package_is_carried_along() {
+        let root = Path::new(env!("HVD_LAB_CHECKOUT")).join("python/hvd_lab");
+        let mut there = Vec::new();
+        for folder in ["", "keras/"] {
+            for entry in fs::read_dir(root.join(folder)).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                if name.ends_with(".py") {
+                    there.push(format!("{folder}{name}"));
+                }
+            }
+        }
+        there.sort();
+        let mut carried = PACKAGE.map(|(name, _)| name.to_owned()).to_vec();
+        carried.sort();
+        assert_eq!(carried, there);
+    }
+
+    #[test]
+    fn a_shell_reads_every_path_back() {
+        for path in ["/plain", "/two words", "/o'clock", "/$HOME/`x`/\"\\n"] {
+            let script = [b"printf %s ".as_slice(), &quoted(Path::new(path))].concat();
+            let output = Command::new("sh").arg("-c").arg(OsStr::from_bytes(&script)).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), path);
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_reader_gets_its_line_and_its_step() {
+        let text = TEN_STEPS_IN_PYTHON.solution(10);
+        let line = 1 + text.lines().position(|line| line.starts_with("lr = ")).unwrap();
+        let error = error(&TEN_STEPS_IN_PYTHON, &text, "SyntaxError: invalid syntax".into(), line, 5);
+        assert_eq!((error.line, error.place), (line, Some(8)));
+        assert_eq!(error.source, "lr = args.base_lr * hvd.size()");
+    }
+
+    #[test]
+    fn the_reader_finds_what_python_would_refuse() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::of_track(home.path(), Track::Program(&TEN_STEPS_IN_PYTHON));
+        folder.start().unwrap();
+        let said = |text: &str| {
+            fs::write(folder.program(), text).unwrap();
+            let mut command = Command::new(interpreter());
+            let output = command.args(["-B", "-c", READER]).arg(folder.program()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!(said(TEN_STEPS_IN_PYTHON.exercise).lines().count(), 1, "Python itself, and no error");
+        let wrong = said("x = 1\nif x:\nprint(x)\n");
+        assert!(wrong.contains("IndentationError") && wrong.contains("\"line\": 3"), "{wrong}");
+        assert!(said("x = '\0'\n").contains("null byte"), "a file of anything");
+    }
+}

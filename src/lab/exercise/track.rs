@@ -1,0 +1,134 @@
+//! What a learner completes: programs with numbered places, and the ring of the collectives.
+
+use std::collections::BTreeSet;
+
+use super::language::Language;
+use super::program::Program;
+use super::programs::{PROGRAMS, TEN_STEPS};
+
+/// The ring allreduce with its two places open, and done.
+const RING: &str = include_str!("../../../lessons/ring.py");
+pub const RING_SOLUTION: &str = include_str!("../../../solutions/ring.py");
+
+/// Which exercise.
+#[derive(Clone, Copy, Debug)]
+pub enum Track {
+    /// A program, place by place.
+    Program(&'static Program),
+    /// The schedule of a ring allreduce, in Python.
+    Collectives,
+}
+
+impl Track {
+    pub fn all() -> impl Iterator<Item = Track> {
+        PROGRAMS.into_iter().map(Track::Program).chain([Track::Collectives])
+    }
+
+    /// As flags spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Track::Program(program) => program.track,
+            Track::Collectives => "collectives",
+        }
+    }
+
+    /// Name of the file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Track::Program(program) => program.file,
+            Track::Collectives => "ring.py",
+        }
+    }
+
+    /// The program as the learner gets it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Track::Program(program) => program.exercise,
+            Track::Collectives => RING,
+        }
+    }
+
+    /// What is completed, and in which language: for a list.
+    pub fn title(self) -> String {
+        let language = match self.language() {
+            Language::Python => "Python",
+            Language::Rust => "Rust",
+        };
+        format!("{}, in {language}", self.what())
+    }
+
+    /// What is completed.
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Track::Collectives => "a ring allreduce, two places",
+            Track::Program(program) => program.title_of_all,
+        }
+    }
+
+    /// The language that it is written in.
+    pub fn language(self) -> Language {
+        match self {
+            Track::Collectives => Language::Python,
+            Track::Program(program) => program.language,
+        }
+    }
+
+    /// The number of the lesson that is about it, or about the step that is next.
+    pub fn lesson(self, next: usize) -> usize {
+        match self {
+            Track::Collectives => 15,
+            Track::Program(program) => program.lesson.unwrap_or(next),
+        }
+    }
+
+    /// The one that is kept in a file of this name.
+    pub fn of_file(path: &str) -> Option<Track> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        Track::all().find(|track| track.file() == name)
+    }
+
+    /// The line of the next `TODO`, and its number where the track has numbers.
+    pub fn next(self, text: &str) -> Option<(Option<usize>, usize)> {
+        match self {
+            Track::Program(program) => program.next(text).map(|(number, line)| (Some(number), line)),
+            Track::Collectives => text.lines().position(|line| line.contains("TODO ")).map(|index| (None, index + 1)),
+        }
+    }
+
+    /// The command for this exercise: `start` makes the learner's copy.
+    pub fn command(self, verb: &str) -> String {
+        match self {
+            Track::Program(program) => format!("hvd-lab exercise {verb}{}", program.flag()),
+            Track::Collectives => format!("hvd-lab exercise {verb} --track collectives"),
+        }
+    }
+}
+
+impl Default for Track {
+    fn default() -> Track {
+        Track::Program(&TEN_STEPS)
+    }
+}
+
+impl PartialEq for Track {
+    fn eq(&self, other: &Track) -> bool {
+        self.file() == other.file()
+    }
+}
+
+impl Eq for Track {}
+
+impl std::str::FromStr for Track {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Track, String> {
+        let names = || {
+            let mut names: Vec<_> = Track::all().map(Track::name).collect();
+            // One that is there in two languages.
+            let mut seen = BTreeSet::new();
+            names.retain(|name| seen.insert(*name));
+            names.join(", ")
+        };
+        Track::all().find(|track| track.name() == name).ok_or_else(|| format!("use one of {}", names()))
+    }
+}

@@ -1,0 +1,155 @@
+//! What other programs print of their training, read line by line.
+//!
+//! Each family of programs has a file: the shapes of its lines, with named groups for their figures (the fields of
+//! [`Logged`]). A line of no family is read by the words that stand before its numbers, such as `loss=0.3`. What is not there is
+//! left out.
+
+mod deepspeed;
+mod family;
+mod horovod;
+mod hugging_face;
+mod keras;
+mod lightning;
+mod line;
+mod name;
+mod percents;
+mod phrase;
+mod pytorch;
+mod tf_cnn;
+mod timm;
+mod ultralytics;
+mod words;
+
+use regex::{Captures, Regex};
+
+use self::family::{Family, compiled, figure};
+pub(super) use self::name::{Name, Scope, meaning, scope_of};
+pub(super) use self::percents::Percents;
+use self::words::{ANY, Words};
+use crate::domain::command::CommandSpec;
+use crate::domain::logged::{FIGURES, Field, Logged};
+
+/// In this order: a line that two could read is the first one's.
+const FAMILIES: [&Family; 9] = [
+    &tf_cnn::TF_CNN,
+    &horovod::HOROVOD,
+    &keras::KERAS,
+    &hugging_face::HUGGING_FACE,
+    &lightning::LIGHTNING,
+    &timm::TIMM,
+    &ultralytics::ULTRALYTICS,
+    &deepspeed::DEEPSPEED,
+    &pytorch::PYTORCH,
+];
+
+/// Who reads what `--pattern` asks for.
+const PATTERN: &str = "--pattern";
+
+/// A line that is longer is no line of a training.
+const LONGEST: usize = 4096;
+
+/// Reads the lines of one run.
+#[derive(Debug)]
+pub(super) struct Adapter {
+    shapes: Vec<Shape>,
+    words: Words,
+    patterns: Vec<(Field, Regex)>,
+    percents: Percents,
+}
+
+#[derive(Debug)]
+struct Shape {
+    family: &'static str,
+    has_words: bool,
+    regex: Regex,
+}
+
+impl Adapter {
+    /// With the patterns of this run.
+    ///
+    /// # Errors
+    /// A pattern that is no regular expression, in one sentence.
+    pub fn new(spec: &CommandSpec) -> Result<Adapter, String> {
+        let shapes = FAMILIES.iter().flat_map(|family| family.lines.iter().map(move |line| (family, line)));
+        let shapes = shapes.map(|(family, line)| {
+            let regex = compiled(line).map_err(|error| format!("{}: {error}", family.name))?;
+            Ok(Shape { family: family.name, has_words: family.has_words, regex })
+        });
+        let patterns = spec.pattern_fields().map(|(field, expression)| {
+            let name = field.name;
+            let regex = compiled(expression).map_err(|error| format!("--pattern {name}={expression}: {error}"))?;
+            if regex.captures_len() < 2 {
+                return Err(format!(
+                    "--pattern {name}={expression} has no group: put parentheses around the number, such as {name}=\"cost ([0-9.]+)\""
+                ));
+            }
+            Ok((field, regex))
+        });
+        Ok(Adapter {
+            shapes: shapes.collect::<Result<_, String>>()?,
+            words: Words::new()?,
+            patterns: patterns.collect::<Result<_, String>>()?,
+            percents: Percents::default(),
+        })
+    }
+
+    /// What a line says, which a rank printed: first what the patterns of the run find, then what else is there.
+    pub fn read(&self, line: &str) -> Vec<Logged> {
+        let line = line::as_seen(line);
+        let line = line.trim_end();
+        if line.is_empty() || line.len() > LONGEST {
+            return Vec::new();
+        }
+        let by_pattern = self.by_pattern(line);
+        let mut by_adapter = self
+            .by_family(line)
+            .unwrap_or_else(|| self.words.read_any(line, Logged { by: ANY.into(), ..Logged::default() }, &self.percents));
+        // What was asked for counts.
+        for field in FIGURES.iter().filter(|field| (field.get)(&by_pattern).is_some()) {
+            *(field.slot)(&mut by_adapter) = None;
+        }
+        [by_pattern, by_adapter].into_iter().filter(|logged| !logged.is_empty()).collect()
+    }
+
+    fn by_pattern(&self, line: &str) -> Logged {
+        let mut logged = Logged { by: PATTERN.into(), ..Logged::default() };
+        for (field, regex) in &self.patterns {
+            // The first group that is there.
+            let found = regex.captures(line).and_then(|found| found.iter().skip(1).flatten().next());
+            if let Some(value) = found.and_then(|found| figure(line, found)) {
+                *(field.slot)(&mut logged) = self.percents.told(*field, value);
+            }
+        }
+        logged
+    }
+
+    fn by_family(&self, line: &str) -> Option<Logged> {
+        let (shape, found) = self.shapes.iter().find_map(|shape| Some((shape, shape.regex.captures(line)?)))?;
+        let logged = named(line, &shape.regex, &found, Logged { by: shape.family.into(), ..Logged::default() });
+        if !shape.has_words {
+            return Some(logged);
+        }
+        let scope = found.name("val").map(|_| Scope::Validation);
+        Some(self.words.read(line, logged, scope, &self.percents))
+    }
+}
+
+/// The named groups of a line as figures.
+fn named(line: &str, regex: &Regex, found: &Captures<'_>, mut logged: Logged) -> Logged {
+    for name in regex.capture_names().flatten() {
+        let Some(value) = found.name(name).and_then(|group| figure(line, group)) else { continue };
+        let (name, value) = match name.strip_suffix("_percent") {
+            Some(name) => (name, value / 100.0),
+            None => (name, value),
+        };
+        logged.is_total |= name == "total_rate";
+        let name = if matches!(name, "rate" | "total_rate") { "images_per_sec" } else { name };
+        if let Some(field) = Field::named(name) {
+            *(field.slot)(&mut logged) = Some(value);
+        }
+    }
+    logged
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! Start, continue and stop runs: what a screen or a verb may do to them.
+//!
+//! Never waits for a run. The supervisor does the work; this only starts it and sends it signals.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::discovery::Discovery;
+use super::preflight::hosts_of;
+use super::prepare::{self, Images};
+use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
+use crate::dataset::Location;
+use crate::domain::job::RunSpec;
+use crate::domain::run::{RunState, RunStatus};
+use crate::host::cpu::host_memory;
+use crate::host::{self, read};
+use crate::runs::{self, RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
+
+/// For a supervisor to come up.
+const START_PATIENCE: Duration = Duration::from_secs(15);
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartRequest {
+    pub spec: RunSpec,
+    /// Name of the preset that the settings began as.
+    pub preset: String,
+    /// A folder with the four files of the user's own.
+    pub data_dir: Option<PathBuf>,
+    pub name: Option<String>,
+    /// A program of the learner's own, to be run instead of hvd-train.
+    pub program: Option<PathBuf>,
+    /// The exercise that it is of, where that is not the ten steps.
+    pub exercise: Option<String>,
+    /// Which run of a trial of that program it is.
+    pub trial: Option<Trial>,
+    /// Download nothing.
+    pub offline: bool,
+    /// Start more ranks than the machine has room for.
+    pub force: bool,
+}
+
+impl StartRequest {
+    pub fn new(spec: impl Into<RunSpec>, preset: impl Into<String>) -> StartRequest {
+        StartRequest {
+            spec: spec.into(),
+            preset: preset.into(),
+            data_dir: None,
+            name: None,
+            program: None,
+            exercise: None,
+            trial: None,
+            offline: false,
+            force: false,
+        }
+    }
+}
+
+/// The exact line that [`start`] would run, as far as can be told before the images are fetched.
+///
+/// # Errors
+/// As [`start`].
+pub fn preview(store: &RunStore, request: &StartRequest) -> Result<CommandLine, LaunchError> {
+    plan(request.clone(), &store.folder(store.next_id())).map(|plan| plan.line)
+}
+
+struct Plan {
+    request: StartRequest,
+    images: Images,
+    setup: Setup,
+    line: CommandLine,
+}
+
+fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchError> {
+    // The run may be continued from another folder.
+    request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
+    let resources = &mut request.spec.resources;
+    resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
+    if let Some(problem) = request.spec.problem() {
+        return Err(LaunchError::Spec(problem));
+    }
+    if request.spec.resources.slurm && request.spec.command().is_some() {
+        let text = "--slurm starts the lab's own programs: put a program of your own into a script of yours, for sbatch";
+        return Err(LaunchError::Spec(text.into()));
+    }
+    if let Some((file, error)) =
+        request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
+    {
+        return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
+    }
+    if request.spec.link_bits().is_some() {
+        links::probe()?;
+    }
+    let resources = &mut request.spec.resources;
+    if let Some(script) = &mut resources.host_discovery_script {
+        *script = prepare::absolute(Path::new(script)).display().to_string();
+    }
+    if let Some(Err(problem)) = Discovery::of(resources).map(|discovery| discovery.hosts()) {
+        return Err(LaunchError::Spec(problem));
+    }
+    let setup = Setup::detect(&request.spec, request.program.as_deref())?;
+    if request.spec.resources.hostfile.is_some() && !request.force {
+        hosts_of(&request.spec.resources, setup.flavour)?;
+    }
+    let training = request.spec.training();
+    let images = match training {
+        Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
+        None => prepare::named(&request.spec.workload)?,
+    };
+    let (spec, log_dir) = (&request.spec, folder.log_dir());
+    let mut line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    // Those of an exercise are the lab's own: they are shortened where they have to be.
+    if request.program.is_none() {
+        leased::check_time_limit(spec)?;
+    }
+    line.notes.extend(leased::wanted(spec, request.force)?.map(|wanted| wanted.in_words()));
+    if let Some(problem) = too_large(spec).filter(|_| !setup.machine.in_allocation) {
+        return Err(LaunchError::Spec(problem));
+    }
+    // A program that someone is working on may do anything, also never answer.
+    let has_own_flags = training.is_some_and(|training| !training.trainer_flags.is_empty());
+    if has_own_flags && request.program.is_none() && setup.is_built() {
+        setup.ask_trainer(&line.argv)?;
+    }
+    Ok(Plan { request, images, setup, line })
+}
+
+/// Buffers that this host has no memory for. Of other hosts only their ranks know.
+fn too_large(spec: &RunSpec) -> Option<String> {
+    let collectives = spec.collectives().filter(|_| spec.resources.hosts.is_none() && spec.resources.hostfile.is_none())?;
+    let (needed, available) = (collectives.memory_bytes(spec.resources.np), host_memory().0);
+    (available > 0 && needed > available).then(|| collectives.does_not_fit(needed))
+}
+
+/// Make a run folder and start its supervisor; returns at once.
+///
+/// # Errors
+/// Whatever is known to be wrong before the ranks start: settings, launcher, trainer, data, the run folder.
+pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchError> {
+    let Plan { request, images, setup, .. } = plan(request, &store.folder(store.next_id()))?;
+    let record = RunRecord {
+        id: RunId(0),
+        name: request.name,
+        note: None,
+        preset: request.preset,
+        spec: request.spec,
+        data_label: images.label,
+        data_dir: request.data_dir,
+        program: request.program,
+        exercise: request.exercise,
+        trial: request.trial,
+        offline: request.offline,
+        force: request.force,
+        created_s: host::now_s(),
+        host: host::name(),
+        versions: [format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version]
+            .into_iter()
+            .filter(|version| !version.is_empty())
+            .collect(),
+        attempts: Vec::new(),
+        newer: Default::default(),
+    };
+    let (record, lock) = store.create_claimed(record, &beginning())?;
+    let folder = store.folder(record.id);
+    spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))?;
+    Ok(record.id)
+}
+
+/// What a run is given that goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoreWork {
+    /// In total.
+    pub epochs: usize,
+    /// Another time limit in seconds, or none from now on; left out, it stays as it is.
+    pub time_limit_s: Option<Option<f64>>,
+}
+
+impl MoreWork {
+    pub fn epochs(epochs: usize) -> MoreWork {
+        MoreWork { epochs, time_limit_s: None }
+    }
+}
+
+/// Give a run that is over more epochs, from its last checkpoint; returns at once.
+///
+/// Of several that try at once one succeeds: the lock of the run is taken before anything is looked at, and handed to the
+/// supervisor.
+///
+/// # Errors
+/// [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`LaunchError::NoCheckpoints`],
+/// [`LaunchError::CheckpointsGone`], [`LaunchError::NothingToContinue`], and as [`start`].
+pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), LaunchError> {
+    let lock = store.claim(id).map_err(|error| match error {
+        StoreError::StillGoing { id } => LaunchError::StillGoing { id },
+        error => error.into(),
+    })?;
+    let mut record = store.record(id)?;
+    if let Some(exercise) = record.exercise {
+        return Err(LaunchError::BeginsAnew { id, exercise });
+    }
+    let resources = &mut record.spec.resources;
+    resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
+    let Some(training) = record.spec.workload.training_mut() else {
+        return Err(match record.spec.problem() {
+            Some(problem) => LaunchError::Spec(problem),
+            None if record.spec.command().is_some() => LaunchError::OwnGoesOn { id, title: record.spec.workload.title() },
+            None => LaunchError::NothingTrained { id, title: record.spec.workload.title() },
+        });
+    };
+    if !training.checkpointing {
+        return Err(LaunchError::NoCheckpoints { id });
+    }
+    training.epochs = more.epochs;
+    let summary = store.summary(id)?;
+    let done = summary.last_epoch;
+    // One that was ended after its last epoch has its test still to do.
+    if more.epochs < done || more.epochs == done && summary.status.state == RunState::Finished {
+        return Err(LaunchError::NothingToContinue { id, done });
+    }
+    let folder = store.folder(id);
+    if done > 0 && folder.last_checkpoint().is_none() {
+        return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
+    }
+    let again = StartRequest {
+        spec: record.spec.clone(),
+        preset: record.preset.clone(),
+        data_dir: record.data_dir.clone(),
+        program: record.program.clone(),
+        exercise: None,
+        trial: record.trial,
+        name: None,
+        offline: record.offline,
+        force: record.force,
+    };
+    plan(again, &folder)?;
+    folder.change_record(|record| {
+        if let Some(training) = record.spec.workload.training_mut() {
+            training.epochs = more.epochs;
+        }
+        let resources = &mut record.spec.resources;
+        resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
+    })?;
+    folder.reserve_status()?;
+    folder.write_status(&beginning())?;
+    store.forget_summary(id);
+    spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
+}
+
+/// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.
+///
+/// # Errors
+/// [`LaunchError::NotGoing`] where it is over already, [`StoreError::Elsewhere`] where nothing can be sent to it from here,
+/// [`LaunchError::Suspended`] where it cannot hear that, [`LaunchError::NoAnswer`] where no supervisor comes up.
+pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
+    let begin = Instant::now();
+    loop {
+        let (status, supervision) = store.supervision(id)?;
+        match supervision {
+            Supervision::Over if store.stop_left_job(id)? => return Ok(()),
+            Supervision::Over => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
+            Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
+            Supervision::Here { pid, start_ticks } => {
+                if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) {
+                    return match process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
+                        true => Err(LaunchError::Suspended { id, pid }),
+                        false => Ok(()),
+                    };
+                }
+            }
+            // A supervisor that has just been started needs a moment to say its number.
+            Supervision::Beginning | Supervision::Nobody => {}
+        }
+        if begin.elapsed() > START_PATIENCE {
+            return Err(LaunchError::NoAnswer { id, seconds: START_PATIENCE.as_secs() });
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn beginning() -> RunStatus {
+    let place = Some(host::place());
+    RunStatus { supervisor_place: place, ..RunStatus::new(RunState::Preparing, "starting the supervisor", host::now_s()) }
+}
+
+/// Nobody will come who could say it.
+fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
+    // Where it cannot be written, the next look finds a run without a supervisor.
+    let _ = folder.write_status(&RunStatus {
+        state: RunState::Failed,
+        message: error.to_string(),
+        ended_s: Some(status.started_s),
+        ..status
+    });
+}
+
+/// Start this program again as the supervisor of a folder, which gets its lock.
+fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
+    let path = || runs::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
+    runs::supervisor::spawn(folder, lock).map_err(|cause| LaunchError::Supervisor { path: path(), cause })
+}

@@ -1,0 +1,399 @@
+//! One launch of the ranks: `mpirun` from its start until nothing of it is left.
+//!
+//! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
+
+mod behind;
+mod end;
+mod ending;
+mod launcher;
+mod launcher_state;
+mod lent;
+mod moments;
+mod own;
+mod terms;
+mod watch;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::process::{Child, Command};
+use tokio::signal::unix::Signal as Signals;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::CommandLine;
+use super::cables::Cables;
+use super::discovery::Wish;
+use super::event_socket::EventSocket;
+use super::excess::Bounds;
+use super::fault::Faults;
+use super::held::Held;
+use super::journal::Journal;
+use super::line_file::JournalError;
+use super::output::{Line, Tags};
+use super::own::OwnProgram;
+use super::pipe::read;
+use super::silence::Silence;
+use super::slurm;
+use super::verdict::judge;
+use crate::domain::device::{RankPlace, TelemetrySample};
+use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
+use crate::domain::run::RunState;
+use crate::domain::units;
+use crate::host::load::Load;
+use crate::host::{self, access};
+use crate::runs::{self, Identity, RunFolder, Scratch, process};
+use crate::telemetry::{self, Sampler};
+pub(super) use end::End;
+use launcher_state::{Behind, Launcher};
+use lent::Lent;
+use moments::{at, ticks};
+
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(5);
+/// For the rest of the job to end after one rank failed or vanished, before it is ended.
+const FAILURE_GRACE: Duration = Duration::from_secs(3);
+/// Between looks at whether the ranks and the run folder are still there.
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// For output still on its way when the launcher has ended.
+const DRAIN: Duration = Duration::from_secs(1);
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// Between two rounds of SIGKILL, while something is left.
+const ROUND: Duration = Duration::from_millis(50);
+const ROUNDS: usize = 40;
+/// Bytes printed by processes of which none gets on: more than a program prints that is merely stuck.
+const A_LOT: u64 = 64 << 10;
+/// Lines on their way from the pipes to the files; more make the ranks wait.
+const LINES_IN_FLIGHT: usize = 4096;
+
+/// The launcher with its ranks, going.
+pub(super) struct Job {
+    folder: RunFolder,
+    /// Name of this host.
+    host: String,
+    np: usize,
+    bounds: Bounds,
+    journal: Journal,
+    child: Child,
+    lines: mpsc::Receiver<Line>,
+    readers: Vec<JoinHandle<()>>,
+    /// Where ranks of this host tell their events; `None` where the system gives no socket, and all ranks print them.
+    events: Option<EventSocket>,
+    samples: mpsc::UnboundedReceiver<TelemetrySample>,
+    sampler: Sampler,
+    /// The launcher's session files; goes with the job.
+    scratch: Scratch,
+    /// When the job is to be ended because one rank reported a fatal error, or is gone.
+    failed_at: Option<Instant>,
+    vanished_at: Option<Instant>,
+    silence: Silence,
+    held: Held,
+    /// Where its ranks have networks of their own.
+    cables: Option<Cables>,
+    faults: Faults,
+    /// Where the ranks run a program of the user's own, which reports nothing by itself.
+    own: Option<OwnProgram>,
+    /// Who used the cores up to the moment in which training began, and what part of them others used since then.
+    began: Option<Load>,
+    others_cpu: Option<f64>,
+    /// Devices of a machine that is shared.
+    lent: Option<Lent>,
+    /// The lock of the run folder, to see whether that is still there.
+    lock: Option<Identity>,
+    /// When SIGKILL follows; set once the ranks are being ended.
+    kill_at: Option<Instant>,
+    asked_to_stop: bool,
+    /// When every rank has to have reported, and after how many seconds.
+    start: Option<(Instant, f64)>,
+    /// When its time limit ends it, and that limit in seconds.
+    deadline: Option<(Instant, f64)>,
+    out_of_time: bool,
+    launcher: Launcher,
+    /// It goes on with other hosts, if there are, and is being ended for that.
+    wish: Option<Wish>,
+    is_resized: bool,
+    /// It goes on without a rank that is lost.
+    is_elastic: bool,
+    /// Slurm has it: what becomes of a job whose ranks fail is Slurm's to say.
+    is_batch: bool,
+    /// Why the ranks were taken for stuck.
+    stuck: Option<String>,
+    /// Why the supervisor itself cannot go on.
+    broken: Option<String>,
+    /// Why a part of what a program of the user's own told is not kept, and whether that was said.
+    unwritten: Option<(String, bool)>,
+    /// The program itself has ended, and what it has put into the background has not.
+    behind: Option<Behind>,
+}
+
+impl Job {
+    /// # Errors
+    /// The files of the run cannot be opened, or the launcher cannot be started.
+    pub fn start(
+        folder: RunFolder,
+        secret: String,
+        (np, line, tags): (usize, &CommandLine, Tags),
+        bounds: Bounds,
+    ) -> anyhow::Result<Job> {
+        let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
+        journal.evidence.is_untagged = matches!(tags, Tags::No);
+        journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
+        for note in &line.notes {
+            journal.say(&format!("hvd-lab: {note}"))?;
+        }
+        // Open MPI names its session folder by pid alone, and refuses to start on the leftovers of a killed one with the
+        // same pid: so each launch gets a folder of its own.
+        runs::sweep();
+        let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
+        if !scratch.path().starts_with(std::env::temp_dir()) {
+            let named = std::env::temp_dir();
+            journal.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
+        }
+        let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
+        let events = EventSocket::listen(&scratch, &secret, sender.clone());
+        if let Err(error) = &events {
+            journal.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
+        }
+        let events = events.ok();
+        let mut launcher = Command::new(&line.argv[0]);
+        launcher
+            .args(&line.argv[1..])
+            .envs(line.env.iter().map(|(name, value)| (name, value)))
+            .env(process::RUN_DIR_VARIABLE, folder.path())
+            .env(SECRET_VARIABLE, secret)
+            .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), EventSocket::path))
+            .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // Only MPI needs it: what a program keeps in the folder of temporary files, such as compiled kernels, is there at its next run.
+        if matches!(tags, Tags::Of(_)) {
+            launcher.env("TMPDIR", scratch.path());
+        }
+        let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
+        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags.clone(), sender.clone())));
+        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
+        let (sample_sender, samples) = mpsc::unbounded_channel();
+        let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+            // Nobody listens any more at the very end.
+            let _ = sample_sender.send(sample);
+        });
+        Ok(Job {
+            faults: Faults::new(folder.clone()),
+            held: Held::default(),
+            cables: None,
+            own: None,
+            folder,
+            host: host::name(),
+            np,
+            bounds,
+            journal,
+            child,
+            lines,
+            readers: out.into_iter().chain(err).collect(),
+            events,
+            samples,
+            sampler,
+            scratch,
+            failed_at: None,
+            vanished_at: None,
+            silence: Silence::new(None),
+            began: None,
+            others_cpu: None,
+            lent: None,
+            lock: None,
+            kill_at: None,
+            asked_to_stop: false,
+            start: None,
+            deadline: None,
+            out_of_time: false,
+            launcher: Launcher::default(),
+            wish: None,
+            is_resized: false,
+            is_elastic: false,
+            is_batch: false,
+            stuck: None,
+            broken: None,
+            unwritten: None,
+            behind: None,
+        })
+    }
+
+    /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
+    pub async fn follow(&mut self, stop: &mut Signals, tell: &mut dyn FnMut(RunState, &str)) -> End {
+        let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_EVERY));
+        let exit = loop {
+            tokio::select! {
+                Some(line) = self.lines.recv() => {
+                    if let Some(news) = slurm::news(&line) {
+                        self.slurm_says(news, tell);
+                    }
+                    if let Some(Event::Topology(report)) = self.take(line) {
+                        self.rank_reported(&report, tell);
+                    }
+                },
+                Some(sample) = self.samples.recv() => {
+                    let written = self.journal.telemetry(&sample);
+                    self.fail_if_unwritten(written);
+                }
+                exit = self.child.wait(), if self.behind.is_none() => {
+                    self.behind = exit.as_ref().ok().and_then(|exit| self.left_behind(*exit));
+                    if self.behind.is_none() {
+                        break exit.ok();
+                    }
+                }
+                _ = stop.recv() => {
+                    let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
+                    self.begin_end();
+                    if is_first {
+                        tell(RunState::Stopping, "stopping the ranks");
+                    }
+                }
+                _ = flush.tick() => {
+                    self.look_at_ranks();
+                    let written = self.journal.flush();
+                    self.fail_if_unwritten(written);
+                    self.tell_what_is_unwritten(tell);
+                }
+                _ = look.tick() => {
+                    if let Some(exit) = self.look_behind(tell) {
+                        break Some(exit);
+                    }
+                    for report in self.look_at_own_program() {
+                        self.rank_reported(&report, tell);
+                    }
+                    self.look_for_faults();
+                    self.look_at_launcher();
+                    self.look_for_vanished();
+                    self.look_for_folder();
+                    self.look_at_lease();
+                    self.silence.look();
+                    if self.began.is_some() && self.kill_at.is_none() {
+                        let evidence = &self.journal.evidence;
+                        match self.silence.news() {
+                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.np))),
+                            Some(None) => tell(RunState::Running, evidence.work.going()),
+                            None => {}
+                        }
+                    }
+                }
+                () = at(self.faults.turn_at().map(Instant::from_std)) => self.faults.turn(),
+                () = at(self.silence.ends_at()), if self.kill_at.is_none() => self.give_up(),
+                () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
+                    (self.asked_to_stop, self.out_of_time) = (true, true);
+                    self.begin_end();
+                    tell(RunState::Stopping, "its time limit is over");
+                }
+                () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
+                () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
+                () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
+                () = at(self.kill_at) => self.end_by_force(),
+            }
+        };
+        let now = Load::of_session(std::process::id());
+        // The ranks of a batch job are no part of this session.
+        let began = self.began.filter(|_| !self.is_batch);
+        self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
+        self.end_what_is_left().await;
+        self.tell_what_is_lost();
+        self.finish_own_program();
+        let written = self.journal.flush();
+        self.fail_if_unwritten(written);
+        let evidence = &self.journal.evidence;
+        let broken = self.broken.take();
+        let is_broken = broken.is_some() || self.stuck.is_some();
+        // The system is at fault, whatever the launcher says of being ended.
+        let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
+        let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        verdict.trace_libraries(evidence);
+        if let Some((why, _)) = &self.unwritten {
+            verdict.message += &format!("; a part of what it printed is not kept: {why}");
+        }
+        if let Some((_, limit_s)) = self.deadline
+            && self.out_of_time
+            && verdict.state == RunState::Stopped
+        {
+            verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
+        }
+        let versions = evidence.versions();
+        let np = self.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
+        self.judged(&verdict);
+        let is_requeued =
+            !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
+        let is_resized = self.is_resized && verdict.state == RunState::Failed;
+        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
+    }
+
+    fn take(&mut self, line: Line) -> Option<Event> {
+        let process = line.process().unwrap_or(0);
+        let last = self.journal.evidence.step(process);
+        self.read_own_program(&line);
+        match self.journal.take(line) {
+            Ok(event) => {
+                let evidence = &self.journal.evidence;
+                let excess = |event| self.bounds.excess(process, event, last, evidence.config(process));
+                let flood = || self.bounds.flood(evidence.flooding?, evidence.printed);
+                if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
+                    self.stuck = Some(why);
+                    self.begin_end();
+                }
+                event.iter().for_each(|event| self.heard(process, event));
+                // A rank that warns of waiting has not got on.
+                if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
+                    self.silence.is_broken();
+                    self.journal.evidence.printed = 0;
+                }
+                if matches!(event, Some(Event::Fatal { .. })) && !self.is_batch {
+                    self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
+                }
+                event
+            }
+            Err(error) => {
+                self.fail_if_unwritten(Err(error));
+                None
+            }
+        }
+    }
+
+    /// A rank has reported: look for its process on the devices, and say so when all are there.
+    fn rank_reported(&mut self, report: &TopologyReport, tell: &mut dyn FnMut(RunState, &str)) {
+        // Its number is what a program printed: only one of this session is a rank.
+        if process::look_up(report.pid).is_some_and(|found| found.session == std::process::id()) {
+            self.scratch.adopt_shared_memory(report.pid);
+        }
+        let evidence = &self.journal.evidence;
+        let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
+        self.sampler.watch(places);
+        if evidence.introduced().count() == self.np && self.kill_at.is_none() {
+            self.began = self.began.or_else(|| Load::of_session(std::process::id()));
+            tell(RunState::Running, evidence.work.going());
+        }
+    }
+
+    /// A run that cannot be written down is ended: nobody could tell what it did. A program of the user's own goes on: a log is no
+    /// reason to end a training.
+    fn fail_if_unwritten(&mut self, written: Result<(), JournalError>) {
+        if let Err(error) = written {
+            if self.own.is_some() {
+                self.unwritten.get_or_insert((error.to_string(), false));
+                return;
+            }
+            self.broken.get_or_insert(error.to_string());
+            self.begin_end();
+        }
+    }
+
+    /// Nobody reports any more, and nobody says why.
+    fn give_up(&mut self) {
+        let evidence = &self.journal.evidence;
+        // On a busy machine it takes longer to print too much than to be taken for stuck.
+        let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
+        let cause = format!("{}, so it was ended: {question} Last seen: ", self.silence.in_words());
+        self.stuck = Some(cause + &evidence.last_seen(self.np));
+        self.begin_end();
+    }
+}

@@ -1,0 +1,77 @@
+//! A program of the user's own, which reports nothing by itself: what is read of it goes where reports go.
+
+use super::Job;
+use crate::domain::event::{Event, MARKER, TopologyReport};
+use crate::domain::run::RunState;
+use crate::launch::output::Line;
+
+impl Job {
+    /// What a line says goes before the line: nobody sees a line before what was read of it.
+    pub(super) fn read_own_program(&mut self, line: &Line) {
+        let Some(own) = &mut self.own else { return };
+        if matches!(line, Line::Rank { text, .. } if text.starts_with(MARKER)) {
+            // An event: what it says goes where events go.
+            return;
+        }
+        for (process, logged) in own.read(line) {
+            let written = self.journal.note(process, Event::Logged(logged));
+            self.fail_if_unwritten(written);
+        }
+    }
+
+    /// Once a second: the ranks that were found, and what its files tell.
+    pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
+        let Some(own) = self.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
+        let reports = own.new_ranks(self.folder.path(), self.child.id());
+        // Its words may not have said how many there are.
+        self.np = reports.iter().map(|report| report.topology.size.0).fold(self.np, usize::max);
+        let mut topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
+        let mut written = topologies.try_for_each(|(process, event)| self.journal.note(process, event));
+        let news = own.news();
+        own.read_files(&mut |logged| {
+            if written.is_ok() {
+                written = self.journal.note(0, Event::Logged(logged));
+            }
+        });
+        self.fail_if_unwritten(written);
+        news.iter().for_each(|news| self.warn(0, news));
+        reports
+    }
+
+    /// What the program has kept in the folder of temporary files that MPI gets, which goes with this launch: it may look for it at its
+    /// next run.
+    pub(super) fn tell_what_is_lost(&mut self) {
+        if let (Some(_), Some(name)) = (&self.own, self.scratch.foreign()) {
+            self.warn(
+                0,
+                &format!(
+                    "what the program has put into TMPDIR ({name}) goes with the run, since TMPDIR is a folder of each run under mpirun. \
+                     Where it is a cache, give it a place of its own, such as TORCHINDUCTOR_CACHE_DIR or TRITON_CACHE_DIR"
+                ),
+            );
+        }
+    }
+
+    /// Once: that its lines cannot be kept.
+    pub(super) fn tell_what_is_unwritten(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
+        if let Some((why, is_told @ false)) = &mut self.unwritten {
+            *is_told = true;
+            tell(RunState::Running, &format!("the program goes on, and what it prints is not kept: {why}"));
+        }
+    }
+
+    /// What its files tell that nobody has read yet, and the newest of what it told.
+    pub(super) fn finish_own_program(&mut self) {
+        let mut written = Ok(());
+        let said = self.own.as_mut().and_then(|own| {
+            own.finish(&mut |logged| {
+                if written.is_ok() {
+                    written = self.journal.note(0, Event::Logged(logged));
+                }
+            })
+        });
+        let said = said.map_or(Ok(()), |said| self.journal.say(&said));
+        let written = written.and(said).and(self.journal.finish_events());
+        self.fail_if_unwritten(written);
+    }
+}

@@ -1,0 +1,187 @@
+//! What the supervisor sees of the ranks from outside while they run, and the faults that it makes in them when it is asked.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use tokio::time::Instant;
+
+use super::lent::Lent;
+use super::{FAILURE_GRACE, Job};
+use crate::domain::event::{CheckpointAction, Event, TopologyReport};
+use crate::domain::units;
+use crate::launch::cables::Cables;
+use crate::launch::discovery::Wish;
+use crate::launch::fault::FAULT_REFUSED;
+use crate::launch::verdict::Verdict;
+use crate::launch::work::Work;
+use crate::runs::process;
+
+/// For somebody to let a stopped rank go on, before an elastic run gives it up.
+pub(super) const FROZEN: Duration = Duration::from_secs(8);
+
+impl Job {
+    /// The processes of this host that reported and are of this run, with their pids.
+    fn ranks_here(&self) -> Vec<(usize, u32)> {
+        let evidence = &self.journal.evidence;
+        // A pid is what a program printed: only one of this session is a rank.
+        let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
+        let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
+        ranks.map(|(process, report)| (process, report.pid)).filter(|(_, pid)| is_ours(*pid)).collect()
+    }
+
+    /// Ranks of this host that have ended without a word.
+    pub(super) fn look_for_vanished(&mut self) {
+        let evidence = &mut self.journal.evidence;
+        if evidence.work == Work::Program || self.is_batch {
+            // It need not say when it has finished; its launcher knows who failed.
+            return;
+        }
+        let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
+        let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
+        let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
+        evidence.vanished = vanished;
+        // Where nobody is missed any more, a final event was still on its way.
+        let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
+        self.vanished_at = evidence.vanished.and(first_missed);
+    }
+
+    /// The time for every rank to report is over.
+    pub(super) fn judge_start(&mut self) {
+        let Some((_, seconds)) = self.start.take() else { return };
+        let reported: Vec<usize> = self.journal.evidence.introduced().map(|(process, _)| process).collect();
+        let missing = (0..self.np).filter(|process| !reported.contains(process));
+        let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
+        if let Some((first, others)) = missing.split_first() {
+            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            self.stuck = Some(format!(
+                "process {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
+                 HOSTS` looks at hosts, and --start-timeout gives more time",
+                self.np,
+                units::clock(seconds)
+            ));
+            self.begin_end();
+        }
+    }
+
+    /// Ten times a second: a rank that is stopped.
+    pub(super) fn look_at_ranks(&mut self) {
+        if self.kill_at.is_none() {
+            for (process, words) in self.held.look() {
+                self.warn(process, &words);
+            }
+            self.end_frozen();
+        }
+    }
+
+    /// An elastic run goes on without a rank that stays stopped: the others would wait for it for ever.
+    fn end_frozen(&mut self) {
+        if !self.is_elastic {
+            return;
+        }
+        for (rank, pid) in self.held.down_for(FROZEN) {
+            self.held.forget(rank);
+            self.journal.evidence.given_up.insert(rank);
+            self.say(&format!(
+                "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
+                FROZEN.as_secs()
+            ));
+            process::signal(pid, Signal::SIGKILL);
+        }
+    }
+
+    /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core or have
+    /// a slow network, what is new of the hosts, and a fault that somebody asks for.
+    pub(super) fn look_for_faults(&mut self) {
+        if self.kill_at.is_some() {
+            return;
+        }
+        let ranks = self.ranks_here();
+        if let Some(request) = self.faults.requested() {
+            let line = match request.and_then(|request| self.faults.begin(request, &ranks).map(|()| request)) {
+                Ok(request) => {
+                    // The same fault may be made twice in a row.
+                    self.held.forget(request.process);
+                    self.cables.iter_mut().for_each(Cables::forget);
+                    format!("hvd-lab: fault {} in process {}, as asked for", request.kind, request.process)
+                }
+                Err(problem) => format!("{FAULT_REFUSED}{problem}"),
+            };
+            self.say(&line);
+        }
+        // As long as a rank is there, so are the cables.
+        let slow = self.cables.as_mut().filter(|_| !ranks.is_empty()).and_then(Cables::look);
+        for (process, words) in self.held.watch(ranks).into_iter().chain(slow) {
+            self.warn(process, &words);
+        }
+        if let Some(news) = self.wish.as_ref().and_then(Wish::news) {
+            self.say(&format!("hvd-lab: {news}"));
+        }
+    }
+
+    /// What a rank said may name the one that is at fault.
+    pub(super) fn heard(&mut self, process: usize, event: &Event) {
+        let line = match event {
+            Event::Warning { message } => self.faults.found_in(message),
+            Event::Fatal { cause, .. } => self.faults.found(process, cause).or_else(|| self.faults.found_in(cause)),
+            _ => None,
+        };
+        line.into_iter().for_each(|line| self.say(&line));
+        self.resize(process, event);
+        if let (0, Some(lent), Some(epochs)) = (process, &mut self.lent, self.bounds.epochs) {
+            lent.heard(event, epochs);
+        }
+    }
+
+    /// At a checkpoint nothing is lost: the moment to go on with other hosts, unless there is nothing left to train.
+    fn resize(&mut self, process: usize, event: &Event) {
+        let Event::Checkpoint(report) = event else { return };
+        let is_wished = self.wish.as_ref().is_some_and(Wish::is_better);
+        let is_saved = matches!(report.action, CheckpointAction::Written | CheckpointAction::Committed);
+        let is_last = self.bounds.epochs.is_none_or(|epochs| report.epoch >= epochs);
+        if process == 0 && is_saved && is_wished && !is_last && self.kill_at.is_none() {
+            self.is_resized = true;
+            self.say("hvd-lab: there are other hosts now: the ranks are ended at this checkpoint, and started there");
+            self.begin_end();
+        }
+    }
+
+    /// Once a second: its devices are still its own.
+    pub(super) fn look_at_lease(&mut self) {
+        let said: Vec<String> = self.lent.iter_mut().flat_map(Lent::look).collect();
+        said.iter().for_each(|line| self.say(line));
+    }
+
+    /// The end may name it too.
+    pub(super) fn judged(&mut self, verdict: &Verdict) {
+        self.faults.undo();
+        let line = verdict.failed_process.and_then(|process| self.faults.found(process, &verdict.message));
+        let line = line.or_else(|| self.faults.found_in(&verdict.message));
+        line.into_iter().for_each(|line| self.say(&line));
+        // The run is judged: that a last line cannot be written changes nothing.
+        let _ = self.journal.flush();
+    }
+
+    /// Whether the run folder is not there any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+    }
+
+    /// At once, and by force: a rank that is given time makes its folders again.
+    pub(super) fn look_for_folder(&mut self) {
+        if self.is_lost() {
+            self.broken.get_or_insert("the run folder is not there any more".to_owned());
+            self.kill_at = Some(Instant::now());
+        }
+    }
+
+    pub(super) fn warn(&mut self, process: usize, words: &str) {
+        let written = self.journal.warn(process, words);
+        self.fail_if_unwritten(written);
+        self.faults.found(process, words).into_iter().for_each(|line| self.say(&line));
+    }
+
+    pub(super) fn say(&mut self, line: &str) {
+        let written = self.journal.say(line);
+        self.fail_if_unwritten(written);
+    }
+}

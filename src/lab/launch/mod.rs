@@ -1,0 +1,72 @@
+//! Starting, following up and stopping runs.
+//!
+//! Never draws. Nothing here depends on a screen: a supervisor of its own session starts `mpirun` and writes the run
+//! folder, which screens and verbs then follow.
+//!
+//! ```text
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench, hvd-nvcnn x np
+//!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
+//!                        v
+//!                    run folder  <──follow── screen, `hvd-lab run`
+//! ```
+
+mod adapter;
+mod being_built;
+mod binding;
+mod cables;
+mod control;
+mod discovery;
+mod elastic;
+mod endless;
+mod error;
+mod event_socket;
+mod evidence;
+mod excess;
+mod fault;
+mod fault_request;
+mod flavour;
+mod hearing;
+mod held;
+mod host_name;
+mod job;
+mod journal;
+mod leased;
+pub mod libraries;
+mod line_file;
+mod links;
+mod mpirun;
+mod notice;
+mod once;
+mod output;
+mod own;
+mod parameters;
+mod pipe;
+pub mod preflight;
+mod prepare;
+mod preset;
+mod printed_errors;
+mod setup;
+mod shared;
+mod silence;
+pub mod slurm;
+pub mod supervisor;
+mod thin;
+mod verdict;
+mod work;
+
+use crate::runs::question;
+
+pub use being_built::is_going_on as is_being_built;
+pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
+pub use error::LaunchError;
+pub use fault_request::{faults_made, make_fault};
+pub use flavour::Flavour;
+pub use leased::is_queued;
+pub use mpirun::{CommandLine, command_line};
+pub use once::{Executed, execute_once};
+pub use own::check_patterns;
+pub use prepare::{located, photo_folder, whole_path};
+pub use preset::{Preset, Ranks, default_preset, presets};
+pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};
+pub use setup::{Launcher, Machine, Setup, find_trainer, other_programs};
+pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};

@@ -1,0 +1,394 @@
+//! From a run's settings to the exact argument vector and environment of `mpirun`.
+//!
+//! Never runs anything, and reads nothing but a host file: the same settings and setup always give the same line.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::host_name::HostName;
+use super::preflight::{hosts_of, listed};
+use super::setup::Setup;
+use super::{Flavour, LaunchError, Ranks, binding, libraries, links, own, presets};
+use crate::domain::benchmark::BenchmarkSpec;
+use crate::domain::collective::CollectivesSpec;
+use crate::domain::event::SECRET_VARIABLE;
+use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
+use crate::domain::settings::{SETTINGS, TrainerFlag};
+use crate::domain::units;
+use crate::flags::NvcnnFlags;
+
+/// Ranks per logical core above which a request is taken for a slip of the finger.
+pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
+
+/// What is started for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The launcher first.
+    pub argv: Vec<String>,
+    /// Set beside the variables that are there already.
+    pub env: Vec<(String, String)>,
+    /// What is done beyond the ordinary, and why, one sentence each.
+    pub notes: Vec<String>,
+    /// Where it works; `None` for the folder of the run.
+    pub directory: Option<PathBuf>,
+}
+
+impl CommandLine {
+    /// As it may be pasted into a shell.
+    pub fn to_shell(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        env.chain(self.argv.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+    }
+}
+
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// The command line of a run. `data` is a folder with the four files, or `generated`.
+///
+/// `force` lets more ranks through than the machine has room for.
+///
+/// # Errors
+/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there, [`LaunchError::NotText`].
+pub fn command_line(
+    spec: &RunSpec,
+    preset: &str,
+    setup: &Setup,
+    data: &str,
+    log_dir: &Path,
+    force: bool,
+) -> Result<CommandLine, LaunchError> {
+    if let Some(problem) = spec.problem() {
+        return Err(LaunchError::Spec(problem));
+    }
+    let resources = &spec.resources;
+    if let Some(command) = spec.command().filter(|command| command.own_launcher().is_some() || spec.starts_alone()) {
+        let (argv, notes) = own::words(command, setup)?;
+        return Ok(CommandLine {
+            argv,
+            env: own::environment(log_dir),
+            notes,
+            directory: Some(PathBuf::from(&command.directory)),
+        });
+    }
+    let oversubscribe = placement(resources, preset, setup, force)?;
+    let benchmark = spec.benchmark();
+    let is_here = !is_spread(resources, setup);
+    let unbound = binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe);
+    let misfit = || match &spec.workload {
+        Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room(), resources.np),
+        Workload::Nvcnn(nvcnn) => nvcnn.misfit(&setup.machine.room(), resources.np),
+        Workload::Training(_) | Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
+    };
+    // Of other hosts nothing is known here: there the ranks find out.
+    if let Some(problem) = unbound.or_else(misfit).filter(|_| is_here) {
+        return Err(LaunchError::Spec(problem));
+    }
+    let binding = binding::words(benchmark, setup.flavour, oversubscribe);
+    let mut env = vec![("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())];
+    if spec.collectives().is_some_and(CollectivesSpec::forces_mpi) && setup.flavour != Flavour::Mpich {
+        // Only then may the program choose among the library's algorithms; it must be known before MPI starts.
+        env.push(("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
+    }
+    let libraries = setup.machine.libraries.as_ref();
+    env.extend(libraries.map(|own| (libraries::PATH.to_owned(), own.path.clone())));
+    let mut notes: Vec<String> = libraries.map(|own| own.note.clone()).into_iter().collect();
+    if spec.command().is_some() {
+        env.extend(own::environment(log_dir));
+    }
+    if let Some(networks) = &resources.network_interface {
+        match is_spread(resources, setup) {
+            // NCCL takes names only; a network such as 10.0.0.0/8 is for MPI.
+            true if !networks.contains('/') => env.push(("NCCL_SOCKET_IFNAME".to_owned(), format!("={networks}"))),
+            true => {}
+            false => notes.push(format!("the network {networks} is not used: all ranks are on this host")),
+        }
+    }
+    if oversubscribe {
+        notes.push(oversubscribed(resources, setup));
+    }
+    let link_bits = spec.link_bits();
+    let mut argv = Vec::new();
+    if let Some(bits) = link_bits {
+        if let Some(problem) = no_links(spec, setup) {
+            return Err(LaunchError::Spec(problem));
+        }
+        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), links::HUB.to_owned()));
+        notes.push(format!("every rank has a link of {}, made on this machine", units::bits_per_second(bits)));
+        argv = links::around_launcher(resources.np, bits);
+    }
+    argv.push(LaunchError::text(&setup.mpirun)?);
+    match setup.flavour {
+        Flavour::OpenMpi4 | Flavour::OpenMpi5 => {
+            if setup.machine.is_root {
+                notes.insert(0, "you are root: --allow-run-as-root is added, since Open MPI would refuse otherwise".to_owned());
+            }
+            argv.extend(open_mpi(resources, setup, &binding, &env, link_bits.is_some()));
+        }
+        Flavour::Mpich => argv.extend(mpich(resources, &binding)),
+    }
+    argv.extend(["-np".to_owned(), resources.np.to_string()]);
+    if link_bits.is_some() {
+        argv.extend(links::around_rank());
+    }
+    argv.extend(program(spec, setup, data, log_dir)?);
+    Ok(CommandLine { argv, env, notes, directory: spec.command().map(|command| PathBuf::from(&command.directory)) })
+}
+
+/// Where Open MPI 5 and 4 read which cores ranks may be bound to, if not to all of the machine.
+pub(super) const CORES_OF_LAUNCHER: [&str; 2] = ["PRTE_MCA_hwloc_default_cpu_list", "OMPI_MCA_hwloc_base_cpu_list"];
+
+/// Ranks that wait would otherwise spin on the core that the others need.
+pub(super) const YIELD: [&str; 3] = ["--mca", "mpi_yield_when_idle", "1"];
+
+/// What Open MPI is told first: who starts it, and which cores ranks get.
+pub(super) fn first_words(is_root: bool, binding: &[String]) -> Vec<String> {
+    let root = is_root.then(|| "--allow-run-as-root".to_owned());
+    root.into_iter().chain(binding.iter().cloned()).collect()
+}
+
+/// Whether ranks may run on other hosts.
+fn is_spread(resources: &Resources, setup: &Setup) -> bool {
+    resources.names_hosts() || setup.machine.in_allocation
+}
+
+/// How mpirun notices that another host is gone: after 3 quiet seconds it asks once a second, three times.
+const KEEPALIVE: [(&str, &str); 3] =
+    [("oob_tcp_keepalive_time", "3"), ("oob_tcp_keepalive_intvl", "1"), ("oob_tcp_keepalive_probes", "3")];
+
+/// The words of Open MPI 4 and 5 before the number of ranks.
+fn open_mpi(
+    resources: &Resources,
+    setup: &Setup,
+    binding: &[String],
+    env: &[(String, String)],
+    has_made_links: bool,
+) -> Vec<String> {
+    let is_4 = setup.flavour == Flavour::OpenMpi4;
+    let is_spread = is_spread(resources, setup);
+    let mut argv = Vec::new();
+    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+    // Inside of a namespace of one's own everybody is root.
+    first_words(setup.machine.is_root || has_made_links, binding).iter().for_each(|word| add(&[word]));
+    add(if is_4 { &["--tag-output"] } else { &["--output", "tag"] });
+    add(&YIELD);
+    if has_made_links {
+        // Past memory, which all ranks still share.
+        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", links::NETWORK]);
+    } else if !is_spread {
+        // On one host memory is all it takes; looking for networks would cost a second at every start.
+        add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
+    }
+    if let Some(hosts) = &resources.hosts {
+        add(&["-H", hosts]);
+    }
+    if let Some(hostfile) = &resources.hostfile {
+        add(&["--hostfile", hostfile]);
+    }
+    if is_spread {
+        // A host that is cut off does not say so: mpirun asks, or would wait for hours.
+        let to_daemons = if is_4 { "--mca" } else { "--prtemca" };
+        KEEPALIVE.iter().for_each(|(name, value)| add(&[to_daemons, name, value]));
+        // What is wrong with a host file, the look before the start says.
+        let hosts = hosts_of(resources, setup.flavour).unwrap_or_default();
+        let domainless: Vec<&str> = hosts.iter().filter_map(|host| HostName::of(&host.name).without_domain()).collect();
+        if !domainless.is_empty() && !is_4 {
+            // By itself it compares the words alone, and may not know this host.
+            add(&[to_daemons, "prte_do_not_resolve", "0"]);
+        }
+        if domainless.iter().collect::<BTreeSet<_>>().len() < domainless.len() {
+            // It cuts names at their first dot, and takes w.1.lab and w.2.lab for one.
+            match is_4 {
+                true => add(&["--mca", "orte_keep_fqdn_hostnames", "1"]),
+                false => add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"]),
+            }
+        }
+        if let Some(networks) = &resources.network_interface {
+            add(&["--mca", "btl_tcp_if_include", networks, to_daemons, "oob_tcp_if_include", networks]);
+        }
+        let own = |name: &&String| env.iter().all(|(set, _)| set != *name);
+        for name in env.iter().map(|(name, _)| name).chain(setup.machine.forwarded.iter().filter(own)) {
+            add(&["-x", name]);
+        }
+        // Its name alone: the value is made anew for each launch, and stands in no record.
+        add(&["-x", SECRET_VARIABLE]);
+    }
+    argv
+}
+
+/// Why ranks cannot be given links of their own, in one sentence.
+fn no_links(spec: &RunSpec, setup: &Setup) -> Option<String> {
+    if is_spread(&spec.resources, setup) {
+        return Some("links are made on one machine: leave the hosts out, or the link".into());
+    }
+    // The trainer uses a GPU where there is one.
+    if setup.machine.gpus > 0 && spec.training().is_some() {
+        return Some("links are for ranks on CPUs, since gradients go from GPU to GPU by other ways: leave the link out".into());
+    }
+    let flavour = setup.flavour;
+    (flavour != Flavour::OpenMpi5).then(|| format!("links need Open MPI 5, and this is {flavour}: leave the link out"))
+}
+
+/// The words of MPICH. Hydra neither counts slots nor minds root, and hands on the whole environment.
+fn mpich(resources: &Resources, binding: &[String]) -> Vec<String> {
+    let mut words = vec!["-prepend-rank"];
+    words.extend(binding.iter().map(String::as_str));
+    if let Some(hosts) = &resources.hosts {
+        words.extend(["-hosts", hosts]);
+    }
+    if let Some(hostfile) = &resources.hostfile {
+        words.extend(["-f", hostfile]);
+    }
+    if let Some(interface) = &resources.network_interface {
+        words.extend(["-iface", interface]);
+    }
+    words.into_iter().map(String::from).collect()
+}
+
+fn oversubscribed(resources: &Resources, setup: &Setup) -> String {
+    let cores = setup.machine.physical_cores;
+    let cores = units::counted(cores, "physical core");
+    format!("np {} is more than the {cores} that this run may use: ranks share cores, so speed-up ends there", resources.np)
+}
+
+/// Whether more ranks than slots are to be started.
+fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) -> Result<bool, LaunchError> {
+    let (np, machine) = (resources.np, &setup.machine);
+    let refuse = |message: String| if force { Ok(true) } else { Err(LaunchError::Spec(message)) };
+    if let Some(hosts) = &resources.hosts {
+        let slots = listed(hosts)?.iter().filter_map(|host| host.slots).sum();
+        return match np > slots {
+            true => refuse(format!(
+                "np {np} is more than the {slots} slots of `{hosts}`: write host:slots for each host, or add --force"
+            )),
+            false => Ok(false),
+        };
+    }
+    if resources.hostfile.is_some() || machine.in_allocation {
+        return Ok(force);
+    }
+    let follows = presets().into_iter().find(|known| known.name == preset).map(|known| known.ranks);
+    if follows == Some(Ranks::Gpus) && np > machine.gpus {
+        let advice = match machine.gpus {
+            0 => {
+                format!("no GPU can be used here{}: use the preset cpu, or add --force to train on the CPU", machine.hidden_gpus)
+            }
+            gpus => format!("np {np} is more than the {gpus} GPUs here: use --np {gpus}, or add --force to share them"),
+        };
+        return refuse(advice);
+    }
+    let most = SENSIBLE_RANKS_PER_CORE * machine.cores;
+    if np > most {
+        return refuse(format!(
+            "np {np} is more than {SENSIBLE_RANKS_PER_CORE} ranks on each of the {} cores here: use --np {} for the best \
+             speed, or add --force",
+            machine.cores, machine.cores
+        ));
+    }
+    Ok(np > machine.physical_cores)
+}
+
+/// What each rank runs: the program, and its flags.
+fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<Vec<String>, LaunchError> {
+    let flags = match &spec.workload {
+        Workload::Training(training) => {
+            let job = TrainingJob { resources: spec.resources.clone(), workload: training.clone() };
+            trainer_flags(&job, data, LaunchError::text(log_dir)?)
+        }
+        Workload::Collectives(collectives) => collectives_flags(collectives),
+        Workload::Benchmark(benchmark) => benchmark_flags(benchmark),
+        Workload::Nvcnn(nvcnn) => [NvcnnFlags::words(nvcnn), vec!["--events".to_owned()]].concat(),
+        Workload::Command(command) => command.argv[1..].to_vec(),
+        Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
+    };
+    Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())
+}
+
+/// The flags of hvd-collectives.
+fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    add("algorithm", collectives.methods.join(","));
+    add("servers", collectives.shape.servers.to_string());
+    add("ranks-per-host", collectives.shape.ranks_per_host.to_string());
+    add("min-bytes", collectives.min_bytes.to_string());
+    add("max-bytes", collectives.max_bytes.to_string());
+    add("factor", collectives.factor.to_string());
+    add("iterations", collectives.iterations.to_string());
+    add("warmup", collectives.warmup.to_string());
+    add("check", "1".into());
+    if let Some(bytes) = collectives.log_bytes {
+        add("log-bytes", bytes.to_string());
+    }
+    if let Some(bits) = collectives.link_bits {
+        add("link-bits", bits.to_string());
+    }
+    flags.push("--events".into());
+    flags
+}
+
+/// The flags of hvd-bench.
+fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    add("style", spec.style.to_string());
+    add("model", spec.model.to_string());
+    if let Some(side) = spec.image_size {
+        add("image-size", side.to_string());
+    }
+    if let Some(folder) = &spec.data_dir {
+        add("data-dir", folder.clone());
+    }
+    add("batch-size", spec.batch_size.to_string());
+    add("num-warmup-batches", spec.warmup_batches.to_string());
+    add("num-batches-per-iter", spec.batches_per_iteration.to_string());
+    add("num-iters", spec.iterations.to_string());
+    add("display-every", spec.display_every.to_string());
+    add("precision", spec.precision.to_string());
+    add("optimizer", spec.optimizer.to_string());
+    if let Some(threads) = spec.threads {
+        add("num-intra-threads", threads.to_string());
+    }
+    add("bind", spec.bind.to_string());
+    if let Some(node) = spec.mem_node {
+        add("mem-node", node.to_string());
+    }
+    let switches =
+        [(spec.fp16_allreduce, "--fp16-allreduce"), (spec.no_cuda, "--no-cuda"), (spec.cuda, "--cuda"), (true, "--events")];
+    flags.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()));
+    flags
+}
+
+/// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.
+fn trainer_flags(job: &TrainingJob, data: &str, log_dir: String) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
+    for setting in &SETTINGS {
+        match setting.trainer {
+            TrainerFlag::Value => add(setting.flag, (setting.get)(job)),
+            TrainerFlag::Limit if setting.is_limited(job) => add(setting.flag, (setting.get)(job)),
+            TrainerFlag::DataDir => add("data-dir", data.to_owned()),
+            TrainerFlag::Limit | TrainerFlag::Switch(_) | TrainerFlag::None => {}
+        }
+    }
+    add("log-dir", log_dir);
+    for setting in &SETTINGS {
+        if let TrainerFlag::Switch(flag) = setting.trainer
+            && setting.is_on(job)
+        {
+            flags.push(format!("--{flag}"));
+        }
+    }
+    flags.push("--events".into());
+    flags.extend(job.workload.trainer_flags.iter().cloned());
+    flags
+}
+
+#[cfg(test)]
+#[path = "mpirun_tests.rs"]
+mod tests;

@@ -1,0 +1,193 @@
+//! What launchers say about the first process that failed, and what MPI says in a process that aborted.
+//!
+//! Never guesses: a launcher that names nobody has said nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::domain::bounds::MAX_RANKS;
+
+/// What the launcher says about the first process that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Notice {
+    /// `None` of some rank: which one, the launcher does not say.
+    pub process: Option<usize>,
+    pub pid: Option<u32>,
+    pub how: How,
+    /// It is called the root cause, and not only the first to end.
+    pub is_root: bool,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Signal(i32),
+    ExitCode(i32),
+    /// By calling MPI_Abort.
+    Abort,
+    /// With exit code 0 and without letting go of the others.
+    Left,
+    /// Not a rank: the launcher itself was asked to end by this signal.
+    LauncherSignal(i32),
+}
+
+/// How launchers name the first that failed, the surest words first, with what they mean where no number of theirs says it. `process`,
+/// `pid`, `code`, `signal` and `word` are what is read of it; all words of a launcher are one line here.
+const FORMS: [(&str, Option<How>); 14] = [
+    // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
+    (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exited on signal (?<signal>[0-9]+)", None),
+    (r"exited on signal (?<signal>[0-9]+)", None),
+    // Open MPI: "... has exited due to process rank 1 with PID 77 on node vm exiting improperly", or "calling "abort"".
+    (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exiting improperly", Some(How::Left)),
+    (r#"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ calling "abort""#, Some(How::Abort)),
+    // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]"; horovodrun: "Process name: 1 Exit code: 3".
+    (r"Process name: (?:\S+,)?(?<process>[0-9]+)\]? Exit code: +(?<code>-?[0-9]+)", None),
+    // MPICH: "BAD TERMINATION OF ... PID 77 RUNNING AT vm EXIT CODE: 9", and behind it the name of a signal; Intel's has the rank.
+    (r"BAD TERMINATION .*?PID (?<pid>[0-9]+) RUNNING AT .*EXIT STRING: .*?\(signal (?<signal>[0-9]+)\)", None),
+    (r"BAD TERMINATION .*?RANK (?<process>[0-9]+) PID [0-9]+ RUNNING AT \S+ KILLED BY SIGNAL: (?<signal>[0-9]+)", None),
+    (
+        r"BAD TERMINATION .*?(?:RANK (?<process>[0-9]+) )?PID (?<pid>[0-9]+) RUNNING AT \S+ EXIT (?:CODE|STATUS): (?<code>[0-9]+)",
+        None,
+    ),
+    // torchrun, and accelerate by it: "[0]: ... rank : 1 (local_rank: 1) exitcode : 3 (pid: 77)"; only `local_rank` in its log.
+    (
+        r"Root Cause \(first observed failure\): .*? rank +: (?<process>[0-9]+) .*?exitcode +: (?<code>-?[0-9]+) \(pid: (?<pid>[0-9]+)",
+        None,
+    ),
+    (r"failed \(exitcode: (?<code>-?[0-9]+)\) local_rank: [0-9]+ \(pid: (?<pid>[0-9]+)\)", None),
+    // srun: "srun: error: n1: task 1: Exited with exit code 3", "srun: error: n1: tasks 0-2: Killed".
+    (
+        r"srun: error: \S+: (?:task (?<process>[0-9]+)|tasks \S+): (?:Exited with exit code (?<code>[0-9]+)|(?<word>Killed|Out Of Memory|Terminated|Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction))",
+        None,
+    ),
+    // horovodrun, before it says which was first.
+    (r"Process (?<process>[0-9]+) exit with status code (?<code>-?[0-9]+)\.", None),
+    // deepspeed names the command of its last rank there, whichever failed; accelerate of one process.
+    (
+        r"(?:exits with return code =|returned non-zero exit status) (?<code>-?[0-9]+)|died with <Signals\.[A-Z0-9]+: (?<signal>[0-9]+)>",
+        None,
+    ),
+    (r"SignalException: Process [0-9]+ got signal: (?<signal>[0-9]+)", Some(How::LauncherSignal(0))),
+];
+
+static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| FORMS.iter().map(|(form, _)| Regex::new(form).ok()).collect());
+
+/// As `strsignal` names the signals in C.
+const SIGNALS: [(&str, i32); 8] = [
+    ("Killed", 9),
+    ("Out Of Memory", 9),
+    ("Terminated", 15),
+    ("Segmentation fault", 11),
+    ("Aborted", 6),
+    ("Bus error", 7),
+    ("Floating point exception", 8),
+    ("Illegal instruction", 4),
+];
+
+/// Calls of MPI_Abort, as MPI announces them in the output of the process that called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aborts {
+    /// Processes in whose output the announcement began: what follows there says nothing of the cause.
+    announced: BTreeSet<usize>,
+    /// The error code of each process that called.
+    pub by: BTreeMap<usize, Option<i32>>,
+}
+
+impl Aborts {
+    /// Read a line of a process. Whether it belongs to an announcement, or comes after one.
+    pub fn read(&mut self, process: usize, text: &str) -> bool {
+        // MPICH: "Abort(3) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 3) - process 1"
+        if let Some((_, call)) = text.split_once("application called MPI_Abort(")
+            && let Some((arguments, caller)) = call.split_once(") - process ")
+            && let Some(caller) = leading_number(caller)
+        {
+            let code = arguments.rsplit_once(',').and_then(|(_, code)| code.trim().parse().ok());
+            self.by.insert(caller, code);
+            return true;
+        }
+        // Open MPI: "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", and in version 5 "Proc: [[16551,1],1]", which
+        // has the number in MPI_COMM_WORLD also where the communicator is another. Then "Errorcode: 3", or "with errorcode 3.".
+        if let Some(call) = text.strip_prefix("MPI_ABORT was invoked") {
+            self.announced.insert(process);
+            if let Some(caller) = call.strip_prefix(" on rank ").filter(|_| call.trim_end().ends_with("MPI_COMM_WORLD")) {
+                leading_number(caller).into_iter().for_each(|caller| {
+                    self.by.entry(caller).or_default();
+                });
+            }
+            return true;
+        }
+        if !self.announced.contains(&process) {
+            return false;
+        }
+        let text = text.trim();
+        if let Some(name) = text.strip_prefix("Proc: [")
+            && let Some(caller) = name.rsplit_once(',').and_then(|(_, rank)| leading_number(rank))
+        {
+            self.by.entry(caller).or_default();
+        } else if let Some(code) = text.split_once("rrorcode").and_then(|(_, code)| leading_number(code.trim_start_matches(':')))
+            && let Some(last) = self.by.values_mut().find(|known| known.is_none())
+        {
+            *last = Some(code);
+        }
+        true
+    }
+
+    /// Together with what the launcher printed of it.
+    pub fn with_launcher<'a>(mut self, launcher: impl Iterator<Item = &'a String>) -> Aborts {
+        for line in launcher {
+            // No process has this number.
+            self.read(usize::MAX, line);
+        }
+        self
+    }
+}
+
+/// A launcher's lines as one, without the rules around them.
+pub(super) fn one_line<'a>(launcher: impl Iterator<Item = &'a String>) -> String {
+    launcher.map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ")
+}
+
+/// Read the launcher's notice of the first failure.
+pub(super) fn notice<'a>(launcher: impl Iterator<Item = &'a String>) -> Option<Notice> {
+    let text = one_line(launcher);
+    COMPILED.iter().zip(FORMS).find_map(|(form, (_, means))| read(form.as_ref()?, means, &text))
+}
+
+fn read(form: &Regex, means: Option<How>, text: &str) -> Option<Notice> {
+    let found = form.captures(text)?;
+    let number = |name: &str| found.name(name)?.as_str().parse::<i32>().ok();
+    let word = found.name("word").and_then(|word| SIGNALS.iter().find(|(name, _)| *name == word.as_str()));
+    let how = match (means, number("signal").or(word.map(|(_, signal)| *signal)), number("code")) {
+        (Some(How::LauncherSignal(_)), Some(signal), _) => How::LauncherSignal(signal),
+        (Some(how), ..) => how,
+        (None, Some(signal), _) => How::Signal(signal),
+        // Python has the signal that ended a process as a negative number.
+        (None, None, Some(code)) if code < 0 => How::Signal(-code),
+        (None, None, code) => How::ExitCode(code?),
+    };
+    let process = found.name("process").and_then(|process| process.as_str().parse().ok());
+    let pid = found.name("pid").and_then(|pid| pid.as_str().parse().ok());
+    // Both are torchrun's.
+    let is_root = form.as_str().contains("exitcode");
+    Some(Notice { process: process.filter(|process| *process < MAX_RANKS), pid, how, is_root })
+}
+
+/// Whether Slurm says that it ended processes since memory ran out.
+pub(super) fn is_out_of_memory(text: &str) -> bool {
+    ["oom_kill event", "oom-kill event", "out-of-memory handler", ": Out Of Memory"].iter().any(|words| text.contains(words))
+}
+
+/// Why Slurm says that it cancelled what it ran: `TIME LIMIT`, `PREEMPTION`. Without a reason a step is cancelled also behind a rank
+/// that failed.
+pub(super) fn cancelled(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once(" CANCELLED AT ")?;
+    Some(behind.split_once("***")?.0.split_once(" DUE TO ")?.1.trim())
+}
+
+fn leading_number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}

@@ -1,0 +1,266 @@
+//! Whose line is this: takes the launcher's tags off the ranks' output.
+//!
+//! Never reads a stream: bytes of lines in, lines with their sender out.
+//!
+//! Tags differ by launcher and version: `[1,0]<stdout>:text` (Open MPI 4), `[1,0]<stdout>: text` (5),
+//! `[prterun-host-pid@1,0]<stdout>: text` (some 5.0 builds), `[0] text` (MPICH). A rank that writes without ending its
+//! line gets its tag in the middle of someone else's; such pieces are put together again.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Flavour;
+use super::own::RankTags;
+
+/// One line of the launcher's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Printed by this process.
+    Rank { process: usize, text: String },
+    /// A bar that this process has drawn over since: to be read, not to be kept.
+    Drawn { process: usize, text: String },
+    /// Told by this process on the socket for events. `lost` events are missing before it. The connection is numbered from 1.
+    Event { process: usize, connection: u64, lost: u64, json: String },
+    /// So many events of this process came in pieces, or were longer than any.
+    Lost { process: usize, events: u64 },
+    /// Said by the launcher itself.
+    Launcher(String),
+}
+
+impl Line {
+    /// Whose it is; `None` of the launcher's.
+    pub fn process(&self) -> Option<usize> {
+        match self {
+            Line::Rank { process, .. }
+            | Line::Drawn { process, .. }
+            | Line::Event { process, .. }
+            | Line::Lost { process, .. } => Some(*process),
+            Line::Launcher(_) => None,
+        }
+    }
+}
+
+/// How lines say which process printed them.
+#[derive(Clone, Debug)]
+pub enum Tags {
+    /// As this launcher tags them; what has no tag is the launcher's own.
+    Of(Flavour),
+    /// As the launcher of a program of the user's own does; what has no tag is the launcher's own.
+    By(RankTags),
+    /// Not at all: all are taken for process 0's.
+    No,
+}
+
+/// Sorts the lines of one stream of the launcher (standard output or error).
+#[derive(Debug)]
+pub struct Sorter {
+    tags: Tags,
+    /// Pieces without a line end, by process and by whether they are of standard error.
+    open: BTreeMap<(usize, bool), String>,
+}
+
+/// A tag at the start of a text.
+struct Tag {
+    process: usize,
+    is_error: bool,
+    /// Bytes up to the text.
+    length: usize,
+}
+
+impl Sorter {
+    pub fn new(tags: Tags) -> Sorter {
+        Sorter { tags, open: BTreeMap::new() }
+    }
+
+    /// Sort one line, given without its end.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Line> {
+        // Some launchers end their messages with a zero byte.
+        let text = String::from_utf8_lossy(bytes).replace('\0', "");
+        let text = text.trim_end_matches('\r');
+        let tag = match &self.tags {
+            Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => return self.pieces(text),
+            Tags::Of(Flavour::Mpich) => hydra_tag(text),
+            Tags::By(tags) => tags.read(text),
+            Tags::No => Some((0, text)),
+        };
+        vec![match tag {
+            Some((process, text)) => Line::Rank { process, text: text.to_owned() },
+            None => Line::Launcher(text.to_owned()),
+        }]
+    }
+
+    /// What is left without a line end when the stream ends.
+    pub fn finish(&mut self) -> Vec<Line> {
+        let open = std::mem::take(&mut self.open);
+        open.into_iter().map(|((process, _), text)| Line::Rank { process, text }).collect()
+    }
+
+    /// Every piece but the last has no line end of its own: it waits for the rest.
+    fn pieces(&mut self, text: &str) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let (launcher, mut rest) = text.split_at(next_tag(text, 0).unwrap_or(text.len()));
+        let launcher = if rest.is_empty() { launcher } else { without_time(launcher) };
+        if !launcher.is_empty() || rest.is_empty() {
+            lines.push(Line::Launcher(launcher.to_owned()));
+        }
+        while let Some(tag) = self.tag(rest) {
+            let end = next_tag(rest, tag.length).unwrap_or(rest.len());
+            let piece = if end < rest.len() { without_time(&rest[tag.length..end]) } else { &rest[tag.length..] };
+            let key = (tag.process, tag.is_error);
+            match end < rest.len() {
+                true => self.open.entry(key).or_default().push_str(piece),
+                false => {
+                    let mut text = self.open.remove(&key).unwrap_or_default();
+                    text.push_str(piece);
+                    lines.push(Line::Rank { process: tag.process, text });
+                }
+            }
+            rest = &rest[end..];
+        }
+        lines
+    }
+
+    fn tag(&self, text: &str) -> Option<Tag> {
+        let mut tag = open_mpi_tag(text)?;
+        // Open MPI 5 puts one blank behind the colon; with 4 a blank there is the rank's own.
+        if matches!(self.tags, Tags::Of(Flavour::OpenMpi5)) && text[tag.length..].starts_with(' ') {
+            tag.length += 1;
+        }
+        Some(tag)
+    }
+}
+
+/// Where the next tag begins, at or behind `from`.
+fn next_tag(text: &str, from: usize) -> Option<usize> {
+    text[from..].match_indices('[').map(|(index, _)| from + index).find(|index| open_mpi_tag(&text[*index..]).is_some())
+}
+
+/// Bytes of a tag up to its `]`: a host's name has at most 255. A line of many `[` is not searched to its end for each.
+const LONGEST_TAG: usize = 512;
+
+/// Without the time that mpirun puts in front of a tag where it is asked to: `[Thu Jan  1 10:00:00 2026]`, in version 4 without brackets.
+fn without_time(text: &str) -> &str {
+    static TIME: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\]?$").ok());
+    TIME.as_ref().and_then(|time| time.find(text)).map_or(text, |found| &text[..found.start()])
+}
+
+/// `[job,rank]<stream>:`, the job perhaps with the launcher's name before it, and `[host:pid]` behind it.
+fn open_mpi_tag(text: &str) -> Option<Tag> {
+    let inside = text.strip_prefix('[')?;
+    let close = inside.bytes().take(LONGEST_TAG).position(|byte| matches!(byte, b']' | b'['))?;
+    if inside.as_bytes()[close] == b'[' {
+        return None;
+    }
+    let (job, rank) = inside[..close].rsplit_once(',')?;
+    let number = job.rsplit_once('@').map_or(job, |(_, number)| number);
+    number.parse::<u64>().ok()?;
+    let behind = &inside[close + 1..];
+    let place = behind.bytes().take(LONGEST_TAG).position(|byte| byte == b']').filter(|_| behind.starts_with('['));
+    let (close, behind) = place.map_or((close, behind), |end| (close + 1 + end, &behind[end + 1..]));
+    let (stream, length) = ["<stdout>:", "<stderr>:", "<stddiag>:"]
+        .into_iter()
+        .find_map(|name| behind.starts_with(name).then_some((name, name.len())))?;
+    Some(Tag { process: rank.parse().ok()?, is_error: stream != "<stdout>:", length: 1 + close + 1 + length })
+}
+
+/// `[rank] text`.
+fn hydra_tag(text: &str) -> Option<(usize, &str)> {
+    let (rank, text) = text.strip_prefix('[')?.split_once(']')?;
+    let process = rank.parse().ok()?;
+    Some((process, text.strip_prefix(' ').unwrap_or(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sort(flavour: Flavour, text: &str) -> Vec<Line> {
+        let mut sorter = Sorter::new(Tags::Of(flavour));
+        let mut lines: Vec<Line> = text.split('\n').flat_map(|line| sorter.take(line.as_bytes())).collect();
+        lines.extend(sorter.finish());
+        lines
+    }
+
+    fn rank(process: usize, text: &str) -> Line {
+        Line::Rank { process, text: text.into() }
+    }
+
+    fn launcher(text: &str) -> Line {
+        Line::Launcher(text.into())
+    }
+
+    #[test]
+    fn every_launchers_tags_come_off() {
+        for (flavour, text, want) in [
+            (Flavour::OpenMpi4, "[1,0]<stdout>:Epoch 1/3", rank(0, "Epoch 1/3")),
+            (Flavour::OpenMpi4, "[1,12]<stderr>:  indented", rank(12, "  indented")),
+            (Flavour::OpenMpi5, "[1,1]<stdout>: Epoch 1/3", rank(1, "Epoch 1/3")),
+            (Flavour::OpenMpi5, "[1,1]<stdout>:Epoch 1/3", rank(1, "Epoch 1/3")),
+            (Flavour::OpenMpi5, "[1,1]<stdout>:   indented\r", rank(1, "  indented")),
+            (Flavour::OpenMpi5, "[prterun-node-7@1,3]<stderr>: oops", rank(3, "oops")),
+            (Flavour::OpenMpi5, "[1,0]<stdout>:", rank(0, "")),
+            (Flavour::OpenMpi5, "[Thu Nov 26 10:45:10 2026][1,1]<stdout>: x", rank(1, "x")),
+            (Flavour::OpenMpi4, "Thu Jan  1 10:00:00 2026[1,1]<stdout>:x", rank(1, "x")),
+            (Flavour::OpenMpi5, "[1,1][vm:15469]<stderr>: x", rank(1, "x")),
+            (Flavour::OpenMpi5, "[1,1][vm", launcher("[1,1][vm")),
+            (Flavour::Mpich, "[0] Epoch 1/3", rank(0, "Epoch 1/3")),
+            (Flavour::Mpich, "[11] [0] quoted", rank(11, "[0] quoted")),
+            (
+                Flavour::Mpich,
+                "[proxy:0:0@vm] HYD_pmcd_pmip_control_cmd_cb",
+                launcher("[proxy:0:0@vm] HYD_pmcd_pmip_control_cmd_cb"),
+            ),
+            (Flavour::OpenMpi5, "[vm:123] *** Process received signal ***", launcher("[vm:123] *** Process received signal ***")),
+            (Flavour::OpenMpi5, "-----", launcher("-----")),
+            (Flavour::OpenMpi5, "", launcher("")),
+            (Flavour::OpenMpi5, "[1,x]<stdout>: a", launcher("[1,x]<stdout>: a")),
+            (Flavour::OpenMpi5, "[1,0]<stdlog>: a", launcher("[1,0]<stdlog>: a")),
+        ] {
+            assert_eq!(sort(flavour, text), [want], "{flavour}: {text}");
+        }
+    }
+
+    #[test]
+    fn lines_in_pieces_are_put_together() {
+        let torn = "[1,0]<stdout>: @hvd {\"a\"[1,1]<stdout>: loss 0.5\n[1,0]<stdout>: :1}";
+        assert_eq!(sort(Flavour::OpenMpi5, torn), [rank(1, "loss 0.5"), rank(0, "@hvd {\"a\":1}")]);
+        let same = "[1,0]<stdout>:first half,[1,0]<stdout>:second half";
+        assert_eq!(sort(Flavour::OpenMpi4, same), [rank(0, "first half,second half")]);
+        let unended = "[1,1]<stdout>: bye[1,0]<stdout>: bye";
+        assert_eq!(sort(Flavour::OpenMpi5, unended), [rank(0, "bye"), rank(1, "bye")]);
+    }
+
+    #[test]
+    fn output_and_error_of_a_rank_do_not_mix_in_one_line() {
+        let text = "[1,0]<stdout>: half[1,0]<stderr>: warning\n[1,0]<stdout>:  a line";
+        assert_eq!(sort(Flavour::OpenMpi5, text), [rank(0, "warning"), rank(0, "half a line")]);
+    }
+
+    #[test]
+    fn the_launchers_own_words_before_a_tag_stay_its_own() {
+        let text = "prterun: warning [1,0]<stdout>: text";
+        assert_eq!(sort(Flavour::OpenMpi5, text), [launcher("prterun: warning "), rank(0, "text")]);
+    }
+
+    #[test]
+    fn a_line_of_a_megabyte_of_brackets_is_sorted_at_once() {
+        let began = std::time::Instant::now();
+        for brackets in ["[", "[,", "[1,0]<", "]["] {
+            let text = brackets.repeat((1 << 20) / brackets.len());
+            assert_eq!(sort(Flavour::OpenMpi5, &text), [launcher(&text)]);
+            assert_eq!(sort(Flavour::OpenMpi5, &format!("[1,0]<stdout>: {text}")), [rank(0, &text)]);
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_no_harm() {
+        let mut sorter = Sorter::new(Tags::Of(Flavour::OpenMpi5));
+        assert_eq!(sorter.take(b"[1,0]<stdout>: caf\xe9 \xff[[[[1,"), [rank(0, "caf\u{fffd} \u{fffd}[[[[1,")]);
+        assert_eq!(sorter.take(b"[1,0]<stdout>: a\0b\0"), [rank(0, "ab")]);
+        assert_eq!(sorter.take("[1,0]<stdout>: \u{1f9e5} [é".as_bytes()), [rank(0, "\u{1f9e5} [é")]);
+    }
+}

@@ -1,0 +1,107 @@
+//! How the lines of a program that is started without the lab's launcher say which rank printed them.
+
+use regex::Regex;
+
+use crate::domain::bounds::MAX_RANKS;
+use crate::domain::launcher::OwnLauncher;
+
+/// Where torchrun takes the text in front of a line from.
+pub(super) const TORCHRUN_PREFIX: &str = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
+/// What the lab asks torchrun to put there: the usual text runs a role's name and the rank into one word.
+pub(super) const TORCHRUN_TEMPLATE: &str = "[${rank}]<stdout>:";
+
+/// Reads the rank that a launcher puts in front of a line.
+#[derive(Clone, Debug)]
+pub(in crate::launch) struct RankTags {
+    regex: Regex,
+    /// What a launcher around this one may put in front of its tags.
+    outer: Option<Regex>,
+    /// A number that no rank has is the program's own.
+    np: usize,
+}
+
+impl RankTags {
+    /// Of this launcher. `role` and `template` are torchrun's, where the user has given them.
+    ///
+    /// `None` of one that puts nothing in front of a line.
+    pub fn of(launcher: OwnLauncher, np: Option<usize>, role: Option<&str>, template: Option<&str>) -> Option<RankTags> {
+        let horovod = r"\[(?:[^\]\s]*@)?(?:\d+,\s*)?(\d+)\]<std(?:out|err|diag)>: ?";
+        let expression = match launcher {
+            OwnLauncher::Torchrun => {
+                let role = regex::escape(role.unwrap_or("default"));
+                let own = template.map_or(String::new(), |template| format!("{}|", of_template(template, &role)));
+                // Versions before 2.2 know no template.
+                format!(r"^(?:{own}\[(\d+)\]<stdout>:|\[{role}(\d+)\]: ?)")
+            }
+            // Perhaps behind the time.
+            OwnLauncher::Horovodrun => format!(r"^(?:\w{{3}} \w{{3}} +\d+ [\d:]+ \d{{4}})?{horovod}"),
+            // As wide as the largest number.
+            OwnLauncher::Srun => r"^ *(\d+): ".to_owned(),
+            OwnLauncher::Mpirun | OwnLauncher::Accelerate | OwnLauncher::Deepspeed => return None,
+        };
+        Some(RankTags { regex: Regex::new(&expression).ok()?, outer: None, np: np.unwrap_or(MAX_RANKS) })
+    }
+
+    /// Of a launcher that srun or mpirun starts, which may put a tag of their own in front of each line.
+    pub fn inside_another(self) -> RankTags {
+        RankTags { outer: Regex::new(r"^(?: *\d+: |\[[^\]\[]*\d\](?:<std(?:out|err|diag)>:)? ?)").ok(), ..self }
+    }
+
+    /// The rank, and what it printed; `None` where the line has no tag.
+    pub fn read<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {
+        let outer = self.outer.as_ref().and_then(|outer| outer.find(line)).map(|outer| &line[outer.end()..]);
+        if let Some(found) = outer.and_then(|inner| self.read_own(inner)) {
+            return Some(found);
+        }
+        self.read_own(line)
+    }
+
+    fn read_own<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {
+        let found = self.regex.captures(line)?;
+        let rank = found.iter().skip(1).flatten().next()?.as_str().parse().ok()?;
+        let end = found.get(0)?.end();
+        (rank < self.np).then_some((rank, &line[end..]))
+    }
+}
+
+/// A template of the user's as an expression: its first number of a rank counts, or else of a rank on its host.
+fn of_template(template: &str, role: &str) -> String {
+    let mut text = regex::escape(template);
+    for (name, place) in [("role_name", "\u{1}"), ("local_rank", "\u{2}"), ("rank", "\u{3}")] {
+        text = text.replace(&format!(r"\$\{{{name}\}}"), place).replace(&format!(r"\${name}"), place);
+    }
+    let counted = if text.contains('\u{3}') { "\u{3}" } else { "\u{2}" };
+    text.replacen(counted, r"(\d+)", 1).replace(['\u{2}', '\u{3}'], r"\d+").replace('\u{1}', role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tags_of_all_launchers_are_known() {
+        use OwnLauncher::{Horovodrun, Srun, Torchrun};
+        for (launcher, role, template, line) in [
+            (Torchrun, None, None, "[3]<stdout>:x"),
+            (Torchrun, None, None, "[default3]:x"),
+            (Torchrun, Some("rank"), None, "[rank3]:x"),
+            (Torchrun, Some("worker-1"), None, "[worker-13]: x"),
+            (Torchrun, None, Some("[${role_name}${rank}|${local_rank}] "), "[default3|1] x"),
+            (Torchrun, None, Some("$local_rank> "), "3> x"),
+            (Horovodrun, None, None, "[3]<stderr>:x"),
+            (Horovodrun, None, None, "[1,3]<stdout>: x"),
+            (Horovodrun, None, None, "Thu Jan  1 10:00:00 2026[3]<stdout>:x"),
+            (Srun, None, None, "3: x"),
+            (Srun, None, None, " 03: x"),
+        ] {
+            let tags = RankTags::of(launcher, Some(4), role, template).unwrap();
+            assert_eq!(tags.read(line), Some((3, "x")), "{line}");
+        }
+        for (launcher, line) in
+            [(Srun, "4: loss 0.5"), (Srun, "epoch 3: x"), (Torchrun, "3: x"), (Torchrun, "[rank3]: x"), (Horovodrun, "[3] x")]
+        {
+            assert_eq!(RankTags::of(launcher, Some(4), None, None).unwrap().read(line), None, "{line}");
+        }
+        assert!(RankTags::of(OwnLauncher::Accelerate, None, None, None).is_none());
+    }
+}

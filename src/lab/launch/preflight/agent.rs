@@ -1,0 +1,127 @@
+//! What starts a command on another host: ssh, or what the launcher was told to use in its place.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::hosts::Host;
+use crate::launch::parameters::{self, Parameter};
+use crate::launch::{Flavour, setup};
+
+/// Variables and parameters that name the agent, and words for it, in the order in which the launcher looks.
+struct Names {
+    variables: &'static [&'static str],
+    parameters: &'static [&'static str],
+}
+
+const AGENT_5: Names = Names {
+    variables: &["PRTE_MCA_plm_ssh_agent", "PRTE_MCA_prte_ssh_agent"],
+    parameters: &["plm_ssh_agent", "prte_plm_ssh_agent", "prte_ssh_agent"],
+};
+const ARGS_5: Names = Names { variables: &["PRTE_MCA_plm_ssh_args"], parameters: &["plm_ssh_args", "prte_plm_ssh_args"] };
+const AGENT_4: Names =
+    Names { variables: &["OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"], parameters: &["plm_rsh_agent", "orte_rsh_agent"] };
+const ARGS_4: Names = Names { variables: &["OMPI_MCA_plm_rsh_args"], parameters: &["plm_rsh_args"] };
+/// Neither version hears these.
+const MIXED_AGENT: Names = Names { variables: &["OMPI_MCA_plm_ssh_agent", "PRTE_MCA_plm_rsh_agent"], parameters: &[] };
+const MIXED_ARGS: Names = Names { variables: &["OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args"], parameters: &[] };
+const MPICH: Names = Names { variables: &["HYDRA_LAUNCHER_EXEC"], parameters: &[] };
+
+impl Names {
+    fn find(&self, flavour: Flavour) -> Option<String> {
+        let is_it = |parameter: &Parameter| self.parameters.contains(&parameter.name.as_str());
+        let found = parameters::variable(self.variables).or_else(|| parameters::in_files(flavour).into_iter().find(is_it));
+        found.map(|parameter| parameter.value)
+    }
+}
+
+/// `ssh`, or a program that is called as it is: with a host, then a command for the host's shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Agent {
+    /// The program first.
+    words: Vec<String>,
+    /// What the launcher was told to add.
+    args: Vec<String>,
+}
+
+impl Agent {
+    /// As the launcher will find it.
+    ///
+    /// # Errors
+    /// None of the programs is there: cause and remedy.
+    pub fn find(flavour: Flavour) -> Result<Agent, (String, String)> {
+        let (agent, args) = match flavour {
+            // Version 5 is told what others say: see Agent::variables.
+            Flavour::OpenMpi5 => (
+                AGENT_5.find(flavour).or_else(|| AGENT_4.find(Flavour::OpenMpi4)).or_else(|| MIXED_AGENT.find(flavour)),
+                ARGS_5.find(flavour).or_else(|| ARGS_4.find(Flavour::OpenMpi4)).or_else(|| MIXED_ARGS.find(flavour)),
+            ),
+            Flavour::OpenMpi4 => (AGENT_4.find(flavour), ARGS_4.find(flavour)),
+            Flavour::Mpich => (MPICH.find(flavour), None),
+        };
+        let args = args.iter().flat_map(|args| args.split_whitespace()).map(str::to_owned).collect();
+        let usual = if flavour == Flavour::Mpich { "ssh" } else { "ssh : rsh" };
+        let choices = agent.as_deref().unwrap_or(usual);
+        // `ssh : rsh` is the first of them that is there.
+        let words = choices.split(':').map(|words| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let there = words.into_iter().find(|words| words.first().is_some_and(|program| setup::is_program_at(program)));
+        there.map(|words| Agent { words, args }).ok_or_else(|| {
+            let names = match flavour {
+                Flavour::OpenMpi5 => AGENT_5,
+                Flavour::OpenMpi4 => AGENT_4,
+                Flavour::Mpich => MPICH,
+            };
+            let variable = names.variables[0];
+            let remedy =
+                format!("install ssh (Debian: openssh-client), or point {variable} at what starts commands on other hosts");
+            (format!("there is no `{choices}` on this host to reach it by"), remedy)
+        })
+    }
+
+    /// Variables that make the launcher reach hosts as the look before the start does: Open MPI 5 hears no name of version 4, and
+    /// loses the last word of an ssh that it is given with words.
+    pub fn variables(flavour: Flavour) -> Vec<(String, String)> {
+        let Some(agent) = Agent::find(flavour).ok().filter(|_| flavour == Flavour::OpenMpi5) else { return Vec::new() };
+        let (given, given_args) = (AGENT_5.find(flavour), ARGS_5.find(flavour));
+        let more: &[String] = if agent.is_ssh() { &agent.words[1..] } else { &[] };
+        let args = [more, &agent.args].concat().join(" ");
+        let program = agent.words[..agent.words.len() - more.len()].join(" ");
+        let is_told = !more.is_empty() || given.is_none() && !["ssh", "rsh"].contains(&program.as_str());
+        let program = is_told.then(|| (AGENT_5.variables[0].to_owned(), program));
+        let args = Some((ARGS_5.variables[0].to_owned(), args))
+            .filter(|(_, args)| !args.is_empty() && given_args.as_ref() != Some(args));
+        program.into_iter().chain(args).collect()
+    }
+
+    /// A command for the shell of another host.
+    pub fn command(&self, host: &Host, line: &str) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]);
+        if self.is_ssh() {
+            // The ranks are started from the background, where nobody can type a password.
+            command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=8"]);
+        }
+        command.args(&self.args).arg(&host.name);
+        // Behind the host, as mpirun says it.
+        if let Some(port) = host.port {
+            command.args(["-p", &port.to_string()]);
+        }
+        command.arg(line);
+        command
+    }
+
+    pub fn is_ssh(&self) -> bool {
+        self.name() == "ssh"
+    }
+
+    /// The program without its folder.
+    pub fn name(&self) -> &str {
+        Path::new(&self.words[0]).file_name().and_then(|name| name.to_str()).unwrap_or(&self.words[0])
+    }
+}
+
+#[cfg(test)]
+impl Agent {
+    pub fn of(program: &str) -> Agent {
+        Agent { words: vec![program.to_owned()], args: Vec::new() }
+    }
+}

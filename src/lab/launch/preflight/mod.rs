@@ -1,0 +1,158 @@
+//! A look at every host of a run before it starts, so that what is wrong there is told with its host, and not by a launcher that hangs.
+//!
+//! Never starts a rank, and leaves nothing on the hosts.
+
+mod agent;
+mod finding;
+mod hosts;
+mod judge;
+mod probe;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::host_name::HostName;
+use super::{Flavour, LaunchError, Ranks, Setup, presets};
+use crate::domain::job::Resources;
+use crate::host;
+use crate::runs::RunRecord;
+use agent::Agent;
+pub use finding::{Finding, Needs, Weight};
+pub(super) use hosts::listed;
+pub use hosts::{Host, hosts_of};
+use probe::{Question, Seen};
+
+/// Hosts that are asked at a time: each takes a process and a thread of this host.
+const AT_ONCE: usize = 32;
+/// Variables that make the launcher of a run on other hosts reach them as they are reached here.
+pub(super) fn variables_of_agent(resources: &Resources, flavour: Flavour) -> Vec<(String, String)> {
+    if resources.names_hosts() { Agent::variables(flavour) } else { Vec::new() }
+}
+
+/// Look at all hosts, many at a time. The findings stand in the order of the hosts.
+///
+/// # Errors
+/// This host's own folder cannot be written.
+pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Result<Vec<Finding>> {
+    // What a host sees in it tells whether it is the same folder. It goes with its owner.
+    let folder = tempfile::Builder::new().prefix(".hosts-").tempdir_in(needs.folder)?;
+    let token = host::secret()?;
+    std::fs::write(folder.path().join("token"), &token)?;
+    let question = Question { program: needs.program, starts: needs.may_start, folder: folder.path() };
+    let own = probe::ask(&mut question.here("here"))
+        .map_err(|error| std::io::Error::other(format!("this host does not answer a shell of its own: {error:?}")))?;
+
+    let agent = Agent::find(flavour);
+    let next = AtomicUsize::new(0);
+    let heard: Mutex<Vec<(usize, Result<Seen, Finding>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..hosts.len().min(AT_ONCE) {
+            scope.spawn(|| {
+                while let Some((at, host)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hosts.get(at)?)))
+                {
+                    let said = ask_one(at, host, &question, &own, &agent);
+                    heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, said));
+                }
+            });
+        }
+    });
+    let mut heard = heard.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    heard.sort_by_key(|(at, _)| *at);
+
+    let mut findings = Vec::new();
+    let mut answered = Vec::new();
+    for (at, said) in heard {
+        let Host { name, slots, .. } = &hosts[at];
+        match said {
+            Ok(seen) => {
+                findings.extend(judge::heard(name, *slots, &seen, &own, &token, needs));
+                answered.push((name.clone(), seen));
+            }
+            Err(finding) => findings.push(finding),
+        }
+    }
+    findings.extend(judge::same_addresses(&answered, needs.interfaces));
+    Ok(findings)
+}
+
+/// What there is to say before ranks start on other hosts.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    /// What was found to be odd, for the log of the launcher.
+    pub notes: Vec<String>,
+    /// Why no rank may start: one sentence, and where there is more than one thing to fix, a line for each.
+    pub refusal: Option<(String, Vec<String>)>,
+}
+
+/// Look at the hosts that a run names. Nothing is looked at where it names none, or where a batch system has chosen them.
+///
+/// # Errors
+/// Why the hosts cannot be looked at, in one sentence.
+pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, String> {
+    match record.spec.resources.names_hosts() {
+        true => Ok(Outlook::of(&findings(record, None, folder)?, record.force)),
+        false => Ok(Outlook::default()),
+    }
+}
+
+/// Of hosts that somebody discovered those that cannot have a rank, each with the reason as a sentence. Where they cannot be looked at,
+/// the launcher finds out.
+pub(super) fn unfit(record: &RunRecord, hosts: &[Host], folder: &Path) -> Vec<(String, String)> {
+    let found = if record.force { Vec::new() } else { findings(record, Some(hosts), folder).unwrap_or_default() };
+    let bad = found.into_iter().filter(|finding| finding.weight == Weight::Bad);
+    bad.map(|finding| (finding.host.clone(), finding.in_words())).collect()
+}
+
+/// What is found on these hosts, or else on those that the run names.
+fn findings(record: &RunRecord, hosts: Option<&[Host]>, folder: &Path) -> Result<Vec<Finding>, String> {
+    let resources = &record.spec.resources;
+    let said = |error: LaunchError| error.to_string();
+    let setup = Setup::detect(&record.spec, record.program.as_deref()).map_err(said)?;
+    if setup.machine.in_allocation {
+        return Ok(Vec::new());
+    }
+    let takes_gpus = presets().iter().any(|preset| preset.name == record.preset && preset.ranks == Ranks::Gpus);
+    let needs = Needs {
+        program: &setup.program,
+        may_start: record.program.is_none() && record.spec.command().is_none(),
+        folder,
+        interfaces: resources.network_interface.as_deref(),
+        takes_gpus,
+    };
+    let hosts = hosts.map_or_else(|| hosts_of(resources, setup.flavour).map_err(said), |hosts| Ok(hosts.to_vec()))?;
+    look_at(&hosts, &needs, setup.flavour).map_err(|error| format!("cannot look at the hosts of the run: {error}"))
+}
+
+impl Outlook {
+    /// `force` lets ranks start all the same.
+    fn of(findings: &[Finding], force: bool) -> Outlook {
+        let of = |weight| findings.iter().filter(move |finding| finding.weight == weight).map(Finding::in_words);
+        let bad: Vec<String> = of(Weight::Bad).collect();
+        let Some((first, others)) = bad.split_first().filter(|_| !force) else {
+            return Outlook { notes: bad.into_iter().chain(of(Weight::Doubt)).collect(), refusal: None };
+        };
+        let more = match others.len() {
+            0 => String::new(),
+            1 => ". There is 1 more thing to fix".to_owned(),
+            others => format!(". There are {others} more things to fix"),
+        };
+        let lines = if others.is_empty() { Vec::new() } else { bad.clone() };
+        Outlook { notes: of(Weight::Doubt).collect(), refusal: Some((format!("{first}{more}"), lines)) }
+    }
+}
+
+fn ask_one(
+    at: usize,
+    host: &Host,
+    question: &Question,
+    own: &Seen,
+    agent: &Result<Agent, (String, String)>,
+) -> Result<Seen, Finding> {
+    if HostName::of(&host.name).is_here() {
+        return Ok(own.clone());
+    }
+    let agent = agent.as_ref().map_err(|(cause, remedy)| Finding::bad(&host.name, "reach", cause, remedy))?;
+    let mut command = agent.command(host, &question.line(&format!("host-{at}")));
+    probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
+}

@@ -1,0 +1,156 @@
+//! Which images a run trains on: where they are, and fetching them first where they are not.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::LaunchError;
+use crate::dataset::{self, Located, Location, images};
+use crate::domain::job::{RunSpec, Workload};
+use crate::domain::training::DataSource;
+use crate::domain::units;
+use crate::download::{self, Progress};
+
+/// Progress is told this often at most: each time is a file written and synced.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+
+/// Where the images are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Images {
+    /// What hvd-train's `--data-dir` takes: an absolute folder, or the word of a generator.
+    pub argument: String,
+    /// `Fashion-MNIST`, `generated garments`, ...
+    pub label: String,
+    /// Where they are, or why it is not the real ones.
+    pub note: Option<String>,
+}
+
+impl Images {
+    /// What trains nothing needs none.
+    fn none() -> Images {
+        Images { argument: String::new(), label: String::new(), note: None }
+    }
+
+    /// Which they are, for the log of the launcher; nothing where there are none.
+    pub fn in_words(&self) -> Option<String> {
+        let note = self.note.iter().map(|note| format!(" ({note})")).collect::<String>();
+        (!self.label.is_empty()).then(|| format!("images: {}{note}", self.label))
+    }
+
+    fn new(located: Located) -> Result<Images, LaunchError> {
+        // Ranks run in the folder of the run: a path relative to here would mean another place there.
+        let argument = LaunchError::text(&located.location.absolute().into_argument())?;
+        Ok(Images { argument, label: located.label, note: located.note })
+    }
+}
+
+/// What a workload that downloads nothing trains on: of a benchmark what its settings name, if they do.
+///
+/// # Errors
+/// As [`expected`].
+pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
+    let photos = match workload.benchmark().filter(|benchmark| benchmark.takes_photos()) {
+        Some(benchmark) => Some(&benchmark.data_dir),
+        None => workload.nvcnn().map(|nvcnn| &nvcnn.data_dir),
+    };
+    if let Some(folder) = photos {
+        let drawn =
+            |folder: &String| images::generated_by(Path::new(folder)).map_or(folder.clone(), |_| format!("{folder} (generated)"));
+        return Ok(Images { label: folder.as_ref().map_or("synthetic".to_owned(), drawn), ..Images::none() });
+    }
+    match workload.benchmark().map(|benchmark| benchmark.data_dir.as_deref()) {
+        Some(Some(folder)) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
+        Some(None) => Ok(Images { label: "synthetic".into(), ..Images::none() }),
+        None => Ok(Images::none()),
+    }
+}
+
+/// A folder with photos, as the ranks find it. That it cannot be read is said before there is a run.
+///
+/// # Errors
+/// Why not, and what to do, with the flag.
+pub fn photo_folder(flag: &str, folder: &str) -> Result<String, String> {
+    let whole = whole_path(flag, folder)?;
+    match std::fs::read_dir(&whole) {
+        Ok(_) => Ok(whole),
+        Err(error) => Err(format!("{flag} {folder} cannot be read ({error}): give a folder with photos or TFRecord files")),
+    }
+}
+
+/// As the ranks, who run elsewhere, find it.
+///
+/// # Errors
+/// A path that means nothing here.
+pub fn whole_path(flag: &str, folder: &str) -> Result<String, String> {
+    let whole = std::path::absolute(Path::new(folder)).map_err(|error| format!("{flag} {folder}: {error}"))?;
+    Ok(whole.display().to_string())
+}
+
+/// A benchmark or a training on photos with its folders as the ranks find them, refused as its verb refuses it.
+///
+/// # Errors
+/// [`LaunchError::Spec`] with the line of the verb.
+pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
+    let photos = |folder: &str| photo_folder("--data-dir", folder).map_err(LaunchError::Spec);
+    match &mut spec.workload {
+        Workload::Benchmark(of) => {
+            let takes_photos = of.takes_photos();
+            let whole = |folder: &String| match takes_photos {
+                true => photos(folder),
+                false => Ok(Location::from_argument(Path::new(folder)).absolute().into_argument().display().to_string()),
+            };
+            of.data_dir = of.data_dir.as_ref().map(whole).transpose()?;
+        }
+        Workload::Nvcnn(of) => {
+            of.data_dir = of.data_dir.as_deref().map(photos).transpose()?;
+            let log_dir = of.log_dir.as_deref().map(|folder| whole_path("--log-dir", folder)).transpose();
+            of.log_dir = log_dir.map_err(LaunchError::Spec)?;
+        }
+        _ => {}
+    }
+    Ok(spec)
+}
+
+/// The path from the root; itself where there is no current folder.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What the run will train on as far as can be told without a download.
+///
+/// # Errors
+/// [`LaunchError::Data`] where the choice cannot be met, [`LaunchError::NotText`].
+pub(super) fn expected(choice: &DataSource, data_dir: Option<&Path>, offline: bool) -> Result<Images, LaunchError> {
+    Images::new(dataset::locate(choice.clone(), data_dir, offline)?)
+}
+
+/// Fetch what is missing, saying how far that is.
+///
+/// # Errors
+/// Why there are no images to train on.
+pub(super) fn images(
+    choice: &DataSource,
+    data_dir: Option<&Path>,
+    offline: bool,
+    tell: &mut dyn FnMut(String),
+) -> Result<Images, LaunchError> {
+    let mut told: Option<Instant> = None;
+    let mut progress = |progress: Progress| {
+        let is_count = matches!(progress, Progress::Bytes { .. });
+        if !is_count || told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            told = is_count.then(Instant::now);
+            tell(words(progress));
+        }
+    };
+    Images::new(download::prepare(choice.clone(), data_dir, offline, &mut progress)?)
+}
+
+fn words(progress: Progress) -> String {
+    match progress {
+        Progress::Waiting => "waiting for another download of the images".into(),
+        Progress::Asking { file, .. } => format!("fetching {file}"),
+        Progress::Bytes { done, total } => {
+            format!("fetching the images: {} of {}", units::bytes(done), units::bytes(total))
+        }
+        Progress::Setback { message } => format!("fetching the images: {message}; trying again"),
+    }
+}

@@ -1,0 +1,256 @@
+//! The launches of a run: one; of an elastic run that loses ranks, one after the other.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use nix::sys::signal::Signal;
+use tokio::signal::unix::Signal as Signals;
+
+use super::{Supervisor, gone};
+use crate::domain::bounds::MAX_VERSIONS;
+use crate::domain::job::{ELASTIC_TIMEOUT_S, Resources, RunSpec};
+use crate::domain::run::RunState;
+use crate::domain::units;
+use crate::host;
+use crate::launch::discovery::{self, Wish};
+use crate::launch::elastic::Elastic;
+use crate::launch::excess::Bounds;
+use crate::launch::job::{self, Job};
+use crate::launch::leased;
+use crate::launch::output::Tags;
+use crate::launch::own::{self, OwnProgram};
+use crate::launch::preflight::variables_of_agent;
+use crate::launch::prepare::Images;
+use crate::launch::silence::PATIENCE;
+use crate::launch::slurm;
+use crate::launch::verdict::Verdict;
+use crate::launch::work::Work;
+use crate::launch::{CommandLine, Setup, command_line};
+use crate::lease::Lease;
+use crate::runs::{Attempt, process};
+
+/// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
+fn secret() -> anyhow::Result<String> {
+    static SECRET: OnceLock<String> = OnceLock::new();
+    if let Some(secret) = SECRET.get() {
+        return Ok(secret.clone());
+    }
+    let made = host::secret().context("cannot make a secret for the events of this run")?;
+    Ok(SECRET.get_or_init(|| made).clone())
+}
+
+impl Supervisor {
+    /// One launch; of an elastic run that loses ranks, one after the other.
+    pub(super) async fn attempts(
+        mut self,
+        images: &Images,
+        mut notes: Vec<String>,
+        mut lease: Option<Lease>,
+        stop: &mut Signals,
+    ) -> anyhow::Result<()> {
+        let (mut elastic, begin) = (Elastic::of(&self.record, self.folder.path()), Instant::now());
+        let mut why = None::<String>;
+        loop {
+            match self.gather(&mut elastic, lease.as_mut(), stop).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let message = Work::of(&self.record.spec.workload).stopped_early().into();
+                    return self.end(Verdict::plain(RunState::Stopped, message), None);
+                }
+                // What was lost comes first.
+                Err(message) => return self.fail(why.map_or(message.clone(), |why| format!("{why}; {message}")), Vec::new()),
+            }
+            let because = why.take();
+            let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
+            notes.extend(going_on.clone());
+            // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
+            let starting = going_on
+                .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
+            let of_this = (std::mem::take(&mut notes), because);
+            let (line, tags) = match self.command(elastic.resources(), images, of_this, lease.as_ref()) {
+                Ok(command) => command,
+                Err(message) => return self.fail(message, Vec::new()),
+            };
+            let wish = elastic.wish();
+            let (mut end, kept) = match self.launch(&line, tags, lease, (begin.elapsed(), starting, wish), stop).await {
+                Ok(ended) => ended,
+                Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
+            };
+            if end.is_left {
+                // Its follower was killed, and not the job.
+                tokio::time::sleep(job::LOOK_EVERY).await;
+                (self.is_resumed, lease) = (true, kept);
+                continue;
+            }
+            if end.is_requeued || end.is_resized {
+                let requeued = "Slurm has put the job back into the queue";
+                why = Some(if end.is_requeued { requeued } else { "there are other hosts now" }.to_owned());
+                lease = kept;
+                continue;
+            }
+            match elastic.reset(&end.verdict) {
+                Ok(Some(said)) => {
+                    why = Some(said);
+                    lease = kept;
+                }
+                Ok(None) => {
+                    end.verdict.message += &elastic.in_words();
+                    return self.end(end.verdict, end.exit_code);
+                }
+                Err(why) => {
+                    end.verdict.message += &format!("; {why}");
+                    return self.end(end.verdict, end.exit_code);
+                }
+            }
+        }
+    }
+
+    /// Take the hosts that there are, where somebody discovers them, and wait for enough. Whether the run is still wanted.
+    async fn gather(&mut self, elastic: &mut Elastic, mut lease: Option<&mut Lease>, stop: &mut Signals) -> Result<bool, String> {
+        let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
+        let begin = Instant::now();
+        while let Some(mut discovery) = elastic.discovery().cloned() {
+            let asked = tokio::select! {
+                asked = tokio::task::spawn_blocking(move || (discovery.take(), discovery)) => asked,
+                // The program goes too: whatever is left of this session is ended.
+                _ = stop.recv() => {
+                    process::signal_own_session(Signal::SIGKILL);
+                    return Ok(false);
+                }
+            };
+            // Nobody else may take its devices meanwhile, also where the folder of this machine is cleaned.
+            lease.iter_mut().for_each(|lease| drop(lease.keep()));
+            let (hosts, discovery) = asked.map_err(|error| error.to_string())?;
+            elastic.learn(discovery);
+            let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };
+            if begin.elapsed().as_secs_f64() >= limit_s {
+                let waited = units::clock(begin.elapsed().as_secs_f64());
+                return Err(format!("{why}; waited for {waited}, and --elastic-timeout is {}", units::clock(limit_s)));
+            }
+            self.set(RunState::Preparing, format!("waiting for hosts: {why}")).map_err(|error| error.to_string())?;
+            tokio::select! {
+                _ = stop.recv() => return Ok(false),
+                () = gone(self.lock.clone()) => return Ok(false),
+                () = tokio::time::sleep(discovery::EVERY) => {}
+            }
+        }
+        Ok(true)
+    }
+
+    /// The command line of this attempt with what is to be noted beside it, entered into the record with why there is another one.
+    fn command(
+        &mut self,
+        resources: &Resources,
+        images: &Images,
+        (notes, because): (Vec<String>, Option<String>),
+        lease: Option<&Lease>,
+    ) -> Result<(CommandLine, Tags), String> {
+        // Before the machine is looked at: of its cores only those count that this run may use.
+        let settled = lease.map(leased::settle);
+        let setup = Setup::detect(&self.record.spec, self.record.program.as_deref()).map_err(|error| error.to_string())?;
+        let (record, log_dir) = (&self.record, self.folder.log_dir());
+        // An elastic run may go on with fewer ranks than it began with.
+        let spec = RunSpec { resources: resources.clone(), workload: record.spec.workload.clone() };
+        let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
+            .map_err(|error| error.to_string())?;
+        line.notes.extend(notes.into_iter().chain(images.in_words()));
+        line.env.extend(variables_of_agent(resources, setup.flavour));
+        if let Some((env, note)) = settled {
+            line.env.extend(env);
+            line.notes.push(note);
+        }
+        let attempt = Attempt {
+            argv: line.argv.clone(),
+            env: line.env.clone(),
+            started_s: host::now_s(),
+            np: self.record.spec.knows_np().then_some(resources.np),
+            because,
+            epochs: record.training().map_or(0, |training| training.epochs),
+            ..Attempt::default()
+        };
+        let is_resumed = std::mem::take(&mut self.is_resumed);
+        // Only what is the supervisor's to say: the run may have been given a name since it began.
+        let changed = self.folder.change_record(|record| {
+            record.data_label = images.label.clone();
+            if is_resumed {
+                record.attempts.pop();
+            }
+            record.attempts.push(attempt);
+        });
+        self.record = changed.map_err(|error| error.to_string())?;
+        if resources.slurm {
+            let run = self.record.id.0 as usize;
+            line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
+        }
+        let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
+        own::write_module(&self.folder.log_dir())?;
+        Ok((line, own::tags(command, &self.record.spec, setup.flavour)))
+    }
+
+    /// Start the launcher and stay with it to its end.
+    async fn launch(
+        &mut self,
+        line: &CommandLine,
+        tags: Tags,
+        lease: Option<Lease>,
+        (elapsed, starting, wish): (Duration, String, Option<Wish>),
+        stop: &mut Signals,
+    ) -> anyhow::Result<(job::End, Option<Lease>)> {
+        self.set(RunState::Running, starting)?;
+        let np = self.record.np();
+        let folder = self.folder.clone();
+        let patience = self.record.program.is_some().then_some(PATIENCE);
+        let epochs = self.record.training().map(|training| training.epochs);
+        let bounds = Bounds { is_own: self.record.program.is_some(), epochs };
+        let own = self.record.spec.command().map(|command| OwnProgram::new(&self.record.spec, command));
+        let own = own.transpose().map_err(anyhow::Error::msg)?;
+        let time_limit = leased::time_limit(&self.record.spec)?;
+        let handed_on = lease.as_ref().map(Lease::handed_on);
+        let mut secret = secret()?;
+        if self.record.spec.resources.slurm {
+            secret = slurm::resume(&folder, secret, np)?;
+        }
+        let job = Job::start(folder, secret, (np, line, tags), bounds)?;
+        drop(handed_on);
+        let mut job = job
+            .with_lease(lease)
+            .with_launcher(self.record.spec.launcher_name())
+            .with_own_program(own)
+            .with_work(Work::of(&self.record.spec.workload), self.folder.last_checkpoint().unwrap_or_default().epoch)
+            .with_lock(self.lock.clone())
+            .with_patience(patience)
+            .with_wish(wish)
+            .with_elastic(self.record.spec.resources.min_np.is_some())
+            .with_batch(self.record.spec.resources.slurm)
+            .with_start_timeout(self.record.spec.resources.start_patience_s())
+            .with_link(self.record.spec.link_bits())
+            .with_time_limit(time_limit, elapsed);
+        let end = job
+            .follow(stop, &mut |state, message| {
+                // A status that cannot be written now is written at the next change, or its error told at the end.
+                let _ = self.set(state, message);
+            })
+            .await;
+        self.remember(&end);
+        Ok((end, job.take_lease()))
+    }
+
+    /// What the record is to tell of an attempt that has ended.
+    fn remember(&mut self, end: &job::End) {
+        let new = |known: &[String]| end.versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
+        let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some() || end.np.is_some();
+        if is_told && self.lock.is_in_place() {
+            // Good to know, but no reason for a run to fail.
+            let _ = self.folder.change_record(|record| {
+                let room = MAX_VERSIONS.saturating_sub(record.versions.len());
+                record.versions.extend(new(&record.versions).into_iter().take(room));
+                if let Some(attempt) = record.attempts.last_mut() {
+                    attempt.np = end.np.or(attempt.np);
+                    // Further digits say nothing.
+                    attempt.others_cpu = end.others_cpu.map(|part| (part * 1000.0).round() / 1000.0);
+                }
+            });
+        }
+    }
+}

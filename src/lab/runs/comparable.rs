@@ -1,0 +1,296 @@
+//! When the figures of two runs can be compared: the one law of the table of runs, the comparison, the exports and the report.
+//!
+//! Never reads a file. It returns what a run gained, or the reason why that cannot be said.
+
+use std::fmt;
+
+use super::{RunRecord, RunSummary};
+use crate::domain::benchmark::{BenchmarkSpec, Style, UpdateRule};
+use crate::domain::images::InputShape;
+use crate::domain::job::Workload;
+use crate::domain::model::ModelSpec;
+use crate::domain::nvcnn::{Dct, NvcnnSpec};
+use crate::domain::speedup::{self, Comparison, Figures};
+use crate::domain::step::Step;
+use crate::domain::training::TrainingSpec;
+
+/// Trainer flags that leave the work as it is: they say how it is computed, how gradients travel, and what is written down.
+const SAME_WORK: [&str; 9] = [
+    "--precision",
+    "--fusion-threshold-mb",
+    "--no-overlap",
+    "--compression",
+    "--timeline",
+    "--stall-warning-secs",
+    "--stall-shutdown-secs",
+    "--log-dir",
+    "--seed",
+];
+
+/// What has to be the same for throughput to be comparable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    Model(Box<ModelWork>),
+    /// The words of the user's own program, without the number of ranks.
+    Own(Vec<String>),
+}
+
+/// What every rank does for one image, and on which images.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelWork {
+    /// A benchmark trains nothing that could be used; what it says depends on how it is timed.
+    timing: Option<Timing>,
+    model: ModelSpec,
+    input: InputShape,
+    data: String,
+    images: Option<usize>,
+    batch_size: usize,
+    /// In alphabetical order.
+    flags: Vec<String>,
+}
+
+/// How a benchmark comes to its images a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Timing {
+    style: Style,
+    warmup_batches: usize,
+    batches_per_iteration: usize,
+}
+
+impl Timing {
+    fn of(benchmark: &BenchmarkSpec) -> Timing {
+        let BenchmarkSpec { warmup_batches, batches_per_iteration, .. } = *benchmark;
+        // They time alike, and only print something else.
+        let style = if benchmark.style == Style::Json { Style::Horovod } else { benchmark.style };
+        Timing { style, warmup_batches, batches_per_iteration }
+    }
+}
+
+/// The work that the ranks of a run share, as far as its record tells.
+///
+/// # Errors
+/// The reason why there is none, as a part of a sentence.
+pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
+    let record = run.record.as_ref().ok_or("its record cannot be read")?;
+    if has_changed_size(record) {
+        return Err("its number of ranks changed while it trained");
+    }
+    if record.training().is_some_and(|training| !shares_work(record, training)) {
+        return Err("its ranks do not share work and gradients (steps 3 and 5)");
+    }
+    Work::of(record).ok_or(match record.spec.workload {
+        Workload::Collectives(_) => "measures collectives and trains nothing",
+        Workload::Nvcnn(_) => "tests a checkpoint and trains nothing",
+        _ => "no training that this version knows",
+    })
+}
+
+/// Whether its attempts had different numbers of ranks: then its time is no number of ranks' time.
+fn has_changed_size(record: &RunRecord) -> bool {
+    let mut sizes = record.np_of_attempts();
+    let first = sizes.next();
+    sizes.any(|size| Some(size) != first)
+}
+
+/// What `run` gained over `baseline`, or why that cannot be said.
+///
+/// # Errors
+/// The reason, as a part of a sentence.
+pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+    gained_so_far(run, &run.figures, baseline)
+}
+
+/// [`gained`], by newer figures of the run than its summary has.
+///
+/// # Errors
+/// The reason, as a part of a sentence.
+pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+    let record = run.record.as_ref().ok_or("its record cannot be read")?;
+    let after = Work::of(record).ok_or_else(|| work(run).err().unwrap_or("no training that this version knows"))?;
+    let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
+    let before = Work::of(with).ok_or(match with.spec.workload {
+        Workload::Collectives(_) => "the baseline measures collectives and trains nothing",
+        Workload::Nvcnn(_) => "the baseline tests a checkpoint and trains nothing",
+        _ => "the baseline is not a training that this version knows",
+    })?;
+    if run.id != baseline.id {
+        after.same_as(&before)?;
+        work(run)?;
+        if has_changed_size(with) {
+            return Err("the baseline's number of ranks changed while it trained");
+        }
+        work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
+        if baseline.figures.np == 0 || figures.np == 0 {
+            return Err("how many ranks it had is not known");
+        }
+        if baseline.figures.np > figures.np {
+            return Err("the baseline has more ranks");
+        }
+    }
+    let gained = speedup::compare(figures, &baseline.figures);
+    // Sooner at another target is no gain.
+    let same_target = with.target_accuracy() == record.target_accuracy();
+    Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })
+}
+
+/// Why a run that gained something has no scaling efficiency. What stands in parentheses may be left out.
+pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Comparison) -> Option<&'static str> {
+    /// How it was computed, whatever the work was.
+    fn flags(run: &RunSummary) -> Option<Vec<String>> {
+        let spec = &run.record.as_ref()?.spec;
+        let of_training = || Some(spec.training()?.trainer_flags.clone());
+        let of_benchmark = |spec: &BenchmarkSpec| {
+            let threads = spec.threads.map_or("own".to_owned(), |threads| threads.to_string());
+            vec![
+                spec.precision.to_string(),
+                threads,
+                spec.bind.to_string(),
+                spec.fp16_allreduce.to_string(),
+                spec.no_cuda.to_string(),
+            ]
+        };
+        let of_nvcnn =
+            |spec: &NvcnnSpec| vec![spec.precision.to_string(), format!("{:?}", spec.threads), spec.no_cuda.to_string()];
+        of_training().or_else(|| spec.benchmark().map(of_benchmark)).or_else(|| spec.nvcnn().map(of_nvcnn))
+    }
+    match gained.is_beyond_ideal() {
+        false => None,
+        true if baseline.disturbed().is_some() => Some("over 100 %: other programs slowed the baseline down"),
+        true if flags(run) != flags(baseline) => Some("over 100 %: not computed as the baseline was (trainer flags)"),
+        true => Some("over 100 %: the baseline was too slow (other programs, a busy machine)"),
+    }
+}
+
+/// Ranks that share neither work nor gradients are several trainings, however many images they count.
+fn shares_work(record: &RunRecord, training: &TrainingSpec) -> bool {
+    let shared = [Step::DistributedOptimizer, Step::FewerSteps];
+    record.np() == 1 || shared.iter().all(|step| training.steps.is_effective(*step))
+}
+
+impl Work {
+    /// `None` of what trains nothing.
+    fn of(record: &RunRecord) -> Option<Work> {
+        match record.spec.command() {
+            Some(command) => Some(Work::Own(command.work())),
+            None => Some(Work::Model(Box::new(ModelWork::of(record)?))),
+        }
+    }
+
+    fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
+        match (self, baseline) {
+            (Work::Model(own), Work::Model(baseline)) => own.same_as(baseline),
+            (Work::Own(own), Work::Own(baseline)) if own == baseline => Ok(()),
+            (Work::Own(_), Work::Own(_)) => Err("another command than the baseline"),
+            (Work::Own(_), Work::Model(_)) => Err("an own program, and the baseline is the lab's"),
+            (Work::Model(_), Work::Own(_)) => Err("the lab's program, and the baseline is an own one"),
+        }
+    }
+}
+
+impl ModelWork {
+    /// `None` of what trains no model.
+    fn of(record: &RunRecord) -> Option<ModelWork> {
+        match &record.spec.workload {
+            Workload::Training(training) => Some(ModelWork {
+                timing: None,
+                model: training.model,
+                input: training.model.input(),
+                data: record.data_label.clone(),
+                images: training.train_images,
+                batch_size: training.batch_size,
+                flags: flags(&training.trainer_flags),
+            }),
+            Workload::Benchmark(benchmark) => Some(ModelWork {
+                timing: Some(Timing::of(benchmark)),
+                model: benchmark.model,
+                input: benchmark.input(),
+                data: benchmark.data_dir.clone().unwrap_or_else(|| "synthetic".into()),
+                images: Some(benchmark.batch_size),
+                batch_size: benchmark.batch_size,
+                flags: match benchmark.optimizer {
+                    UpdateRule::Sgd => Vec::new(),
+                    UpdateRule::Momentum => vec![format!("--optimizer {}", benchmark.optimizer)],
+                },
+            }),
+            Workload::Nvcnn(nvcnn) if !nvcnn.eval => Some(ModelWork {
+                timing: None,
+                model: nvcnn.model,
+                input: nvcnn.input(),
+                data: record.data_label.clone(),
+                images: None,
+                batch_size: nvcnn.batch_size,
+                flags: of_photos(nvcnn),
+            }),
+            Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Command(_) | Workload::Unknown(_) => None,
+        }
+    }
+
+    fn same_as(&self, baseline: &ModelWork) -> Result<(), &'static str> {
+        let (own, of_baseline) = (self.timing, baseline.timing);
+        let differs = |what: fn(Timing) -> usize| own.map(what) != of_baseline.map(what);
+        let differences = [
+            (own.is_some() && of_baseline.is_none(), "a benchmark, and the baseline is a training"),
+            (own.is_none() && of_baseline.is_some(), "a training, and the baseline is a benchmark"),
+            (self.model != baseline.model, "other model than the baseline"),
+            (self.input != baseline.input, "other image size than the baseline"),
+            (self.data != baseline.data, "other data than the baseline"),
+            (self.batch_size != baseline.batch_size, "other batch size than the baseline"),
+            (self.images != baseline.images, "other number of images than the baseline"),
+            (self.flags != baseline.flags, "other trainer flags than the baseline"),
+            (
+                own.map(|timing| timing.style) != of_baseline.map(|timing| timing.style),
+                "other style than the baseline, which times and averages in another way",
+            ),
+            (differs(|timing| timing.warmup_batches), "other number of warm-up batches than the baseline"),
+            (differs(|timing| timing.batches_per_iteration), "other number of batches timed together than the baseline"),
+        ];
+        differences.into_iter().find(|(differs, _)| *differs).map_or(Ok(()), |(_, reason)| Err(reason))
+    }
+}
+
+/// What is done to photos beside reading them, and to gradients beside adding them up.
+fn of_photos(nvcnn: &NvcnnSpec) -> Vec<String> {
+    let flags = [
+        (nvcnn.larc().is_some(), "--larc-mode"),
+        (nvcnn.dct == Dct::Accurate, "--dct accurate"),
+        (nvcnn.no_distortions, "--no-distortions"),
+        (nvcnn.distort_color, "--distort-color"),
+    ];
+    flags.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()).collect()
+}
+
+/// Each flag with its values, without those that leave the work as it is.
+fn flags(words: &[String]) -> Vec<String> {
+    let mut flags: Vec<String> = Vec::new();
+    for word in words.iter().flat_map(|word| word.split('=')) {
+        match flags.last_mut() {
+            Some(flag) if !word.starts_with("--") => *flag += &format!(" {word}"),
+            _ => flags.push(word.to_owned()),
+        }
+    }
+    flags.retain(|flag| !SAME_WORK.contains(&flag.split(' ').next().unwrap_or_default()));
+    flags.sort_unstable();
+    flags
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let work = match self {
+            Work::Own(words) => return write!(f, "{}", words.join(" ")),
+            Work::Model(work) => work,
+        };
+        let images = work.images.map_or("all".to_owned(), |images| images.to_string());
+        match work.timing.is_some() {
+            true => write!(f, "benchmark of {} on images of {}, batch {} a rank", work.model, work.input, work.batch_size)?,
+            false => write!(f, "{}, {images} images of {}, batch {} a rank", work.model, work.data, work.batch_size)?,
+        }
+        match work.flags.as_slice() {
+            [] => Ok(()),
+            flags => write!(f, ", {}", flags.join(" ")),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "comparable_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+//! A report to paste into a text: a table of the runs, what differs, and what others published.
+//!
+//! Never lets a name break the table: what means something in Markdown is escaped.
+
+use super::report::Report;
+use crate::domain::device::DeviceKind;
+use crate::domain::{markup, units};
+use crate::runs::{Row, RunSummary};
+
+pub fn write(report: &Report) -> String {
+    let baseline = report.baseline.id;
+    let mut text = format!("# Runs compared with run {baseline}\n\n");
+    let heading =
+        ["run", "name", "state", "np", "steps", "img/s", "speed-up", "efficiency", "to target", "sooner", "device-s", "accuracy"];
+    text += &markup::table(&heading, report.runs.iter().map(|(row, run)| measured(row, run)));
+    text.push_str(
+        "\nimg/s: images of all processes per second of training. Efficiency: speed-up per added rank. To target: training time \
+         to the target accuracy. device-s: training time times GPUs, or ranks on the CPU.\n",
+    );
+    differences(&mut text, report);
+    if !report.published.is_empty() {
+        text.push_str(
+            "\n## Published elsewhere\n\nNot measured here. Speed-up and efficiency are over the source's own baseline.\n\n",
+        );
+        let heading = ["source", "result", "np", "steps", "img/s", "speed-up", "efficiency", "total", "accuracy", "note"];
+        let rows = report.published.iter().flat_map(|source| {
+            source.rows.iter().map(move |row| {
+                let dash = |text: Option<String>| text.unwrap_or_else(dash);
+                vec![
+                    source.name.clone(),
+                    row.label.clone(),
+                    row.np.to_string(),
+                    dash(row.steps.map(|steps| steps.to_string())),
+                    dash(row.rate()),
+                    dash(row.speedup.map(times)),
+                    dash(row.scaling_efficiency().map(units::percent)),
+                    dash(row.duration()),
+                    dash(row.test_accuracy()),
+                    row.note.clone().unwrap_or_default(),
+                ]
+            })
+        });
+        text += &markup::table(&heading, rows);
+        text.push('\n');
+        for source in report.published {
+            text.push_str(&format!(
+                "- {}: {}. {}.\n",
+                markup::markdown(&source.name),
+                markup::markdown(&source.title),
+                markup::markdown(&source.setting)
+            ));
+        }
+    }
+    text
+}
+
+fn dash() -> String {
+    "–".into()
+}
+
+fn times(ratio: f64) -> String {
+    format!("{ratio:.2}×")
+}
+
+fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
+    let record = run.record.as_ref();
+    let or_dash = |text: Option<String>| text.unwrap_or_else(dash);
+    let cost = run.devices.zip(row.device_seconds).map(|(devices, seconds)| match devices.kind {
+        DeviceKind::Gpu => format!("{seconds:.0} GPU-s"),
+        DeviceKind::Cpu => format!("{seconds:.0} rank-s"),
+    });
+    vec![
+        format!("{}{}", run.id, if row.is_baseline { " (baseline)" } else { "" }),
+        record.and_then(|record| record.name.clone()).unwrap_or_default(),
+        run.status.state.name().into(),
+        or_dash(run.np_in_words()),
+        or_dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),
+        or_dash(run.figures.images_per_sec.map(units::rate)),
+        or_dash(row.comparison.speedup.map(times)),
+        or_dash(row.comparison.scaling_efficiency.map(units::percent)),
+        or_dash(run.figures.seconds_to_target.map(units::seconds)),
+        or_dash(row.comparison.speedup_to_target.map(times)),
+        or_dash(cost),
+        or_dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),
+    ]
+}
+
+fn differences(text: &mut String, report: &Report) {
+    let others: Vec<_> = report.runs.iter().filter(|(row, _)| !row.is_baseline).collect();
+    if others.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n## What differs from run {}\n\n", report.baseline.id));
+    for (row, run) in others {
+        let mut said: Vec<String> = row.not_comparable.into_iter().chain(row.no_efficiency).map(str::to_owned).collect();
+        said.extend(row.differences.iter().map(|one| {
+            let steps = one.steps();
+            let steps = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };
+            format!("{} {}, not {}{steps}", one.label(), one.run, one.baseline)
+        }));
+        if said.is_empty() {
+            said.push("nothing that you set".into());
+        }
+        text.push_str(&format!("- run {}: {}\n", run.id, markup::markdown(&said.join("; "))));
+    }
+}

@@ -1,0 +1,53 @@
+//! A run that is over, from its folder, from a file, or out of this program.
+//!
+//! Never played here: `player` does.
+
+use std::path::Path;
+
+use super::demo;
+use super::error::RecordingError;
+use super::unpacked::Unpacked;
+use crate::domain::run::RunStatus;
+use crate::host::read;
+use crate::runs::{RunFolder, RunRecord};
+
+/// A run that is over, to be played again.
+#[derive(Debug)]
+pub struct Recording {
+    pub folder: RunFolder,
+    pub record: RunRecord,
+    pub status: RunStatus,
+    /// Where it was unpacked, which goes with this: whoever leaves the program before threads that play have ended keeps it.
+    pub unpacked: Option<Unpacked>,
+}
+
+impl Recording {
+    /// A run's folder as it is.
+    ///
+    /// # Errors
+    /// [`RecordingError::Going`], [`RecordingError::Store`].
+    pub fn of_folder(folder: RunFolder) -> Result<Recording, RecordingError> {
+        let (record, status) = (folder.read_record()?, folder.read_status()?);
+        if !status.state.is_over() {
+            return Err(RecordingError::Going { run: record.id });
+        }
+        Ok(Recording { folder, record, status, unpacked: None })
+    }
+
+    /// A file that [`pack`](super::pack()) wrote, unpacked into a temporary folder.
+    ///
+    /// # Errors
+    /// [`RecordingError`], with what is wrong with the file.
+    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
+        let file = read::open(path).map_err(|cause| RecordingError::Io { path: path.to_owned(), cause })?;
+        Recording::unpack(file, path)
+    }
+
+    /// The recordings that come with the lab: one rank, then two, of the same training.
+    ///
+    /// # Errors
+    /// No temporary folder.
+    pub fn shipped() -> Result<Vec<Recording>, RecordingError> {
+        demo::SHIPPED.iter().map(|(name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
+    }
+}

@@ -1,0 +1,219 @@
+//! Which runs a list shows, and in which order: the same words for the screen and for the verbs.
+//!
+//! Never changes a run.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use super::RunSummary;
+
+/// Words that all have to fit: `failed`, `np:2`, `model:wrn-16`, and with `!` before a word that must not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    text: String,
+    words: Vec<Word>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    inverse: bool,
+    field: Option<String>,
+    text: String,
+}
+
+/// The fields that a filter can name, in the order of the help.
+pub const FIELDS: [&str; 10] = ["run", "state", "np", "steps", "model", "data", "preset", "host", "name", "note"];
+
+impl Filter {
+    /// A filter that names no field but those that there are.
+    ///
+    /// # Errors
+    /// Which field is unknown, and which there are.
+    pub fn of_known_fields(text: &str) -> Result<Filter, String> {
+        let filter = Filter::new(text);
+        let unknown = filter.words.iter().filter(|word| word.field.is_none()).find_map(|word| word.text.split_once(':'));
+        match unknown {
+            Some((field, rest)) => {
+                let fields = FIELDS.join(", ");
+                Err(format!(
+                    "a run has no field `{field}`: use one of {fields}, such as `name:{field}:{rest}` for a part of a name"
+                ))
+            }
+            None => Ok(filter),
+        }
+    }
+
+    /// Any text is a filter: an unknown field is part of a word.
+    pub fn new(text: &str) -> Filter {
+        let words = text.split_whitespace().filter_map(|word| {
+            let (inverse, word) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
+            let field = word.split_once(':').filter(|(field, _)| FIELDS.contains(&field.to_lowercase().as_str()));
+            let (field, word) = field.map_or((None, word), |(field, value)| (Some(field.to_lowercase()), value));
+            (!word.is_empty()).then(|| Word { inverse, field, text: word.to_lowercase() })
+        });
+        Filter { text: text.to_owned(), words: words.collect() }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Lets every run through.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    pub fn fits(&self, run: &RunSummary) -> bool {
+        self.words.iter().all(|word| {
+            let mut fields = FIELDS.iter().filter(|field| word.field.as_deref().is_none_or(|wanted| wanted == **field));
+            fields.any(|field| word.fits(field, run)) != word.inverse
+        })
+    }
+}
+
+impl Word {
+    fn fits(&self, field: &str, run: &RunSummary) -> bool {
+        match field {
+            // A number is meant as a whole: `np:1` is not np 16. Without its field, `2` may well be part of a name.
+            "run" => run.id.to_string() == self.text,
+            "np" => self.field.is_some() && run.np_in_words().as_ref() == Some(&self.text),
+            "state" => run.status.state.name().contains(&self.text),
+            _ => run.record.as_ref().is_some_and(|record| {
+                let has = |text: &str| text.to_lowercase().contains(&self.text);
+                match field {
+                    "steps" => {
+                        self.field.is_some() && record.training().is_some_and(|training| training.steps.to_string() == self.text)
+                    }
+                    "model" => has(&record.spec.workload.title()),
+                    "data" => has(&record.data_label),
+                    "preset" => has(&record.preset),
+                    "host" => has(&record.host),
+                    "name" => record.name.as_deref().is_some_and(has),
+                    _ => record.note.as_deref().is_some_and(has),
+                }
+            }),
+        }
+    }
+}
+
+/// What a list is sorted by; each begins with what one looks for first (newest, fastest, most accurate).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortKey {
+    #[default]
+    Number,
+    Np,
+    Rate,
+    Time,
+    ToTarget,
+    Accuracy,
+    Cost,
+    State,
+    Name,
+}
+
+impl SortKey {
+    pub const ALL: [SortKey; 9] = [
+        SortKey::Number,
+        SortKey::Np,
+        SortKey::Rate,
+        SortKey::Time,
+        SortKey::ToTarget,
+        SortKey::Accuracy,
+        SortKey::Cost,
+        SortKey::State,
+        SortKey::Name,
+    ];
+
+    /// As the verbs take it and the screen shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SortKey::Number => "run",
+            SortKey::Np => "np",
+            SortKey::Rate => "img/s",
+            SortKey::Time => "time",
+            SortKey::ToTarget => "to-target",
+            SortKey::Accuracy => "accuracy",
+            SortKey::Cost => "device-s",
+            SortKey::State => "state",
+            SortKey::Name => "name",
+        }
+    }
+
+    #[must_use]
+    pub fn next(self) -> SortKey {
+        let place = SortKey::ALL.iter().position(|key| *key == self).unwrap_or(0);
+        SortKey::ALL[(place + 1) % SortKey::ALL.len()]
+    }
+
+    /// What is highest comes first.
+    fn is_falling(self) -> bool {
+        matches!(self, SortKey::Number | SortKey::Rate | SortKey::Accuracy)
+    }
+
+    fn value(self, run: &RunSummary) -> Option<Value> {
+        let number = |value: f64| Some(Value::Number(value));
+        match self {
+            SortKey::Number => number(f64::from(run.id.0)),
+            SortKey::Np => number(run.figures.np as f64),
+            SortKey::Rate => run.figures.images_per_sec.and_then(number),
+            SortKey::Time => run.training_seconds.and_then(number),
+            SortKey::ToTarget => run.figures.seconds_to_target.and_then(number),
+            SortKey::Accuracy => run.test.or(run.validation).and_then(|metrics| number(metrics.accuracy)),
+            SortKey::Cost => run.device_seconds().and_then(number),
+            SortKey::State => Some(Value::Text(run.status.state.name().into())),
+            SortKey::Name => run.record.as_ref()?.name.as_ref().map(|name| Value::Text(name.to_lowercase())),
+        }
+    }
+}
+
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+impl Value {
+    fn compare(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
+            (Value::Text(a), Value::Text(b)) => a.cmp(b),
+            // One key gives one kind.
+            (Value::Number(_), Value::Text(_)) | (Value::Text(_), Value::Number(_)) => Ordering::Equal,
+        }
+    }
+}
+
+/// The runs that fit, in order. A run without the value comes last either way; equal ones newest first.
+pub fn select<'a>(runs: &'a [RunSummary], filter: &Filter, key: SortKey, reverse: bool) -> Vec<&'a RunSummary> {
+    let fitting = runs.iter().filter(|run| filter.fits(run));
+    let mut keyed: Vec<(Option<Value>, &RunSummary)> = fitting.map(|run| (key.value(run), run)).collect();
+    keyed.sort_by(|(a, one), (b, other)| {
+        let order = match (a, b) {
+            (Some(a), Some(b)) if key.is_falling() != reverse => b.compare(a),
+            (Some(a), Some(b)) => a.compare(b),
+            _ => b.is_some().cmp(&a.is_some()),
+        };
+        order.then(other.id.cmp(&one.id))
+    });
+    keyed.into_iter().map(|(_, run)| run).collect()
+}
+
+impl fmt::Display for SortKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SortKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SortKey, String> {
+        SortKey::ALL.into_iter().find(|key| key.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = SortKey::ALL.into_iter().map(SortKey::name).collect();
+            format!("`{text}` is not an order: use {}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! GPUs by NVML: the one file that names it.
+//!
+//! Never fails on a field: what a device does not give is missing, with NVML's reason in plain words.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::sync::OnceLock;
+
+use nvml_wrapper::enum_wrappers::device::{
+    Clock, ComputeMode, EccCounter, MemoryError, PcieUtilCounter, PerformanceState, TemperatureSensor,
+};
+use nvml_wrapper::enums::device::UsedGpuMemory;
+use nvml_wrapper::enums::gpm::GpmMetricId;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
+use nvml_wrapper::{Device, Nvml};
+
+use super::probe::DeviceProbe;
+use crate::domain::device::{self, DeviceKind, DeviceProcess, DeviceSample, GpuId, RankPlace, Reading, TelemetrySample};
+use crate::host::{self, cpu::CpuProbe, driver, process};
+
+/// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
+const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
+/// Most links that any GPU has.
+const MOST_LINKS: u32 = 18;
+
+/// NVML keeps samples of the processes that used the GPU: the newest of this many seconds counts.
+const PROCESS_WINDOW_S: f64 = 1.5;
+const IDLE: &str = "no activity in the last second";
+
+/// The driver and its GPUs, for `doctor`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuSystem {
+    pub driver: Reading<String>,
+    /// Newest CUDA version that the driver runs, as `13.0`.
+    pub cuda: Reading<String>,
+    pub gpus: Vec<String>,
+    /// Those of them that CUDA_VISIBLE_DEVICES leaves, or of which it leaves a MIG device.
+    pub visible: Vec<usize>,
+}
+
+pub struct NvmlProbe {
+    nvml: &'static Nvml,
+    host: String,
+    /// The sample before of each GPU's traffic counters, by UUID.
+    traffic: HashMap<String, GpmSample<'static>>,
+    /// Opened when a rank is on no GPU.
+    cpu: Option<CpuProbe>,
+}
+
+impl NvmlProbe {
+    /// Opens the library named by HVD_LAB_NVML, else the driver's own; once for the whole process.
+    ///
+    /// # Errors
+    /// Why there is no GPU to watch, in one sentence.
+    pub fn open() -> Result<NvmlProbe, String> {
+        static NVML: OnceLock<Result<Nvml, String>> = OnceLock::new();
+        let named = || std::env::var_os("HVD_LAB_NVML").filter(|path| !path.is_empty());
+        NvmlProbe::watch(NVML.get_or_init(|| connect(named())).as_ref().map_err(Clone::clone)?)
+    }
+
+    /// Opens this very library. It stays loaded: meant for tests with a stand-in.
+    ///
+    /// # Errors
+    /// As [`NvmlProbe::open`].
+    pub fn open_library(path: &OsStr) -> Result<NvmlProbe, String> {
+        NvmlProbe::watch(Box::leak(Box::new(connect(Some(path.to_owned()))?)))
+    }
+
+    fn watch(nvml: &'static Nvml) -> Result<NvmlProbe, String> {
+        match nvml.device_count() {
+            Ok(0) => Err("NVML sees no GPU: in a container, start it with GPU access".into()),
+            Ok(_) => Ok(NvmlProbe { nvml, host: host::name(), traffic: HashMap::new(), cpu: None }),
+            Err(error) => Err(format!("NVML does not list the GPUs: {}", reason(&error))),
+        }
+    }
+
+    pub fn system(&self) -> GpuSystem {
+        let cuda = self.nvml.sys_cuda_driver_version().map(|version| {
+            format!("{}.{}", nvml_wrapper::cuda_driver_version_major(version), nvml_wrapper::cuda_driver_version_minor(version))
+        });
+        let gpus = self.devices().map(|(_, device)| match device.and_then(|device| device.name()) {
+            Ok(name) => name,
+            Err(error) => format!("not accessible: {}", reason(&error)),
+        });
+        let gpus = gpus.collect();
+        GpuSystem { driver: read(self.nvml.sys_driver_version()), cuda: read(cuda), gpus, visible: self.visible() }
+    }
+
+    fn visible(&self) -> Vec<usize> {
+        let uuid = |device: &Device| device.uuid().unwrap_or_default();
+        let ids = |(index, device): (u32, Result<Device<'static>, NvmlError>)| -> Vec<GpuId> {
+            let Ok(device) = device else { return vec![(index as usize, String::new())] };
+            [uuid(&device)].into_iter().chain(slices_of(&device).iter().map(uuid)).map(|uuid| (index as usize, uuid)).collect()
+        };
+        let ids: Vec<GpuId> = self.devices().flat_map(ids).collect();
+        let mut visible: Vec<usize> =
+            device::visible(driver::visible_devices().as_deref(), &ids).into_iter().map(|place| ids[place].0).collect();
+        visible.dedup();
+        visible
+    }
+
+    fn devices(&self) -> impl Iterator<Item = (u32, Result<Device<'static>, NvmlError>)> + use<> {
+        let nvml = self.nvml;
+        (0..nvml.device_count().unwrap_or(0)).map(move |index| (index, nvml.device_by_index(index)))
+    }
+}
+
+impl DeviceProbe for NvmlProbe {
+    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
+        let mut devices = Vec::new();
+        for (index, device) in self.devices() {
+            match device {
+                Err(error) => devices.push(unopened(index as usize, &reason(&error))),
+                Ok(device) => {
+                    let slices = slices_of(&device);
+                    let mut whole = self.sample_device(index as usize, &device, ranks);
+                    if !slices.is_empty() {
+                        // Processes are listed once, on the slice that they run on.
+                        whole.processes.clear();
+                    }
+                    devices.push(whole);
+                    for slice in &slices {
+                        devices.push(self.sample_device(index as usize, slice, ranks));
+                    }
+                }
+            }
+        }
+        driver::visible_devices().iter().for_each(|choice| hide(&mut devices, choice));
+        // Ranks that train on the CPU beside idle GPUs, or whose ids NVML tells in another container's numbers.
+        let is_placed =
+            |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
+        let elsewhere: Vec<RankPlace> = ranks.iter().filter(|place| !is_placed(place)).cloned().collect();
+        if !elsewhere.is_empty() {
+            let cpu = self.cpu.get_or_insert_with(|| CpuProbe::new(""));
+            devices.extend(cpu.sample(&elsewhere).devices);
+        }
+        let gpu_missing = devices.is_empty().then(|| "NVML lists no GPU any more".to_owned());
+        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices, gpu_missing }
+    }
+}
+
+impl NvmlProbe {
+    fn sample_device(&mut self, index: usize, device: &Device<'static>, ranks: &[RankPlace]) -> DeviceSample {
+        let uuid = device.uuid().unwrap_or_default();
+        let nvlink_bytes_per_sec = self.nvlink(device, &uuid);
+        let is_slice = device.mig_is_mig_device_handle().unwrap_or(false);
+        let memory_info = device.memory_info();
+        let memory_reason = memory_info.as_ref().err().map(reason);
+        let bytes = |pick: fn(&nvml_wrapper::struct_wrappers::device::MemoryInfo) -> u64| match (&memory_info, &memory_reason) {
+            (Ok(info), _) => Reading::Value(pick(info)),
+            (_, why) => Reading::missing(why.clone().unwrap_or_default()),
+        };
+        let fans = device.num_fans().and_then(|count| match count {
+            0 => Err(NvmlError::NotSupported),
+            _ => device.fan_speed(0),
+        });
+        // Kibibytes over the last 20 ms, as NVML measures.
+        let pcie = |counter| read(device.pcie_throughput(counter).map(|kib_per_sec| u64::from(kib_per_sec) * 1024));
+        DeviceSample {
+            kind: DeviceKind::Gpu,
+            index,
+            name: device.name().unwrap_or_else(|error| format!("GPU ({})", reason(&error))),
+            bus_id: read(device.pci_info().map(|info| info.bus_id)),
+            utilization_percent: read_or(device.utilization_rates().map(|rates| f64::from(rates.gpu)), || {
+                is_mig(device).then(|| "NVML gives no utilisation in MIG mode".into())
+            }),
+            core_percent: Vec::new(),
+            memory_used_bytes: bytes(|info| info.used),
+            memory_total_bytes: bytes(|info| info.total),
+            temperature_celsius: read(device.temperature(TemperatureSensor::Gpu).map(f64::from)),
+            power_watts: read(device.power_usage().map(watts)),
+            power_limit_watts: read(device.enforced_power_limit().map(watts)),
+            fan_percent: read_or(fans.map(f64::from), || Some("no fan of its own".into())),
+            sm_clock_mhz: read(device.clock_info(Clock::SM).map(u64::from)),
+            memory_clock_mhz: read(device.clock_info(Clock::Memory).map(u64::from)),
+            performance_state: match device.performance_state() {
+                Ok(PerformanceState::Unknown) => Reading::missing("NVML does not know it"),
+                other => read(other.map(state_name)),
+            },
+            compute_mode: read(device.compute_mode().map(|mode| compute_mode_name(mode).to_owned())),
+            mig_enabled: match is_slice {
+                true => Reading::missing("it is a MIG device itself"),
+                false => read_or(device.mig_mode().map(|mode| mode.current == 1), || Some("this GPU cannot be cut".into())),
+            },
+            ecc_enabled: read_or(device.is_ecc_enabled().map(|mode| mode.currently_enabled), || Some("no ECC built in".into())),
+            ecc_errors: read_or(device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile), || {
+                Some("ECC is off or not built in".into())
+            }),
+            pcie_tx_bytes_per_sec: pcie(PcieUtilCounter::Send),
+            pcie_rx_bytes_per_sec: pcie(PcieUtilCounter::Receive),
+            nvlink_bytes_per_sec,
+            processes: processes(device, &uuid, ranks),
+            uuid,
+            hidden: false,
+        }
+    }
+
+    /// Traffic over all links since the last sample, both directions: the difference of two GPM samples (Hopper and newer).
+    fn nvlink(&mut self, device: &Device<'static>, uuid: &str) -> Reading<u64> {
+        let is_linked = (0..MOST_LINKS).any(|link| device.link_wrapper_for(link).is_active().unwrap_or(false));
+        if !is_linked {
+            return Reading::missing("no active NVLink");
+        }
+        if !device.gpm_support().unwrap_or(false) {
+            return Reading::missing("NVML measures it on Hopper and newer GPUs only");
+        }
+        let now = match device.gpm_sample() {
+            Ok(sample) => sample,
+            Err(error) => return Reading::missing(reason(&error)),
+        };
+        let before = self.traffic.remove(uuid);
+        let now = self.traffic.entry(uuid.to_owned()).or_insert(now);
+        let Some(before) = before else {
+            return Reading::missing("known from the second sample on");
+        };
+        let ids = [GpmMetricId::NvlinkTotalRxPerSec, GpmMetricId::NvlinkTotalTxPerSec];
+        let sum = gpm_metrics_get(self.nvml, &before, now, &ids)
+            .and_then(|metrics| metrics.into_iter().map(|metric| metric.map(|metric| metric.value)).sum::<Result<f64, _>>());
+        // NVML gives mebibytes per second.
+        read(sum.map(|mib_per_sec| (mib_per_sec.max(0.0) * 1024.0 * 1024.0) as u64))
+    }
+}
+
+fn connect(named: Option<OsString>) -> Result<Nvml, String> {
+    let names: Vec<OsString> = match named {
+        Some(path) => vec![path],
+        None => LIBRARIES.map(OsString::from).to_vec(),
+    };
+    let mut first_failure = None;
+    for name in &names {
+        match Nvml::builder().lib_path(name).init() {
+            Ok(nvml) => return Ok(nvml),
+            Err(error) => first_failure = first_failure.or(Some(connect_reason(name, &error))),
+        }
+    }
+    Err(first_failure.unwrap_or_default())
+}
+
+fn connect_reason(library: &OsStr, error: &NvmlError) -> String {
+    let library = library.display();
+    match error {
+        NvmlError::LibloadingError(_) => format!("no NVIDIA driver on this machine ({library} is not there)"),
+        NvmlError::DriverNotLoaded => "the NVIDIA kernel driver is not loaded: install it, or restart the machine".into(),
+        NvmlError::LibRmVersionMismatch => {
+            "the NVIDIA driver was updated under the running kernel module: restart the machine".into()
+        }
+        NvmlError::NoPermission => "no permission to talk to the NVIDIA driver: check the access rights of /dev/nvidia*".into(),
+        other => format!("NVML ({library}) does not start: {}", reason(other)),
+    }
+}
+
+/// NVML's errors in plain words.
+fn reason(error: &NvmlError) -> String {
+    match error {
+        NvmlError::NotSupported => "not supported by this device".into(),
+        NvmlError::NoPermission => "no permission: an administrator can allow it".into(),
+        NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound => "unknown to this driver's NVML".into(),
+        NvmlError::GpuLost => device::FALLEN.into(),
+        NvmlError::ResetRequired => device::NEEDS_RESET.into(),
+        NvmlError::InUse => "another program has the GPU for itself".into(),
+        NvmlError::Unknown | NvmlError::OperatingSystem | NvmlError::IrqIssue => {
+            "the driver reports an error that it does not explain: see `dmesg`".into()
+        }
+        NvmlError::NotFound | NvmlError::NoData => "no data at the moment".into(),
+        other => other.to_string(),
+    }
+}
+
+fn read<T>(result: Result<T, NvmlError>) -> Reading<T> {
+    read_or(result, || None)
+}
+
+/// A better reason than "not supported", where there is one.
+fn read_or<T>(result: Result<T, NvmlError>, why_not_supported: impl FnOnce() -> Option<String>) -> Reading<T> {
+    match result {
+        Ok(value) => Reading::Value(value),
+        Err(NvmlError::NotSupported) => Reading::missing(why_not_supported().unwrap_or_else(|| reason(&NvmlError::NotSupported))),
+        Err(error) => Reading::missing(reason(&error)),
+    }
+}
+
+fn watts(milliwatts: u32) -> f64 {
+    f64::from(milliwatts) / 1000.0
+}
+
+fn state_name(state: PerformanceState) -> String {
+    use PerformanceState::{
+        Eight, Eleven, Fifteen, Five, Four, Fourteen, Nine, One, Seven, Six, Ten, Thirteen, Three, Twelve, Two, Unknown, Zero,
+    };
+    let states =
+        [Zero, One, Two, Three, Four, Five, Six, Seven, Eight, Nine, Ten, Eleven, Twelve, Thirteen, Fourteen, Fifteen, Unknown];
+    states.iter().position(|known| *known == state).map_or_else(String::new, |number| format!("P{number}"))
+}
+
+fn compute_mode_name(mode: ComputeMode) -> &'static str {
+    match mode {
+        ComputeMode::Default => "default",
+        ComputeMode::ExclusiveThread | ComputeMode::ExclusiveProcess => "exclusive",
+        ComputeMode::Prohibited => "prohibited",
+    }
+}
+
+fn is_mig(device: &Device) -> bool {
+    device.mig_is_mig_device_handle().unwrap_or(false) || device.mig_mode().is_ok_and(|mode| mode.current == 1)
+}
+
+/// The MIG devices of a GPU; none where MIG is off.
+fn slices_of(device: &Device<'static>) -> Vec<Device<'static>> {
+    if !device.mig_mode().is_ok_and(|mode| mode.current == 1) {
+        return Vec::new();
+    }
+    (0..device.mig_device_count().unwrap_or(0)).filter_map(|index| device.mig_device_by_index(index).ok()).collect()
+}
+
+fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProcess> {
+    // Without permission or support there is nothing to list; the pane shows the device alone.
+    let mut running = device.running_compute_processes().unwrap_or_default();
+    running.extend(device.running_graphics_processes().unwrap_or_default());
+    running.sort_by_key(|found| found.pid);
+    running.dedup_by_key(|found| found.pid);
+    // In a container NVML may tell other process ids than the ranks have: then the GPU that a rank named tells.
+    let unseen = ranks.iter().filter(|place| place.is_on(uuid) && !running.iter().any(|found| found.pid == place.pid));
+    let unseen: Vec<DeviceProcess> = unseen.map(unseen_rank).collect();
+    if running.is_empty() {
+        return unseen;
+    }
+    let since_us = ((host::now_s() - PROCESS_WINDOW_S) * 1e6) as u64;
+    let samples = device.process_utilization_stats(since_us);
+    let utilization = |pid: u32| match &samples {
+        Ok(samples) => match samples.iter().filter(|sample| sample.pid == pid).max_by_key(|sample| sample.timestamp) {
+            Some(sample) => Reading::Value(f64::from(sample.sm_util)),
+            None => Reading::missing(IDLE),
+        },
+        Err(NvmlError::NotFound) => Reading::missing(IDLE),
+        Err(error) => Reading::missing(reason(error)),
+    };
+    let listed = running.into_iter().map(|found| DeviceProcess {
+        pid: found.pid,
+        rank: ranks.iter().find(|place| place.pid == found.pid).map(|place| place.rank),
+        command: process::command(found.pid),
+        owner: process::owner(found.pid),
+        memory_bytes: match found.used_gpu_memory {
+            UsedGpuMemory::Used(bytes) => Reading::Value(bytes),
+            UsedGpuMemory::Unavailable => Reading::missing("the driver does not say"),
+        },
+        utilization_percent: utilization(found.pid),
+    });
+    listed.chain(unseen).collect()
+}
+
+/// A rank that says it is on this GPU, while NVML lists no process of its id.
+fn unseen_rank(place: &RankPlace) -> DeviceProcess {
+    const WHY: &str = "NVML lists no process of this id: a container may number its processes differently";
+    DeviceProcess {
+        pid: place.pid,
+        rank: Some(place.rank),
+        command: process::command(place.pid),
+        owner: process::owner(place.pid),
+        memory_bytes: Reading::missing(WHY),
+        utilization_percent: Reading::missing(WHY),
+    }
+}
+
+/// Marks what programs do not see. A GPU is seen with any of its MIG devices, and those of a GPU that is seen as a whole with it.
+fn hide(devices: &mut [DeviceSample], choice: &str) {
+    let ids: Vec<GpuId> = devices.iter().map(|device| (device.index, device.uuid.clone())).collect();
+    let visible = device::visible(Some(choice), &ids);
+    for device in devices {
+        let is_part = |place: &usize| ids[*place].0 == device.index && !(device.is_slice() && ids[*place].1.starts_with("MIG-"));
+        device.hidden =
+            !visible.iter().any(|place| ids[*place].1 == device.uuid && ids[*place].0 == device.index || is_part(place));
+    }
+}
+
+/// A GPU that NVML counts but does not open.
+fn unopened(index: usize, why: &str) -> DeviceSample {
+    DeviceSample::silent(DeviceKind::Gpu, index, format!("GPU {index}: {why}"), why)
+}

@@ -1,0 +1,239 @@
+//! One run against the baseline: what it gained, what was asked for differently, and how the runs scale.
+//!
+//! Never compares what cannot be compared: the reason stands there instead.
+
+use super::ask::export;
+use super::chosen::{baseline_of, chosen};
+use super::state::{Runs, cost_name};
+use crate::tui::actions::action::Action;
+use crate::tui::actions::command::Command;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, row};
+use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::widgets::sheet::Sheet;
+use crate::tui::window::{Page, View};
+use crossterm::event::KeyCode as K;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::columns;
+use crate::columns::cut;
+use crate::domain::units;
+use crate::runs::scaling::Scaling;
+use crate::runs::{Report, Row, RunId, RunSummary, Source, disturbed, references};
+use crate::tui::shared::scaling_chart;
+
+/// Columns of a fact's name, and of each of the two values.
+const NAME: usize = 16;
+const VALUE: usize = 13;
+/// Rows of the drawing.
+const DRAWING: usize = 12;
+
+/// A run beside the baseline.
+#[derive(Clone, Debug)]
+pub struct Compare {
+    pub run: RunId,
+    pub scroll: usize,
+}
+
+pub static KEYS: &[Binding] = &[
+    row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline"),
+    row(&[Char('o')], Command::Published, "o", "published", "what others published"),
+    row(&[Char('X')], Command::Export, "X", "export", "write the comparison to a file"),
+    row(&[Code(K::Esc), Char('v'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Compare {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        KEYS
+    }
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (runs, shared) = (&state.runs, &state.shared);
+        let run = self.run;
+        let title = match shared.baseline() {
+            Some(with) if with.id == run => format!("Run {run}, the baseline"),
+            Some(with) => format!("Run {run} against run {}", with.id),
+            None => format!("Run {run}"),
+        };
+        Some(Page::view(title, columns, 110, |width| lines(runs, shared, run, width)))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        match command {
+            Command::Baseline => return Outcome::Close(baseline_of(&mut state.shared, self.run)),
+            Command::Export => export(state),
+            Command::Published => {
+                state.runs.published ^= true;
+                return Outcome::STAY;
+            }
+            _ => {}
+        }
+        Outcome::CLOSE
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+
+    fn run(&self) -> Option<RunId> {
+        Some(self.run)
+    }
+}
+
+/// The chosen run beside the baseline.
+pub fn open(state: &mut State) -> Vec<Action> {
+    let State { shared, windows, .. } = state;
+    let Some(run) = chosen(shared) else { return Vec::new() };
+    let Some(baseline) = shared.baseline().map(|baseline| baseline.id) else {
+        shared.inform("nothing to compare with yet: no run has measured images/s");
+        return Vec::new();
+    };
+    // Nothing is learned of a run beside itself: the one that gained most, or else the newest, stands in for it.
+    let other = || {
+        let newest = || shared.runs.iter().rev().map(|run| run.id).find(|run| *run != baseline);
+        shared.best_gain().map(|gain| gain.run).or_else(newest)
+    };
+    match if run.id == baseline { other() } else { Some(run.id) } {
+        Some(run) => windows.show(Compare { run, scroll: 0 }),
+        None => shared.inform(format!("run {baseline} is the baseline, and the only run: r starts one to compare with it")),
+    }
+    Vec::new()
+}
+
+fn lines(runs: &Runs, shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
+    let (Some(run), Some(baseline)) = (shared.summary(id), shared.baseline()) else {
+        return vec![Line::styled("nothing to compare with yet", shared.theme.dim())];
+    };
+    let mut page = Sheet::new(shared.theme, width, NAME);
+    let row = Row::new(run, baseline);
+    if row.is_baseline {
+        page.text("This is the baseline: choose another run, or make another one the baseline with b.", Style::new());
+    } else {
+        headline(&mut page, shared, run, baseline);
+        figures(&mut page, &row, run, baseline);
+        differences(&mut page, &row, baseline);
+    }
+    let published = if runs.published { references() } else { &[] };
+    let shown = runs.shown(&shared.runs);
+    let report = Report::new(shown, baseline, published);
+    drawing(&mut page, &Scaling::new(&report));
+    match published {
+        [] => page.text("o shows published results.", shared.theme.dim()),
+        sources => sources.iter().for_each(|source| publication(&mut page, source)),
+    }
+    page.lines
+}
+
+/// The answer in one sentence.
+fn headline(page: &mut Sheet, shared: &Shared, run: &RunSummary, baseline: &RunSummary) {
+    let (id, with) = (run.id, baseline.id);
+    match shared.gain(run) {
+        Ok(gain) => {
+            let trains = if gain.so_far { "trains so far" } else { "trained" };
+            let ranks = match (gain.np, baseline.figures.np) {
+                (np, before) if np == before => format!("on as many ranks ({np})"),
+                (np, before) => format!("on {} instead of {before}", units::counted(np, "rank")),
+            };
+            let efficiency = match gain.efficiency {
+                Ok(part) => format!("{} scaling efficiency", units::percent(part)),
+                Err(reason) => format!("scaling efficiency –, {reason}"),
+            };
+            let text =
+                format!("Run {id} {trains} {} as many images per second as run {with}, {ranks}: {efficiency}.", gain.times());
+            page.text(&text, page.theme.key());
+        }
+        Err(reason) => page.text(&format!("! Run {id} cannot be compared with run {with}: {reason}."), page.theme.warn()),
+    }
+}
+
+fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary) {
+    page.title("What it gained");
+    let heading = [format!("run {}", baseline.id), format!("run {}", run.id)];
+    figure(page, "", heading, "");
+    let pair = |value: &dyn Fn(&RunSummary) -> Option<String>| [baseline, run].map(|run| value(run).unwrap_or("–".into()));
+    let times = |ratio: f64| format!("{ratio:.2}×");
+    let gained = &row.comparison;
+    let speedup = gained.speedup.map(|ratio| format!("{} speed-up", times(ratio))).unwrap_or_default();
+    figure(page, "images/s", pair(&RunSummary::shown_rate), &speedup);
+    let efficiency = gained.scaling_efficiency.map(|part| format!("{} scaling efficiency", units::percent(part)));
+    let ranks = pair(&RunSummary::np_in_words);
+    figure(page, "ranks", ranks, &efficiency.unwrap_or_default());
+    let sooner = gained.speedup_to_target.map(|ratio| format!("{} to the target accuracy", times(ratio)));
+    figure(page, "to target", pair(&|run| run.figures.seconds_to_target.map(units::seconds)), &sooner.unwrap_or_default());
+    figure(page, "training", pair(&|run| run.training_seconds.map(units::seconds)), "");
+    figure(page, cost_name(run), pair(&|run| run.device_seconds().map(units::rate)), "devices times seconds");
+    let accuracy = |run: &RunSummary| run.test.map(|test| format!("{:.2} %", test.accuracy * 100.0));
+    figure(page, "test accuracy", pair(&accuracy), "");
+    if let Some(note) = disturbed::notes([baseline, run]) {
+        page.text(&note, page.theme.warn());
+    }
+}
+
+fn differences(page: &mut Sheet, row: &Row, baseline: &RunSummary) {
+    page.title(&format!("What differs from run {}", baseline.id));
+    if row.differences.is_empty() {
+        page.text("Nothing: the steps, settings, images and versions are the same.", Style::new());
+    }
+    for one in &row.differences {
+        page.fact(&one.label(), &format!("{}, not {}", one.run, one.baseline));
+        one.steps().iter().for_each(|step| page.fact("", step));
+    }
+}
+
+fn drawing(page: &mut Sheet, drawn: &Scaling) {
+    let theme = page.theme;
+    page.title(&format!("Speed-up over run {} by ranks", drawn.baseline));
+    page.lines.extend(scaling_chart::lines(drawn, theme, page.width.min(76), DRAWING));
+    let mut legend = vec![
+        Span::styled("· ", theme.dim()),
+        Span::raw("ideal: twice the ranks, twice the speed   "),
+        Span::styled("■ ", theme.accent()),
+        Span::raw("measured"),
+    ];
+    if !drawn.published.is_empty() {
+        legend.extend([Span::styled("   ○ ", theme.warn()), Span::raw("published elsewhere")]);
+    }
+    page.lines.push(Line::from(legend));
+    if drawn.left_out > 0 {
+        let runs = units::counted(drawn.left_out, "run");
+        page.text(&format!("{runs} not drawn: not comparable, or no throughput."), theme.dim());
+    }
+}
+
+fn publication(page: &mut Sheet, source: &Source) {
+    let theme = page.theme;
+    page.title(&format!("published: {}", source.name));
+    page.text(&format!("{}. {}.", source.title, source.setting), theme.dim());
+    let cell = |text: Option<String>, width: usize| format!("{:>width$} ", text.unwrap_or_else(|| "–".into()));
+    page.lines.push(Line::styled(
+        format!("{:<24} {:>5} {:>14} {:>8} {:>6} {:>11} {:>11}", "", "np", "images/s", "speed-up", "eff.", "total", "accuracy"),
+        theme.dim(),
+    ));
+    for row in &source.rows {
+        let figures = [
+            cell(Some(row.np.to_string()), 5),
+            cell(row.rate(), 14),
+            cell(row.speedup.map(|ratio| format!("{ratio:.2}×")), 8),
+            cell(row.scaling_efficiency().map(units::percent), 6),
+            cell(row.duration(), 11),
+            cell(row.test_accuracy(), 11),
+        ];
+        page.lines.push(Line::from(format!("{} {}", columns::left(&row.label, 24), figures.concat()).trim_end().to_owned()));
+    }
+}
+
+/// A figure of the baseline and of the run, and what that means.
+fn figure(page: &mut Sheet, name: &str, [baseline, run]: [String; 2], meaning: &str) {
+    let room = page.width.saturating_sub(NAME + 2 * VALUE + 2);
+    page.lines.push(Line::from(vec![
+        Span::styled(format!("{name:<NAME$}"), page.theme.dim()),
+        Span::raw(format!("{baseline:>VALUE$}{run:>VALUE$}  ")),
+        Span::styled(cut(meaning, room), page.theme.accent()),
+    ]));
+}

@@ -1,0 +1,363 @@
+//! The table of runs, with what each gained over the baseline, and what others published below them.
+//!
+//! Never compares what cannot be compared: a dash stands there, and the header says why.
+
+use super::state::Runs;
+use crate::tui::actions::pane::Pane;
+use crate::tui::shared::measured::has_steps;
+use crate::tui::shared::state::Shared;
+use crate::tui::widgets::frame::{self, Focus};
+use crate::tui::widgets::table;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::columns;
+use crate::columns::cut;
+use crate::dataset::is_generated;
+use crate::domain::speedup::Comparison;
+use crate::domain::training::TrainingSpec;
+use crate::domain::{safe, units};
+use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
+use crate::tui::widgets::theme::{Theme, bar, sign};
+
+struct Column {
+    title: &'static str,
+    width: usize,
+    /// Lower numbers stay longer where the pane is narrow.
+    rank: u8,
+    right: bool,
+    text: fn(&Shared, &RunSummary, &Comparison) -> String,
+    published: fn(&Published) -> String,
+}
+
+const fn column(
+    title: &'static str,
+    width: usize,
+    rank: u8,
+    right: bool,
+    text: fn(&Shared, &RunSummary, &Comparison) -> String,
+    published: fn(&Published) -> String,
+) -> Column {
+    Column { title, width, rank, right, text, published }
+}
+
+const SPEEDUP_BAR: &str = "speed-up bar";
+/// The last one: it takes what room is left.
+const NAME: &str = "name";
+const NAME_WIDTH: usize = 12;
+const LABEL_WIDTH: usize = 23;
+
+static COLUMNS: [Column; 17] = [
+    column("run", 3, 0, true, |_, run, _| run.id.to_string(), |_| String::new()),
+    column("", 1, 0, false, |shared, run, _| sign(shared.run_state(run)).into(), |_| "○".into()),
+    column("state", 9, 3, false, |shared, run, _| shared.run_state(run).name().into(), |_| "published".into()),
+    column(
+        "steps",
+        7,
+        1,
+        false,
+        |_, run, _| match has_steps(run) {
+            false => of(run, |record| record.spec.workload.short_kind().to_owned()),
+            true => of_training(run, |training| training.steps.to_string()),
+        },
+        |row| row.steps.map_or("–".into(), |steps| steps.to_string()),
+    ),
+    column("np", 3, 0, true, |_, run, _| run.np_in_words().unwrap_or("?".into()), |row| row.np.to_string()),
+    column(
+        "epochs",
+        6,
+        6,
+        true,
+        |_, run, _| of(run, |_| dash(run.epochs_in_words())),
+        |row| row.epochs.map_or("–".into(), |epochs| epochs.to_string()),
+    ),
+    column(
+        "img/s",
+        6,
+        1,
+        true,
+        |shared, run, _| dash(shared.shown_rate(run)),
+        |row| dash(row.images_per_sec_of_all().map(units::rate)),
+    ),
+    column("speed-up", 8, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
+    column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
+    column(
+        "eff.",
+        5,
+        3,
+        true,
+        |_, _, gained| dash(gained.scaling_efficiency.map(units::percent)),
+        |row| dash(row.scaling_efficiency().map(units::percent)),
+    ),
+    column(
+        "time",
+        7,
+        5,
+        true,
+        |_, run, _| dash(run.training_seconds.map(units::seconds)),
+        |row| dash(row.seconds.map(|[_, high]| units::seconds(high))),
+    ),
+    column("target", 7, 8, true, |_, run, _| dash(run.figures.seconds_to_target.map(units::seconds)), |_| dash(None)),
+    column(
+        "sooner",
+        6,
+        8,
+        true,
+        |_, _, gained| dash(gained.speedup_to_target.map(times)),
+        |row| dash(row.speedup_to_target.map(times)),
+    ),
+    column(
+        "test acc",
+        8,
+        2,
+        true,
+        |_, run, _| dash(run.test.map(|test| format!("{:.1} %", test.accuracy * 100.0))),
+        |row| dash(row.accuracy.filter(|[low, high]| low == high).map(|[_, accuracy]| format!("{:.1} %", accuracy * 100.0))),
+    ),
+    column("dev-s", 6, 9, true, |_, run, _| dash(run.device_seconds().map(units::rate)), |_| dash(None)),
+    column("data", 9, 9, false, |_, run, _| of(run, data), |_| String::new()),
+    column(NAME, 12, 4, false, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()),
+];
+
+fn of(run: &RunSummary, text: impl Fn(&RunRecord) -> String) -> String {
+    run.record.as_ref().map_or("?".into(), text)
+}
+
+fn of_training(run: &RunSummary, text: impl Fn(&TrainingSpec) -> String) -> String {
+    run.record.as_ref().map_or("?".into(), |record| record.training().map_or("–".into(), text))
+}
+
+fn dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".into())
+}
+
+fn times(ratio: f64) -> String {
+    // As many digits as fit beside each other.
+    match ratio {
+        ..9.995 => format!("{ratio:.2}×"),
+        ..99.95 => format!("{ratio:.1}×"),
+        _ => format!("{ratio:.0}×"),
+    }
+}
+
+fn data(record: &RunRecord) -> String {
+    if is_generated(&record.data_label) { "generated".into() } else { "real".into() }
+}
+
+/// What the user called it, and the note behind; a benchmark also by what it measures, for which there is no other column.
+fn name(record: &RunRecord) -> String {
+    let said = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned());
+    let measured = record.spec.benchmark().map(|benchmark| benchmark.model.to_string());
+    measured.into_iter().chain(said).collect::<Vec<_>>().join(" · ")
+}
+
+pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: Focus) {
+    let theme = shared.theme;
+    let shown = runs.shown(&shared.runs);
+    let block = frame::pane(shared.theme, Pane::Runs.title(), focus, title(runs, shared, shown.len(), area.width as usize));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    if shared.runs.is_empty() {
+        let text = if shared.listed { " No runs yet. Speed-ups appear here." } else { " reading …" };
+        frame.render_widget(Paragraph::new(Line::styled(text, theme.dim())), inner);
+        return;
+    }
+    let width = inner.width as usize;
+    let columns = columns(runs, &shown, width);
+    below(frame, area, shared, columns.iter().any(|column| column.title == NAME));
+    let mut lines = vec![head(shared, &columns)];
+    let chosen = shared.watched.as_ref().map(|watched| watched.id);
+    // The baseline is looked for once, not for each of a thousand runs.
+    let baseline = shared.baseline();
+    let speedups = shown.iter().filter_map(|run| run_data::gained(run, baseline?).ok()?.speedup);
+    let fastest = speedups.fold(1.0, f64::max);
+    if shown.is_empty() {
+        lines.push(Line::styled(" No run matches the filter: Esc removes it.", theme.warn()));
+    }
+    let (visible, others) = visible(runs, shared, inner);
+    lines.extend(visible.into_iter().map(|run| row(shared, focus, run, &columns, fastest, Some(run.id) == chosen, width)));
+    if runs.published {
+        lines.extend(published(theme, &columns, width, others));
+    }
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The runs there is room for, the chosen one among them, and the lines left for what others published: half of the room at
+/// least, where that is wanted, and what the runs leave.
+fn visible<'a>(runs: &Runs, shared: &'a Shared, inner: Rect) -> (Vec<&'a RunSummary>, usize) {
+    let shown = runs.shown(&shared.runs);
+    // Below the head.
+    let room = (inner.height as usize).saturating_sub(1).max(1);
+    let others = if runs.published { room.saturating_sub(shown.len()).max(room / 2) } else { 0 };
+    let rows = room.saturating_sub(others).max(1);
+    let chosen = shared.watched.as_ref().map(|watched| watched.id);
+    let cursor = shown.iter().position(|run| Some(run.id) == chosen).unwrap_or(0);
+    (shown.into_iter().skip((cursor + 1).saturating_sub(rows)).take(rows).collect(), others)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    Run(RunId),
+    /// The title of a column.
+    Title(&'static str),
+}
+
+pub fn hit(runs: &Runs, shared: &Shared, inner: Rect, at: Position) -> Option<Hit> {
+    match usize::from(at.y - inner.y).checked_sub(1) {
+        Some(row) => visible(runs, shared, inner).0.get(row).map(|run| Hit::Run(run.id)),
+        None if shared.runs.is_empty() => None,
+        None => title_hit(runs, shared, inner, at).map(Hit::Title),
+    }
+}
+
+/// The title of a column under the pointer.
+fn title_hit(runs: &Runs, shared: &Shared, inner: Rect, at: Position) -> Option<&'static str> {
+    let columns = columns(runs, &runs.shown(&shared.runs), inner.width as usize);
+    // The mark of the baseline or of a pin stands before the first.
+    let mut from = inner.x + 1;
+    let column = columns.into_iter().find(|column| {
+        from += 1 + column.width as u16;
+        at.x < from
+    });
+    column.map(|column| column.title).filter(|title| !title.is_empty())
+}
+
+fn columns(runs: &Runs, shown: &[&RunSummary], width: usize) -> Vec<&'static Column> {
+    let published = runs.published;
+    let named = published || shown.iter().filter_map(|run| run.record.as_ref()).any(|run| !name(run).is_empty());
+    fitting(width, named.then_some(if published { LABEL_WIDTH } else { NAME_WIDTH }))
+}
+
+/// What is shown, in which order, and against what.
+fn title(runs: &Runs, shared: &Shared, shown: usize, width: usize) -> Vec<Span<'static>> {
+    let (theme, view) = (shared.theme, runs);
+    let mut title = Vec::new();
+    if !view.filter.is_empty() {
+        let text = cut(view.filter.text(), width / 3);
+        title.push(Span::styled(format!("/{text} {shown} of {} ", shared.runs.len()), theme.warn()));
+    }
+    if view.sort != SortKey::default() || view.reverse {
+        let way = if view.reverse { "↑" } else { "↓" };
+        title.push(Span::styled(format!("by {} {way} ", view.sort), theme.accent()));
+    }
+    let left = width.saturating_sub(title.iter().map(Span::width).sum::<usize>());
+    if let Some(run) = shared.baseline() {
+        let long = format!("compared with run {} ◆ ", run.id);
+        title.push(Span::styled(if left > long.len() + 8 { long } else { format!("◆ run {} ", run.id) }, theme.dim()));
+    }
+    title
+}
+
+fn gained(shared: &Shared, run: &RunSummary) -> Comparison {
+    shared.comparison(run).unwrap_or_default()
+}
+
+/// The most important columns that fit, in their order.
+fn fitting(width: usize, name_width: Option<usize>) -> Vec<&'static Column> {
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| name_width.is_some() || column.title != NAME).collect();
+    let width_of = |column: &Column| name_width.filter(|_| column.title == NAME).unwrap_or(column.width);
+    // The mark of the baseline or of a pin stands before the first.
+    let shown = table::fitting(width.saturating_sub(1), columns.iter().map(|column| (width_of(column), column.rank)));
+    shown.into_iter().map(|place| columns[place]).collect()
+}
+
+fn padded(text: &str, column: &Column, left: usize) -> String {
+    if column.title == NAME {
+        return format!(" {}", cut(text, left.saturating_sub(1)));
+    }
+    let padded = if column.right { columns::right } else { columns::left };
+    format!(" {}", padded(text, column.width))
+}
+
+fn head(shared: &Shared, columns: &[&Column]) -> Line<'static> {
+    let titles: String = columns.iter().map(|column| padded(column.title, column, column.width)).collect();
+    Line::styled(format!(" {titles}"), shared.theme.dim())
+}
+
+fn row(
+    shared: &Shared,
+    focus: Focus,
+    run: &RunSummary,
+    columns: &[&Column],
+    fastest: f64,
+    chosen: bool,
+    width: usize,
+) -> Line<'static> {
+    let theme = shared.theme;
+    let gained = gained(shared, run);
+    let is_baseline = shared.baseline().is_some_and(|baseline| baseline.id == run.id);
+    let now = shared.run_state(run);
+    let mut bar_at = None;
+    let mut spans = vec![if is_baseline { Span::styled("◆", theme.accent()) } else { pin(shared, run) }];
+    for column in columns {
+        let text = (column.text)(shared, run, &gained);
+        if text == SPEEDUP_BAR {
+            let (full, rest) = bar(gained.speedup.unwrap_or(0.0) / fastest, column.width);
+            spans.push(Span::raw(" "));
+            bar_at = Some(spans.len());
+            spans.extend([Span::styled(full, theme.accent()), Span::styled(rest, theme.dim())]);
+            continue;
+        }
+        let style = if column.title == "state" || column.width == 1 { theme.state(now) } else { Style::new() };
+        let left = width.saturating_sub(spans.iter().map(Span::width).sum());
+        spans.push(Span::styled(padded(&text, column, left), style));
+    }
+    let line = Line::from(spans);
+    if !chosen {
+        return line;
+    }
+    let missing = width.saturating_sub(line.width());
+    let cursor = theme.cursor(focus.here);
+    // A bar whose colours are reversed would be a hole in the row, and one in the row's own colour could not be seen.
+    let is_bar = |at: usize| bar_at.is_some_and(|from| (from..from + 2).contains(&at));
+    let style = |at| if is_bar(at) { theme.text() } else { cursor };
+    let spans = line.spans.into_iter().enumerate().map(|(at, span)| span.style(style(at)));
+    Line::from_iter(spans.chain([Span::styled(" ".repeat(missing), cursor)]))
+}
+
+/// On the lower border the name of the chosen run, where the table has no room for names.
+fn below(frame: &mut Frame, area: Rect, shared: &Shared, has_names: bool) {
+    let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    let name = chosen.and_then(|run| run.record.as_ref()).map(name).filter(|name| !has_names && !name.is_empty());
+    let Some(name) = name.filter(|_| area.height >= 2 && area.width >= 8) else { return };
+    let line = Line::styled(format!(" {} ", cut(&name, area.width as usize - 6)), shared.theme.strong());
+    let width = (line.width() as u16).min(area.width - 2);
+    frame.render_widget(line, Rect::new(area.x + 2, area.bottom() - 1, width, 1));
+}
+
+/// The letter of a pinned run in the chart, in its colour there.
+fn pin(shared: &Shared, run: &RunSummary) -> Span<'static> {
+    let view = &shared.pins;
+    match (view.letter(run.id), view.slot(run.id)) {
+        (Some(letter), Some(slot)) if view.contains(run.id) => Span::styled(letter.to_string(), shared.theme.run(slot)),
+        _ => Span::raw(" "),
+    }
+}
+
+/// Rows of their own below the runs, which no cursor reaches, each source under its name, as far as they fit.
+fn published(theme: Theme, columns: &[&Column], width: usize, room: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    // Clusters of thousands stand in the comparison: their numbers are wider than the column.
+    let narrow = |row: &&Published| row.np < 1000;
+    for source in references().iter().filter(|source| source.rows.iter().any(|row| narrow(&row))) {
+        let rule = cut(&format!("─ published elsewhere: {} ", source.name), width);
+        let rest = "─".repeat(width.saturating_sub(columns::width(&rule)));
+        lines.push(Line::styled(format!("{rule}{rest}"), theme.warn()));
+        lines.extend(source.rows.iter().filter(narrow).map(|row| {
+            let mut spans = vec![Span::styled(if row.baseline { "◆" } else { " " }, theme.warn())];
+            for column in columns {
+                let text = (column.published)(row);
+                let style = if column.width == 1 || column.title == "state" { theme.warn() } else { theme.dim() };
+                let left = width.saturating_sub(spans.iter().map(Span::width).sum());
+                spans.push(Span::styled(padded(&text, column, left), style));
+            }
+            Line::from(spans)
+        }));
+    }
+    lines.truncate(room.saturating_sub(1));
+    lines.push(Line::styled("  … v shows all, with their sources", theme.dim()));
+    lines
+}
