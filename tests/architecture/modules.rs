@@ -7,17 +7,19 @@ use std::collections::BTreeSet;
 use super::source::{Source, inside};
 
 /// The floors of the screen, with those that each may name beside itself. Features name no other feature.
-const SCREEN: [(&str, &[&str]); 8] = [
+const SCREEN: [(&str, &[&str]); 10] = [
     ("actions", &[]),
     ("widgets", &["actions"]),
     ("config", &["widgets"]),
+    ("preferences", &["config"]),
     ("shared", &["actions", "widgets"]),
     ("message", &["actions", "widgets", "shared"]),
-    ("window", &["actions", "widgets", "shared"]),
+    ("window", &["widgets"]),
+    ("state", &["actions", "widgets", "shared", "preferences", "window", ANY_FEATURE]),
     ("io", &["actions", "widgets", "shared", "message", "config"]),
-    ("app", &["actions", "widgets", "shared", "message", "config", "window", ANY_FEATURE]),
+    ("app", &["actions", "widgets", "shared", "message", "config", "preferences", "window", "state", ANY_FEATURE]),
 ];
-const FEATURE: &[&str] = &["actions", "widgets", "shared", "window"];
+const FEATURE: &[&str] = &["actions", "widgets", "shared", "window", "state"];
 const ANY_FEATURE: &str = "any feature";
 
 /// `tui::log::update` for src/lab/tui/log/update.rs, nothing for the binaries, tests, and what only tests use.

@@ -35,12 +35,14 @@ mod lesson;
 mod log;
 mod message;
 mod next_run;
+mod preferences;
 mod queue;
 mod replay;
 mod runs;
 mod series;
 mod shared;
 mod simulate;
+mod state;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -56,11 +58,12 @@ pub use self::io::terminal::needs_ascii;
 use self::io::terminal::{self, Screen};
 use actions::effect::Effect;
 use actions::news::News;
-use app::features::State;
 use app::session::{self, Keeper};
 use app::update::update;
 use app::{header, start, view};
+use collectives::stage::Stage;
 use message::Message;
+use state::State;
 use widgets::looks::Background;
 use widgets::theme::Theme;
 
@@ -236,8 +239,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 () = sleep_until(next_frame), if changed => continue,
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
-                _ = beat.tick(), if state.collectives.is_playing() => Message::Beat(host::now_s()),
-                _ = second.tick(), if state.shared.shows_time() || state.queue.window.is_some() => Message::Tick(host::now_s()),
+                _ = beat.tick(), if state.collectives.player.is_playing && state.windows.has::<Stage>() => Message::Beat(host::now_s()),
+                _ = second.tick(), if state.shared.shows_time() || state.windows.each_second().is_some() => Message::Tick(host::now_s()),
             };
             if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {
                 next_frame = Instant::now();

@@ -16,6 +16,7 @@ mod room;
 mod scale;
 mod states;
 mod sweep;
+mod tables;
 mod themes;
 mod wide;
 
@@ -29,10 +30,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::actions::effect::Effect;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::app::view;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 
 pub fn key(code: KeyCode) -> KeyEvent {
     KeyEvent::new(code, KeyModifiers::NONE)

@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod change;
+pub mod command;
 pub mod effect;
 pub mod keys;
 pub mod news;

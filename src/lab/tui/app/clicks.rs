@@ -5,17 +5,16 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 
-use super::command::AppCommand;
 use super::dispatch::{self, act, perform};
-use super::features::{self, Command, State};
 use super::layout::Places;
-use super::preferences::Dragged;
-use super::{footer, keymap, places, view, windows};
+use super::{footer, keymap, places, screen, view, windows};
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::Move;
 use crate::tui::actions::pane::Pane;
 use crate::tui::chart::graph::Tab;
+use crate::tui::preferences::Dragged;
+use crate::tui::state::State;
 use crate::tui::widgets::{notice, slot};
 use crate::tui::{chart, devices, log, next_run, runs};
 
@@ -86,11 +85,11 @@ fn press(state: &mut State, places: &Places, at: Position) -> Vec<Effect> {
         let command = typed.unwrap_or_else(|| footer::hit(state, places.footer, at));
         return command.map_or_else(Vec::new, |command| perform(state, command));
     }
-    if windows::is_open(state) {
+    if !state.windows.is_empty() {
         return in_window(state, at);
     }
     if let Some(pane) = places.shared.and_then(|area| slot::hit(area, places.turns, at)) {
-        dispatch::focus(state, pane);
+        screen::focus(state, pane);
         return Vec::new();
     }
     let Some((pane, area)) = pane_at(places, at) else { return Vec::new() };
@@ -143,7 +142,9 @@ pub fn hit(state: &State, pane: Pane, area: Rect, at: Position) -> Option<Hit> {
     }
     match pane {
         Pane::Steps => next_run::steps::hit(inner, at).map(Hit::Step),
-        Pane::Settings => next_run::settings::hit(&state.next_run, shared, focus, inner, at).map(Hit::Setting),
+        Pane::Settings => {
+            next_run::settings::hit((&state.next_run, state.windows.get()), shared, focus, inner, at).map(Hit::Setting)
+        }
         Pane::Runs => runs::draw::hit(&state.runs, shared, inner, at).map(Hit::Run),
         Pane::Devices => devices::draw::hit(&state.devices, shared, focus, inner, at).map(Hit::Device),
         Pane::Chart => chart::draw::hit(&state.chart, shared, inner, at).map(Hit::Graph),
@@ -153,7 +154,6 @@ pub fn hit(state: &State, pane: Pane, area: Rect, at: Position) -> Option<Hit> {
 
 /// A click on something in a pane, which had the focus or not: the second on the same thing is Enter.
 fn click(state: &mut State, hit: Hit, was_focused: bool) -> Vec<Effect> {
-    use next_run::keys::Command as Next;
     use next_run::settings::Hit as Setting;
     let command: Command = match hit {
         Hit::Step(next_run::steps::Hit { step, mark }) => {
@@ -161,18 +161,18 @@ fn click(state: &mut State, hit: Hit, was_focused: bool) -> Vec<Effect> {
             if !mark {
                 return Vec::new();
             }
-            Next::Switch.into()
+            Command::Switch
         }
-        Hit::Setting(Setting::Field(field)) if state.next_run.field == field && was_focused => Next::Accept.into(),
+        Hit::Setting(Setting::Field(field)) if state.next_run.field == field && was_focused => Command::Accept,
         Hit::Setting(Setting::Field(field)) => {
             state.next_run.field = field;
             return Vec::new();
         }
-        Hit::Setting(Setting::Change(direction)) => Next::Change(direction).into(),
+        Hit::Setting(Setting::Change(direction)) => Command::Change(direction),
         Hit::Legend(run) | Hit::Run(runs::draw::Hit::Run(run)) => {
             let is_watched = state.shared.watched.as_ref().is_some_and(|watched| watched.id == run);
             match (is_watched, was_focused) {
-                (true, true) => AppCommand::Details.into(),
+                (true, true) => Command::Details,
                 (true, false) => return Vec::new(),
                 (false, _) => return act(state, vec![Action::Watch(run)]),
             }
@@ -181,7 +181,7 @@ fn click(state: &mut State, hit: Hit, was_focused: bool) -> Vec<Effect> {
             runs::update::sort_by(&mut state.runs, &mut state.shared, title);
             return Vec::new();
         }
-        Hit::Device(place) if state.devices.cursor() == place && was_focused => devices::keys::Command::Accept.into(),
+        Hit::Device(place) if state.devices.cursor() == place && was_focused => Command::Accept,
         Hit::Device(place) => {
             state.devices.choose(place);
             return Vec::new();
@@ -201,7 +201,7 @@ fn click(state: &mut State, hit: Hit, was_focused: bool) -> Vec<Effect> {
 
 fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effect> {
     let is_sideways = matches!(by, Move::Left | Move::Right);
-    if windows::is_open(state) {
+    if !state.windows.is_empty() {
         // A window of lines scrolls, a list chooses; in any other, up and down are answers.
         let command = if is_sideways { None } else { windows::wheel(state, by) };
         return command.map_or_else(Vec::new, |command| repeat(state, command, NOTCH));
@@ -209,16 +209,16 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
     let Some((pane, _)) = pane_at(places, at) else { return Vec::new() };
     let (command, times) = match (pane, by) {
         (Pane::Log, Move::Left | Move::Right) if state.log.wraps => return Vec::new(),
-        (Pane::Log, Move::Left) => (log::keys::Command::Leftwards.into(), 1),
-        (Pane::Log, Move::Right) => (log::keys::Command::Rightwards.into(), 1),
-        (Pane::Log, by) => (features::movement(pane, by), NOTCH),
-        (Pane::Chart, Move::Up) => (chart::keys::Command::ZoomIn.into(), 1),
-        (Pane::Chart, Move::Down) => (chart::keys::Command::ZoomOut.into(), 1),
-        (Pane::Chart, Move::Left) => (chart::keys::Command::CursorLeft.into(), 1),
-        (Pane::Chart, _) => (chart::keys::Command::CursorRight.into(), 1),
+        (Pane::Log, Move::Left) => (Command::Leftwards, 1),
+        (Pane::Log, Move::Right) => (Command::Rightwards, 1),
+        (Pane::Log, by) => (Command::Move(by), NOTCH),
+        (Pane::Chart, Move::Up) => (Command::ZoomIn, 1),
+        (Pane::Chart, Move::Down) => (Command::ZoomOut, 1),
+        (Pane::Chart, Move::Left) => (Command::CursorLeft, 1),
+        (Pane::Chart, _) => (Command::CursorRight, 1),
         // Values are changed by a key or a click, never in passing.
         _ if is_sideways => return Vec::new(),
-        (pane, by) => (features::movement(pane, by), 1),
+        (_, by) => (Command::Move(by), 1),
     };
     let is_there = |key: &&keymap::Key| key.scope == keymap::Scope::Pane(pane) && key.binding.command == command;
     if keymap::table().find(is_there).is_none() {

@@ -1,269 +1,168 @@
-//! The one list of features and panes: the state of each, its commands, its keys, and who follows and draws it.
+//! The one list of what works whichever pane has the focus: a row is a key with its words, and what it does or opens.
 //!
-//! Never anything of a feature itself. A pane is registered here, has its name in `actions::pane` and its place in `layout`.
+//! A feature with a window registers here by its opening key, and needs nothing else: footer, help and palette read the same
+//! row. A pane is registered below, has its name in `actions::pane` and its place in `layout`.
 
+use crossterm::event::KeyCode as K;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::command::AppCommand;
-use super::preferences::{Done, Dragged, Preferences};
-use crate::domain::step::Step;
-use crate::launch::Preset;
+use super::screen;
+use crate::domain::settings::Key;
 use crate::tui::actions::action::Action;
-use crate::tui::actions::keys::{self as actions_keys, Binding, Move};
+use crate::tui::actions::command::Command as C;
+use crate::tui::actions::command::{Command, Direction};
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, ESCAPE, row as key};
 use crate::tui::actions::pane::Pane;
-use crate::tui::chart::state::Chart;
-use crate::tui::collectives::state::Collectives;
-use crate::tui::devices::state::Devices;
-use crate::tui::exercise::state::Exercise;
-use crate::tui::faults::state::Faults;
-use crate::tui::forms::state::Forms;
-use crate::tui::help::state::Help;
-use crate::tui::lesson::state::Lesson;
-use crate::tui::log::state::Log;
-use crate::tui::next_run::state::NextRun;
-use crate::tui::queue::state::Queue;
-use crate::tui::runs::state::Runs;
-use crate::tui::series::state::SeriesView;
-use crate::tui::shared::state::Shared;
-use crate::tui::simulate::state::Simulate;
+use crate::tui::next_run::fields::Field;
+use crate::tui::state::State;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::slot;
-use crate::tui::widgets::theme::Theme;
-use crate::tui::{
-    chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, replay, runs, series, simulate,
-};
+use crate::tui::{chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, runs, simulate};
 
-/// Everything the screen knows: one owner, changed by `update` only, drawn by `view`.
-#[derive(Clone, Debug)]
-pub struct State {
-    pub shared: Shared,
-    pub next_run: NextRun,
-    pub log: Log,
-    pub chart: Chart,
-    pub devices: Devices,
-    pub runs: Runs,
-    pub lesson: Lesson,
-    pub series: SeriesView,
-    pub exercise: Exercise,
-    pub collectives: Collectives,
-    pub forms: Forms,
-    pub faults: Faults,
-    pub queue: Queue,
-    pub simulate: Simulate,
-    pub help: Help,
-    pub preferences: Preferences,
-    /// What the learner has done so far, for the hint at what to do next.
-    pub hints: Done,
-    pub focus: Pane,
-    /// Which pane has the place that several take in turn on a small screen.
-    pub slot: Pane,
-    pub zoom: bool,
-    /// Large step and speed-up, for the last row of a lecture hall.
-    pub projector: bool,
-    /// What the pressed button holds.
-    pub dragged: Option<Dragged>,
-    pub done: bool,
+/// A key of the application, and what it does.
+pub struct Row {
+    pub binding: Binding,
+    pub act: fn(&mut State) -> Vec<Action>,
 }
 
-impl State {
-    pub fn new(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
-        State {
-            shared: Shared::new(theme, presets, preset),
-            next_run: NextRun::default(),
-            log: Log::default(),
-            chart: Chart::default(),
-            devices: Devices::default(),
-            runs: Runs::default(),
-            lesson: Lesson::default(),
-            series: SeriesView::default(),
-            exercise: Exercise::default(),
-            collectives: Collectives::default(),
-            forms: Forms::default(),
-            faults: Faults::default(),
-            queue: Queue::default(),
-            simulate: Simulate::default(),
-            help: Help::default(),
-            preferences: Preferences::default(),
-            hints: Done::default(),
-            focus: Pane::Steps,
-            slot: Pane::Chart,
-            zoom: false,
-            projector: false,
-            dragged: None,
-            done: false,
-        }
-    }
+const fn row(binding: Binding, act: fn(&mut State) -> Vec<Action>) -> Row {
+    Row { binding, act }
 }
 
-// What a key asks for: of the application, or of one of its features.
-macro_rules! commands {
-    ($($variant:ident($command:ty)),+ $(,)?) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Command {
-            /// Of the window in front.
-            Scroll(Move),
-            $($variant($command),)+
-        }
+/// In the order of the help.
+pub static PANES: &[Row] = &[
+    row(
+        key(&[Char('r')], C::Run, "r", "run", "start a run with these steps and settings").ranked(0),
+        next_run::confirm_start::run,
+    ),
+    row(key(&[Char('x')], C::Stop, "x", "stop", "stop the run (asks first)").ranked(0), runs::confirm::stop),
+    row(
+        key(&[Char('c')], C::Continue, "c", "continue", "train the chosen run for more epochs").ranked(5),
+        runs::confirm::continue_run,
+    ),
+    row(key(&[Char('b')], C::Baseline, "b", "baseline", "compare all runs with the chosen one").ranked(5), |state| {
+        runs::chosen::baseline(&mut state.shared)
+    }),
+    row(
+        key(&[Char('v')], C::Compare, "v", "", "compare the chosen run with the baseline: speed-up, accuracy, what differs"),
+        runs::compare::open,
+    ),
+    row(key(&[Char('i')], C::Details, "i", "details", "details of the chosen run, with its mpirun line"), runs::details::open),
+    row(key(&[Char('w')], C::Lesson, "w", "lesson", "the lesson of the chosen step: why you need it"), lesson::reading::open),
+    row(key(&[Char('e')], C::Edit, "e", "", "your own trainer: edit it; saving builds and runs it"), exercise::windows::edit),
+    row(key(&[Char('E')], C::Open("exercise"), "E", "", "your own trainer: result of your last build"), exercise::windows::show),
+    row(key(&[Char('d')], C::Diff, "d", "", "what the chosen step changes in the program"), exercise::windows::show_diff),
+    row(key(&[Char('+'), Char('=')], C::MoreRanks, "+ -", "np", "more or fewer ranks").ranked(5), |state| {
+        ranks(state, Direction::Up)
+    }),
+    row(key(&[Char('-'), Char('_')], C::FewerRanks, "", "", ""), |state| ranks(state, Direction::Down)),
+    row(key(&[Code(K::Tab)], C::NextPane, "Tab", "pane", "next pane; Shift-Tab the one before").ranked(1), |state| {
+        screen::turn(state, 1)
+    }),
+    row(key(&[Code(K::BackTab)], C::PreviousPane, "", "", ""), |state| screen::turn(state, Pane::ALL.len() - 1)),
+    row(key(&[Char('z')], C::Zoom, "z", "zoom", "zoom the pane, or show all"), screen::turn_zoom),
+    row(key(&[Char('m')], C::Mouse, "m", "", "release the mouse to select text, or take it again"), screen::switch_mouse),
+    row(
+        key(&[Char('T')], C::Theme, "T", "", "the next theme: dark, light, high contrast, colour-blind, mono"),
+        screen::turn_theme,
+    ),
+    row(
+        key(&[Char(':'), Ctrl('p')], C::Open("palette"), ":", "", "all commands, found by their words"),
+        help::windows::show_palette,
+    ),
+    row(
+        key(
+            &[Char('C')],
+            C::Open("collectives"),
+            "C",
+            "",
+            "collectives: play an allreduce message by message; time and bandwidth by size",
+        ),
+        collectives::update::open,
+    ),
+    row(
+        key(&[Char('B')], C::Open("benchmark"), "B", "", "benchmark: set up how fast a model is trained (`hvd-lab bench`)"),
+        forms::form::benchmark,
+    ),
+    row(
+        key(&[Char('I')], C::Open("photos"), "I", "", "images: set up a training on photos (`hvd-lab nvcnn`)"),
+        forms::form::photos,
+    ),
+    row(
+        key(
+            &[Char('U')],
+            C::Open("simulate"),
+            "U",
+            "",
+            "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)",
+        ),
+        simulate::open,
+    ),
+    row(
+        key(&[Char('F')], C::Open("faults"), "F", "", "faults: freeze, slow or end a rank on purpose, and see how it is found"),
+        faults::open,
+    ),
+    row(
+        key(
+            &[Char('Q')],
+            C::Open("queue"),
+            "Q",
+            "",
+            "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)",
+        ),
+        queue::open,
+    ),
+    row(
+        key(&[Char('#')], C::Open("rank"), "#", "", "a rank by its number or its host: its log, and its device"),
+        log::find::open,
+    ),
+    row(
+        key(&[Char('P')], C::Projector, "P", "", "for a projector: large step and speed-up, or the panes again"),
+        screen::turn_projector,
+    ),
+    row(key(&[Code(K::F(2))], C::Tour, "F2", "", "the tour of the screen"), screen::start_tour),
+    row(key(&[Code(K::F(5))], C::ResetBorders, "F5", "", "reset pane sizes"), screen::reset_borders),
+    row(key(&[Char('?'), Code(K::F(1))], C::Help, "?", "help", "this help").ranked(0), help::windows::show_keys),
+    row(key(ESCAPE, C::Back, "Esc", "", "dismiss a notice, leave the zoom").ranked(0), screen::back),
+    row(
+        key(&[Char('q'), Ctrl('c')], C::Quit, "q", "quit", "quit; a run can continue in the background").ranked(0),
+        runs::confirm::quit,
+    ),
+];
 
-        $(impl From<$command> for Command {
-            fn from(command: $command) -> Command {
-                Command::$variant(command)
-            }
-        }
-
-        impl TryFrom<Command> for $command {
-            type Error = Command;
-
-            fn try_from(command: Command) -> Result<$command, Command> {
-                if let Command::$variant(command) = command { Ok(command) } else { Err(command) }
-            }
-        })+
-
-        impl actions_keys::Command for Command {
-            fn typed(self, c: char) -> Command {
-                match self {
-                    Command::Scroll(_) => self,
-                    $(Command::$variant(command) => Command::$variant(command.typed(c)),)+
-                }
-            }
-
-            fn of_step(self, step: Step) -> Command {
-                if let Command::App(AppCommand::ToggleStep(_)) = self { AppCommand::ToggleStep(step).into() } else { self }
-            }
-
-            fn movement(self) -> Option<Move> {
-                match self {
-                    Command::Scroll(by) => Some(by),
-                    $(Command::$variant(command) => command.movement(),)+
-                }
-            }
-        }
-    };
+/// The row of a command of the application.
+pub fn row_of(command: Command) -> Option<&'static Row> {
+    PANES.iter().find(|row| row.binding.command == command)
 }
 
-commands! {
-    App(AppCommand),
-    NextRun(next_run::keys::Command),
-    Log(log::keys::Command),
-    Chart(chart::keys::Command),
-    Devices(devices::keys::Command),
-    Runs(runs::keys::Command),
-    Lesson(lesson::keys::Command),
-    Series(series::keys::Command),
-    Exercise(exercise::keys::Command),
-    Collectives(collectives::keys::Command),
-    Forms(forms::keys::Command),
-    Faults(faults::keys::Command),
-    Queue(queue::keys::Command),
-    Simulate(simulate::keys::Command),
-    Help(help::keys::Command),
-    Replay(replay::keys::Command),
+fn ranks(state: &mut State, direction: Direction) -> Vec<Action> {
+    next_run::update::change(&mut state.shared, Field::Of(Key::Np), direction);
+    Vec::new()
 }
-
-impl Command {
-    /// What a recording cannot: be started, stopped or continued. It has no trainer of the learner's own either.
-    pub fn starts_or_stops(self) -> bool {
-        matches!(
-            self,
-            Command::App(AppCommand::Run | AppCommand::Stop | AppCommand::Continue)
-                | Command::NextRun(next_run::keys::Command::Guided | next_run::keys::Command::Ablation)
-                | Command::Runs(runs::keys::Command::Continue)
-                | Command::Lesson(lesson::keys::Command::Guided)
-                | Command::Series(series::keys::Command::Stop)
-                | Command::App(AppCommand::Edit | AppCommand::Exercise | AppCommand::Benchmark | AppCommand::Photos)
-                | Command::App(AppCommand::Faults)
-                | Command::Faults(faults::keys::Command::Make)
-                | Command::Runs(runs::keys::Command::Again)
-                | Command::Forms(forms::keys::Command::StartRun)
-                | Command::Exercise(
-                    exercise::keys::Command::Run
-                        | exercise::keys::Command::Edit
-                        | exercise::keys::Command::Mine
-                        | exercise::keys::Command::Reset
-                )
-                | Command::Collectives(
-                    collectives::keys::Command::Measure | collectives::keys::Command::StartRun | collectives::keys::Command::Stop
-                )
-        )
-    }
-}
-
-/// Every feature that opens windows: the one list of them.
-macro_rules! window_openers {
-    ($state:ident, $($borrow:tt)+) => {
-        [
-            $($borrow)+ $state.next_run,
-            $($borrow)+ $state.log,
-            $($borrow)+ $state.devices,
-            $($borrow)+ $state.runs,
-            $($borrow)+ $state.lesson,
-            $($borrow)+ $state.series,
-            $($borrow)+ $state.exercise,
-            $($borrow)+ $state.collectives,
-            $($borrow)+ $state.forms,
-            $($borrow)+ $state.faults,
-            $($borrow)+ $state.queue,
-            $($borrow)+ $state.simulate,
-            $($borrow)+ $state.help,
-        ]
-    };
-}
-
-pub(super) use window_openers;
 
 /// The keys of a pane that has the focus.
-pub fn keys(pane: Pane) -> Vec<Binding<Command>> {
+pub fn keys(pane: Pane) -> &'static [Binding] {
     match pane {
-        Pane::Steps => wrapped(next_run::keys::STEPS),
-        Pane::Settings => wrapped(next_run::keys::SETTINGS),
-        Pane::Devices => wrapped(devices::keys::KEYS),
-        Pane::Chart => wrapped(chart::keys::KEYS),
-        Pane::Log => wrapped(log::keys::KEYS),
-        Pane::Runs => wrapped(runs::keys::KEYS),
+        Pane::Steps => next_run::keys::STEPS,
+        Pane::Settings => next_run::keys::SETTINGS,
+        Pane::Devices => devices::keys::KEYS,
+        Pane::Chart => chart::keys::KEYS,
+        Pane::Log => log::keys::KEYS,
+        Pane::Runs => runs::keys::KEYS,
     }
 }
 
-/// Rows of a feature, as the screen's own commands.
-pub fn wrapped<C: Copy>(rows: &[Binding<C>]) -> Vec<Binding<Command>>
-where
-    Command: From<C>,
-{
-    rows.iter().map(|row| row.wrapped()).collect()
-}
-
-/// A movement in a pane.
-pub fn movement(pane: Pane, by: Move) -> Command {
-    match pane {
-        Pane::Steps | Pane::Settings => next_run::keys::Command::Move(by).into(),
-        Pane::Devices => devices::keys::Command::Move(by).into(),
-        Pane::Chart => chart::keys::Command::Move(by).into(),
-        Pane::Log => log::keys::Command::Move(by).into(),
-        Pane::Runs => runs::keys::Command::Move(by).into(),
-    }
-}
-
-/// Follows a command of a feature, while its pane has the keyboard.
+/// Follows a command in the pane that has the keyboard.
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {
-    let shared = &mut state.shared;
-    match command {
-        Command::NextRun(command) if state.focus == Pane::Settings => {
-            next_run::update::settings(&mut state.next_run, shared, command)
-        }
-        Command::NextRun(command) => next_run::update::steps(shared, command),
-        Command::Log(command) => log::update::update(&mut state.log, shared, command),
-        Command::Chart(command) => chart::update::update(&mut state.chart, shared, command),
-        Command::Devices(command) => {
-            devices::update::update(&mut state.devices, shared, command);
-            Vec::new()
-        }
-        Command::Runs(command) => runs::update::update(&mut state.runs, shared, command),
-        Command::Replay(order) => replay::update::update(order),
-        // Of the application, or of windows only.
-        Command::App(_) | Command::Scroll(_) => Vec::new(),
-        Command::Lesson(_) | Command::Series(_) | Command::Exercise(_) => Vec::new(),
-        Command::Collectives(_) | Command::Forms(_) | Command::Faults(_) => Vec::new(),
-        Command::Queue(_) | Command::Simulate(_) | Command::Help(_) => Vec::new(),
+    match state.focus {
+        Pane::Steps => next_run::update::steps(&mut state.shared, command),
+        Pane::Settings => next_run::update::settings(state, command),
+        Pane::Devices => devices::update::update(state, command),
+        Pane::Chart => chart::update::update(&mut state.chart, &mut state.shared, command),
+        Pane::Log => log::update::update(state, command),
+        Pane::Runs => runs::update::update(state, command),
     }
 }
 
@@ -272,7 +171,7 @@ pub fn draw(frame: &mut Frame, area: Rect, pane: Pane, state: &State, focus: Foc
     let shared = &state.shared;
     match pane {
         Pane::Steps => next_run::steps::draw(frame, area, shared, focus),
-        Pane::Settings => next_run::settings::draw(frame, area, &state.next_run, shared, focus),
+        Pane::Settings => next_run::settings::draw(frame, area, (&state.next_run, state.windows.get()), shared, focus),
         Pane::Devices => devices::draw::draw(frame, area, &state.devices, shared, focus),
         Pane::Chart => chart::draw::draw(frame, area, &state.chart, shared, focus),
         Pane::Log => log::draw::draw(frame, area, &state.log, shared, focus, slot::width(turns)),

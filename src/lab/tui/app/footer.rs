@@ -6,15 +6,12 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 
 use super::active;
-use super::command::AppCommand;
-use super::features::Command;
-use super::features::State;
 use super::keymap::{Key, Scope};
-use super::windows;
-use crate::course::{Next, has_folds};
+use crate::tui::actions::command::Command;
+use crate::tui::actions::pane::Pane;
 use crate::tui::chart::graph::Tab;
+use crate::tui::state::State;
 use crate::tui::widgets::footer::{self, Entry, LESSER};
-use crate::tui::{chart, collectives, exercise, lesson, next_run, runs, series};
 
 /// Kept when there is no room for all: what starts, stops, helps and ends, then what the place is for.
 fn rank(key: &Key) -> u8 {
@@ -35,7 +32,7 @@ pub fn hit(state: &State, area: Rect, at: Position) -> Option<Command> {
     let named = named(state);
     let command = named[footer::hit(area, at, &entries(&named))?].binding.command;
     // A key for ten steps says not which one.
-    (!matches!(command, Command::App(AppCommand::ToggleStep(_)))).then_some(command)
+    (!matches!(command, Command::ToggleStep(_))).then_some(command)
 }
 
 fn entries(named: &[Key]) -> Vec<Entry> {
@@ -56,34 +53,23 @@ fn named(state: &State) -> Vec<Key> {
 
 /// It would do nothing now, or nothing that another key does not.
 fn is_idle(state: &State, command: Command) -> bool {
-    use chart::keys::Command as Chart;
-    use exercise::keys::Command as Exercise;
-    use lesson::keys::Command as Lesson;
-    use next_run::keys::Command as NextRun;
-    use runs::keys::Command as Runs;
     let (shared, watched) = (&state.shared, &state.shared.watched);
+    let window = state.windows.front();
+    if shared.replay.is_some() && command.starts_or_stops() {
+        return true;
+    }
+    if let Some(is_idle) = window.and_then(|window| window.is_idle(state, command)) {
+        return is_idle;
+    }
     match command {
-        command if shared.replay.is_some() && command.starts_or_stops() => true,
         // As ← and → do, which are named.
-        Command::NextRun(NextRun::Accept) if !windows::is_open(state) => state.next_run.field.is_choice(),
-        Command::Chart(Chart::Along | Chart::LogScale) => state.chart.tab == Tab::Timeline,
-        Command::Exercise(Exercise::Reset) => state.exercise.shows_step(),
-        Command::App(AppCommand::Stop) | Command::Collectives(collectives::keys::Command::Stop) => shared.going().is_none(),
-        Command::Series(series::keys::Command::Stop) => state.series.next(shared) == Next::Over,
-        Command::App(AppCommand::Continue) | Command::Runs(Runs::Continue) => {
-            watched.as_ref().is_none_or(|watched| watched.is_going())
-        }
-        // A lesson that is about no step.
-        Command::Lesson(Lesson::Fold) => {
-            state.lesson.read(shared).is_some_and(|lesson| !has_folds(&lesson.body, shared.course.writes_rust))
-        }
-        Command::Lesson(Lesson::Guided | Lesson::Diff) => state.lesson.read(shared).is_some_and(|lesson| lesson.step.is_none()),
-        Command::Lesson(Lesson::RunBefore | Lesson::RunAfter) => {
-            state.lesson.read(shared).is_some_and(|lesson| lesson.run.is_none())
-        }
-        Command::App(AppCommand::Baseline | AppCommand::Details)
-        | Command::Runs(Runs::Compare | Runs::Baseline | Runs::Details | Runs::Pin | Runs::Delete)
-        | Command::Chart(Chart::Pin) => watched.is_none(),
+        Command::Accept if window.is_none() && state.focus == Pane::Settings => state.next_run.field.is_choice(),
+        Command::Accept if window.is_none() && state.focus == Pane::Runs => watched.is_none(),
+        Command::Along | Command::LogScale => state.chart.tab == Tab::Timeline,
+        Command::Stop => shared.going().is_none(),
+        Command::Continue => watched.as_ref().is_none_or(|watched| watched.is_going()),
+        Command::Baseline | Command::Details | Command::Pin | Command::Delete => watched.is_none(),
+        Command::Compare => window.is_none() && watched.is_none(),
         _ => false,
     }
 }

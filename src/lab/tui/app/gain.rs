@@ -1,6 +1,6 @@
 //! What the header says the shown run gained: the longest words first, for a screen that has less room.
 
-use super::features::State;
+use crate::tui::state::State;
 use ratatui::text::{Line, Span};
 
 use crate::domain::run::{RunState, RunStatus};

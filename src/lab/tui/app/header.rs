@@ -2,8 +2,8 @@
 //!
 //! Never hides that images are generated.
 
-use super::features::State;
 use super::gain::{self, Said};
+use crate::tui::state::State;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

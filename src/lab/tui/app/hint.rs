@@ -6,25 +6,22 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::command::AppCommand;
-use super::features::{Command, State};
-use super::preferences::Done;
 use crate::course::Series;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
+use crate::tui::actions::command::Command;
 use crate::tui::actions::pane::Pane;
+use crate::tui::preferences::Done;
 use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
-use crate::tui::{next_run, runs};
+use crate::tui::state::State;
 
 /// A key was followed.
 pub fn note(done: &mut Done, command: Command) {
-    use AppCommand as A;
-    use next_run::keys::Command as N;
     match command {
-        Command::App(A::Compare) | Command::Runs(runs::keys::Command::Compare) => done.compared = true,
-        Command::App(A::ToggleStep(_)) | Command::NextRun(N::Switch | N::AllSteps) => done.switched = true,
-        Command::App(A::Lesson) | Command::NextRun(N::Lesson) => done.read = true,
+        Command::Compare => done.compared = true,
+        Command::ToggleStep(_) | Command::Switch | Command::AllSteps => done.switched = true,
+        Command::Lesson => done.read = true,
         _ => {}
     }
 }

@@ -1,27 +1,12 @@
 //! Where each pane goes, by the size of the terminal and by what each has to show.
 //!
 //! Never draws. Borders can be dragged; no pane gets smaller than it can be read.
-//!
-//! ```text
-//! 60x16 up                80x24 up                          110x36 up                        150x24 up
-//! +---- header (2) ---+   +-------- header (2) ---------+   +---------- header (2) --------+ +-------------- header (2) ---------------+
-//! | Devices           |   | Steps     | Devices         |   | Steps     | Devices          | | Steps    | Chart        | Devices       |
-//! +-------------------+   |           +-----------------+   |           +------------------+ |          |              |               |
-//! | Chart, Runs, Log, |   |           | Chart or Log    |   |           | Chart            | |          |              |               |
-//! | Steps or Next run |   +-----------+                 |   +-----------+------------------+ +----------+              +---------------+
-//! |                   |   | Next run  +-----------------+   | Next run  | Log              | | Next run +--------------+ Log           |
-//! |                   |   |           | Runs            |   |           +------------------+ |          | Runs         |               |
-//! |                   |   |           |                 |   |           | Runs             | |          |              |               |
-//! +---- footer (1) ---+   +-------- footer (1) ---------+   +---------- footer (1) --------+ +-------------- footer (1) ---------------+
-//! ```
-
-use std::collections::BTreeMap;
 
 use ratatui::layout::{Constraint, Direction, Layout, Position, Rect};
-use serde::{Deserialize, Serialize};
 
 use crate::tui::actions::pane::Pane;
 use crate::tui::next_run::fields::Field;
+use crate::tui::preferences::{Shares, Split};
 
 /// Below this the screen says so and waits.
 pub const LEAST: (u16, u16) = (60, 16);
@@ -29,23 +14,6 @@ pub const LEAST: (u16, u16) = (60, 16);
 const TWO_COLUMNS: (u16, u16) = (80, 24);
 /// From this width on a screen that is not high enough for two columns shows the devices beside the other place.
 const WIDE: u16 = 120;
-
-/// A border that can be dragged, by what lies before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Split {
-    /// The left column, with steps and settings.
-    Left,
-    Steps,
-    /// The middle column of three.
-    Middle,
-    Devices,
-    Chart,
-    Log,
-}
-
-/// Where borders were dragged to, in thousandths of what they divide, so that they keep their place in any terminal.
-pub type Shares = BTreeMap<Split, u16>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Border {
@@ -168,7 +136,16 @@ struct Tiling<'a> {
 }
 
 impl Tiling<'_> {
-    /// Devices and one other pane: what answers what the devices do, and what was gained.
+    /// Devices and one other pane: what answers what the devices do, and what was gained. From 60x16 on:
+    ///
+    /// ```text
+    /// +---- header ----------------+
+    /// | Devices                    |
+    /// +----------------------------+
+    /// | Chart, Runs, Log, Steps or |
+    /// | Next run                   |
+    /// +---- footer ----------------+
+    /// ```
     fn compact(&mut self, body: Rect, shown: Pane, wish: Wish) -> Vec<(Pane, Rect)> {
         let (devices, other) = match body.width {
             WIDE.. => {
@@ -206,35 +183,81 @@ impl Tiling<'_> {
         let (left, rest) = self.columns(Split::Left, body, left_width, columns);
         let (steps, next_run) = self.rows(Split::Steps, left, left.height - settings, 1);
         let mut panes = vec![(Pane::Steps, steps), (Pane::Settings, next_run)];
-        // A log gets the room for what is printed, and no more than what the panes beside it leave.
-        let log_height = |most: u16| wish.log.saturating_add(FRAME).clamp(LEAST_LOG, most.max(LEAST_LOG));
-        if let Some(shown) = shown {
-            // Who asked for the log wants to read it.
-            let (devices_height, runs_height) = match shown {
-                Pane::Log => (devices_height.min(6), LEAST_PANE.1),
-                _ => (devices_height, (body.height * 2 / 7).max(6)),
-            };
-            let (devices, below) = self.rows(Split::Devices, rest, devices_height, 2);
-            let (shared, runs) = self.rows(Split::Log, below, below.height - runs_height, 1);
-            panes.extend([(Pane::Devices, devices), (shown, shared), (Pane::Runs, runs)]);
-        } else if body.width >= THREE_COLUMNS {
-            let [middle, _] = Layout::horizontal([Constraint::Fill(1); 2]).areas(rest);
-            let (middle, right) = self.columns(Split::Middle, rest, middle.width, 1);
-            let runs_height = (middle.height / 3).max(9);
-            let (chart, runs) = self.rows(Split::Chart, middle, middle.height - runs_height, 1);
-            let log = log_height(right.height - devices_height.max(right.height / 2));
-            let (devices, log) = self.rows(Split::Devices, right, right.height - log, 1);
-            panes.extend([(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]);
-        } else {
-            let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
-            // What the log does not need is the chart's.
-            let usual = below.height - part(below.height, 5, 13);
-            let (log, runs) = (log_height(part(usual, 1, 2)), usual - part(usual, 1, 2));
-            let (chart, below) = self.rows(Split::Chart, below, below.height.saturating_sub(log + runs), 2);
-            let (log, runs) = self.rows(Split::Log, below, log, 1);
-            panes.extend([(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]);
-        }
+        panes.extend(match shown {
+            Some(shown) => self.two_in_turn(rest, body.height, shown, devices_height),
+            None if body.width >= THREE_COLUMNS => self.three_columns(rest, devices_height, wish.log),
+            None => self.one_above_the_other(rest, devices_height, wish.log),
+        });
         panes
+    }
+
+    /// Chart and log in turn. From 80x24 on:
+    ///
+    /// ```text
+    /// +----------- header ------------+
+    /// | Steps    | Devices            |
+    /// |          +--------------------+
+    /// +----------+ Chart or Log       |
+    /// | Next run +--------------------+
+    /// |          | Runs               |
+    /// +----------- footer ------------+
+    /// ```
+    fn two_in_turn(&mut self, rest: Rect, body_height: u16, shown: Pane, devices_height: u16) -> Vec<(Pane, Rect)> {
+        // Who asked for the log wants to read it.
+        let (devices_height, runs_height) = match shown {
+            Pane::Log => (devices_height.min(6), LEAST_PANE.1),
+            _ => (devices_height, (body_height * 2 / 7).max(6)),
+        };
+        let (devices, below) = self.rows(Split::Devices, rest, devices_height, 2);
+        let (shared, runs) = self.rows(Split::Log, below, below.height - runs_height, 1);
+        vec![(Pane::Devices, devices), (shown, shared), (Pane::Runs, runs)]
+    }
+
+    /// Each pane has a place. From 110x36 on:
+    ///
+    /// ```text
+    /// +----------- header ------------+
+    /// | Steps    | Devices            |
+    /// |          +--------------------+
+    /// |          | Chart              |
+    /// +----------+--------------------+
+    /// | Next run | Log                |
+    /// |          +--------------------+
+    /// |          | Runs               |
+    /// +----------- footer ------------+
+    /// ```
+    fn one_above_the_other(&mut self, rest: Rect, devices_height: u16, log_lines: u16) -> Vec<(Pane, Rect)> {
+        let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
+        // What the log does not need is the chart's.
+        let usual = below.height - part(below.height, 5, 13);
+        let (log, runs) = (log_height(log_lines, part(usual, 1, 2)), usual - part(usual, 1, 2));
+        let (chart, below) = self.rows(Split::Chart, below, below.height.saturating_sub(log + runs), 2);
+        let (log, runs) = self.rows(Split::Log, below, log, 1);
+        vec![(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]
+    }
+
+    /// The largest layout, from 150x24 on. Chart and devices are as wide as each other; the runs take a third of their column,
+    /// and the log what it needs of its own, where that leaves half of it to the devices.
+    ///
+    /// ```text
+    /// +------------------ header (2) ------------------+
+    /// | Steps    | Chart            | Devices          |
+    /// |          |                  |                  |
+    /// |          |                  |                  |
+    /// +----------+                  |                  |
+    /// | Next run |                  +------------------+
+    /// |          +------------------+ Log              |
+    /// |          | Runs             |                  |
+    /// +------------------ footer (1) ------------------+
+    /// ```
+    fn three_columns(&mut self, rest: Rect, devices_height: u16, log_lines: u16) -> Vec<(Pane, Rect)> {
+        let [middle, _] = Layout::horizontal([Constraint::Fill(1); 2]).areas(rest);
+        let (middle, right) = self.columns(Split::Middle, rest, middle.width, 1);
+        let runs_height = (middle.height / 3).max(9);
+        let (chart, runs) = self.rows(Split::Chart, middle, middle.height - runs_height, 1);
+        let log = log_height(log_lines, right.height - devices_height.max(right.height / 2));
+        let (devices, log) = self.rows(Split::Devices, right, right.height - log, 1);
+        vec![(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]
     }
 
     /// Two parts side by side, the first `width` wide where the border was not dragged; `after` panes share the second.
@@ -258,6 +281,11 @@ impl Tiling<'_> {
         let most = length.saturating_sub(least * after).max(least).min(length);
         dragged.map_or(unless_dragged, |first| first as u16).clamp(least.min(most), most)
     }
+}
+
+/// A log gets the room for what is printed, and no more than what the panes beside it leave.
+fn log_height(lines: u16, most: u16) -> u16 {
+    lines.saturating_add(FRAME).clamp(LEAST_LOG, most.max(LEAST_LOG))
 }
 
 fn part(length: u16, of: u16, all: u16) -> u16 {

@@ -2,7 +2,6 @@
 
 pub mod active;
 pub mod clicks;
-pub mod command;
 pub mod dispatch;
 pub mod features;
 pub mod footer;
@@ -12,8 +11,8 @@ pub mod hint;
 pub mod keymap;
 pub mod layout;
 pub mod places;
-pub mod preferences;
 pub mod projector;
+pub mod screen;
 pub mod session;
 pub mod start;
 pub mod update;

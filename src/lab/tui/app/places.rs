@@ -2,9 +2,9 @@
 
 use ratatui::layout::Rect;
 
-use super::features::State;
 use super::layout::{Places, Wish, places};
 use crate::tui::actions::pane::Pane;
+use crate::tui::state::State;
 
 pub fn of(state: &State) -> Option<Places> {
     in_area(state, Rect::new(0, 0, state.shared.size.0, state.shared.size.1))

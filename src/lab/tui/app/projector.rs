@@ -2,7 +2,7 @@
 //!
 //! Never puts anything vital on the lowest lines, where heads are in the way; never a run against itself.
 
-use super::features::State;
+use crate::tui::state::State;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::job::TrainingJob;
 use crate::host::read;
 use crate::runs::{self, RunId};
-use crate::tui::app::features::State;
-use crate::tui::app::layout::Shares;
+use crate::tui::preferences::Shares;
+use crate::tui::state::State;
 use crate::tui::widgets::looks::Look;
 
 /// Changes that follow each other faster are written together.
@@ -225,9 +225,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::tui::app::layout::Split;
     use crate::tui::chart::state as chart_view;
     use crate::tui::message::Message;
+    use crate::tui::preferences::Split;
     use crate::tui::testing::samples;
 
     #[test]

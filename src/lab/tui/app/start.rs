@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use super::features::State;
 use super::keymap;
 use crate::course::{Catalog, CatalogError};
 use crate::launch::{self, Preset};
 use crate::tui::actions::effect::Effect;
 use crate::tui::help::state::Help;
+use crate::tui::state::State;
 use crate::tui::widgets::theme::Theme;
 
 /// Nothing known yet, apart from the keys and commands that help and palette list.

@@ -5,8 +5,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::dispatch::{self, act};
-use super::features::State;
-use super::{active, clicks, windows};
+use super::{active, clicks, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
@@ -14,14 +13,16 @@ use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::{Command as _, On};
+use crate::tui::actions::keys::On;
 use crate::tui::help::tour;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
+use crate::tui::queue::Queue;
 use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::state::{Hardware, Shared};
 use crate::tui::shared::watched::Watched;
-use crate::tui::{collectives, exercise, log, queue, replay, runs, series};
+use crate::tui::state::State;
+use crate::tui::{collectives, exercise, log, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
@@ -35,15 +36,21 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Resize(columns, rows) => {
             shared.size = (columns, rows);
-            dispatch::keep_focus_on_the_screen(state);
+            screen::keep_focus_on_the_screen(state);
             return dispatch::read_log(state);
         }
         Message::Tick(now_s) => {
-            let actions = tick(shared, now_s, state.faults.window.is_some());
-            actions.into_iter().chain(queue::update::look_again(&state.queue)).collect()
+            shared.now_s = now_s;
+            // A run that goes on behind the one on the screen has no follower: its row comes from the list.
+            let is_behind = shared.going().is_some() && !shared.watched.as_ref().is_some_and(Watched::is_going);
+            let asked = state.windows.each_second();
+            let lists = is_behind && asked != Some(Effect::ListRuns);
+            asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from).collect()
         }
         Message::Queue(machine) => {
-            queue::update::receive(&mut state.queue, machine);
+            if let Some(window) = state.windows.get_mut::<Queue>() {
+                window.machine = Some(machine);
+            }
             Vec::new()
         }
         Message::Runs(runs) => return list(state, runs),
@@ -52,7 +59,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Log(run, page) => {
             dispatch::lay_out_log(state);
             let before = state.log.area;
-            log::update::take(&mut state.log, &state.shared, run, *page);
+            log::read::take(&mut state.log, &state.shared, run, *page);
             dispatch::lay_out_log(state);
             // With more to show it got more room, which the page does not fill.
             if state.log.area != before {
@@ -79,11 +86,11 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             actions
         }
         Message::Series(series, started) => {
-            let is_quiet = !windows::is_open(state);
+            let is_quiet = state.windows.is_empty();
             series::update::changed(&mut state.series, &mut state.shared, series, started, is_quiet)
         }
         Message::Results(results) => {
-            let is_quiet = !windows::is_open(state);
+            let is_quiet = state.windows.is_empty();
             series::update::shown(&mut state.series, &mut state.shared, results, is_quiet);
             Vec::new()
         }
@@ -111,7 +118,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Started(run) => {
             shared.notice = None;
             shared.starting.run = false;
-            let reading = collectives::update::started(&mut state.collectives, run);
+            let reading = collectives::update::started(&mut state.collectives, &mut state.windows, run);
             [Action::Watch(run), Effect::ListRuns.into()].into_iter().chain(reading).collect()
         }
         Message::Continued(run) => {
@@ -140,7 +147,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    let has_window = windows::is_open(state);
+    let has_window = !state.windows.is_empty();
     // Esc takes away what is in front, and nothing else: a problem before its window, but not news that nobody asked for.
     let bare = !has_window && state.help.tour.is_none();
     let in_front = state.shared.notice.as_ref().is_some_and(|notice| notice.is_error || bare);
@@ -161,7 +168,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 
 /// Typed where a line is being typed; anywhere else it does nothing, for no key of it was meant as one.
 fn paste(state: &mut State, text: &str) -> Vec<Effect> {
-    let takes_text = |state: &State| windows::keys(state)?.into_iter().find(|binding| binding.on.contains(&On::Text));
+    let takes_text = |state: &State| windows::keys(state)?.iter().find(|binding| binding.on.contains(&On::Text));
     let mut effects = Vec::new();
     state.shared.forget_news();
     if takes_text(state).is_none() {
@@ -172,17 +179,6 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
         effects.extend(dispatch::perform(state, binding.command.typed(c)));
     }
     effects
-}
-
-fn tick(shared: &mut Shared, now_s: f64, shows_faults: bool) -> Vec<Action> {
-    shared.now_s = now_s;
-    // Who was named after how long is in the record of the run, which the list has.
-    if shows_faults {
-        return vec![Effect::ListRuns.into()];
-    }
-    // A run that goes on behind the one on the screen has no follower: its row comes from the list.
-    let watched_goes = shared.watched.as_ref().is_some_and(Watched::is_going);
-    if shared.going().is_some() && !watched_goes { vec![Effect::ListRuns.into()] } else { Vec::new() }
 }
 
 fn measured(state: &mut State, sample: TelemetrySample) {
@@ -290,11 +286,11 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     if relist {
         effects.push(Effect::ListRuns);
     }
-    if has_measured && let Some(action) = collectives::update::told(&mut state.collectives, run) {
+    if has_measured && let Some(action) = collectives::update::told(&mut state.collectives, &state.windows, run) {
         effects.extend(act(state, vec![action]));
     }
     if over {
-        collectives::update::ended(&state.collectives, &mut state.shared, run);
+        collectives::update::ended(&state.collectives, &state.windows, &mut state.shared, run);
         let actions = series::update::ended(&state.series, &mut state.shared, run);
         effects.extend(act(state, actions));
     }

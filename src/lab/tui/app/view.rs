@@ -5,12 +5,13 @@ use ratatui::layout::{Constraint, Flex, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::features::{self, State};
+use super::features;
 use super::layout::{self, LEAST, Places};
 use super::{footer, header, hint, places, projector, windows};
 use crate::columns;
 use crate::tui::actions::pane::Pane;
 use crate::tui::help;
+use crate::tui::state::State;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
 use crate::tui::widgets::theme::to_ascii;
 use crate::tui::widgets::{notice, slot};
@@ -30,7 +31,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
             for (pane, rect) in &panes {
                 draw_pane(frame, *rect, *pane, state, places.turns);
             }
-            if !windows::is_open(state) {
+            if state.windows.is_empty() {
                 hint::draw(frame, &panes, state);
             }
             if state.projector {
@@ -38,7 +39,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
             } else if let (Some(rect), Some(shown)) = (places.shared, layout::in_turn(area, state.slot)) {
                 slot::draw(frame, rect, state.shared.theme, places.turns, shown);
             }
-            if let Some(rect) = quiet.filter(|_| !windows::is_open(state)) {
+            if let Some(rect) = quiet.filter(|_| state.windows.is_empty()) {
                 let place = help::tour::Place { replay: state.shared.replay.is_some(), small: layout::is_compact(area) };
                 help::tour::draw(frame, rect, state.shared.theme, &state.help, place);
             }
@@ -72,7 +73,7 @@ pub fn draw_pane(frame: &mut Frame, area: Rect, pane: Pane, state: &State, turns
 pub fn focus(state: &State, pane: Pane) -> Focus {
     // The tour points at the pane that it speaks of.
     let focused = help::tour::pane(&state.help).unwrap_or(state.focus);
-    Focus { here: focused == pane, behind: windows::is_open(state), alone: state.zoom }
+    Focus { here: focused == pane, behind: !state.windows.is_empty(), alone: state.zoom }
 }
 
 fn too_small(frame: &mut Frame, area: Rect, state: &State) {

@@ -2,36 +2,13 @@
 
 use crossterm::event::KeyCode as K;
 
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{self, Binding, LEFT, Move, RIGHT, row};
+use crate::tui::actions::keys::{Binding, LEFT, RIGHT, row};
 
 use Command as C;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Left and right turn to another graph, all else moves the cursor.
-    Move(Move),
-    /// A logarithmic scale, or a linear one.
-    LogScale,
-    /// By epoch, step or time.
-    Along,
-    ZoomIn,
-    ZoomOut,
-    CursorLeft,
-    CursorRight,
-    /// All of it again, without a cursor.
-    Fit,
-    /// Keeps the chosen run in the chart, or lets it go.
-    Pin,
-}
-
-impl keys::Command for Command {
-    fn movement(self) -> Option<Move> {
-        if let Command::Move(by) = self { Some(by) } else { None }
-    }
-}
-
-pub static KEYS: &[Binding<Command>] = &[
+pub static KEYS: &[Binding] = &[
     row(LEFT, C::Move(Move::Left), "←→", "graph", "loss, accuracy, learning rate, images/s, step timeline").ranked(2),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(&[Char('L')], C::LogScale, "L", "log", "logarithmic or linear scale"),

@@ -1,10 +1,9 @@
 //! What the keys of the chart do.
 
 use super::graph::Tab;
-use super::keys::Command;
 use super::state::Chart;
 use crate::tui::actions::action::Action;
-use crate::tui::actions::keys::Move;
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::shared::state::Shared;
 
 /// Places that the cursor moves at a time with Page up and Page down.
@@ -29,6 +28,7 @@ pub fn update(chart: &mut Chart, shared: &mut Shared, command: Command) -> Vec<A
         (Command::Move(Move::First), _) => range.put_cursor(0.0, reach),
         (Command::Move(Move::Last), _) => range.put_cursor(reach.newest, reach),
         (Command::Fit, _) => range.reset(),
+        _ => {}
     }
     Vec::new()
 }

@@ -2,65 +2,65 @@
 
 use ratatui::text::Line;
 
-use super::keys::{Command, FORM};
+use super::keys::FORM;
 use super::settings::{Field, Settings};
 use super::show::Show;
 use super::state::Collectives;
-use super::windows::{Form, Stage};
 use crate::columns::left;
 use crate::domain::units;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::{Binding, Move};
+use crate::tui::actions::keys::Binding;
 use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::form as settings;
-use crate::tui::window::{Page, View, Window};
+use crate::tui::window::{Page, View};
 
 /// Columns of the names of the settings.
 const NAME: usize = 26;
 
+/// What the next run measures.
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub settings: Settings,
+    /// The row under the cursor.
+    pub chosen: usize,
+}
+
 impl Window for Form {
-    type Feature = Collectives;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![FORM]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         FORM
     }
 
-    fn view(&self, own: &Collectives, shared: &Shared, columns: u16) -> Option<View> {
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (own, shared) = (&state.collectives, &state.shared);
         let rows = settings::room(shared.size.1);
         Some(Page::view("Measure collectives", columns, 84, |width| lines(self, own, shared, width, rows)))
     }
 
-    fn update(mut self, own: &mut Collectives, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { collectives: own, shared, .. } = state;
         let fields = Settings::fields(gpus(shared));
         let field = fields.get(self.chosen).copied().unwrap_or(Field::Ranks);
         match command {
             Command::Back => {
-                own.window = Some(Stage { run: own.run, show: Show::Messages }.into());
-                return Vec::new();
+                own.show = Show::Messages;
+                return Outcome::CLOSE;
             }
             Command::StartRun => return start(self, own, shared),
             Command::Move(by @ (Move::Left | Move::Right)) => self.settings.step(field, by == Move::Right),
             Command::Move(by) => self.chosen = by.within(self.chosen, fields.len()),
             Command::Play => self.settings.step(field, true),
-            Command::Stop => {
-                own.window = Some(self.into());
-                return vec![Action::Stop];
-            }
+            Command::Stop => return Outcome::Stay(vec![Action::Stop]),
             _ => {}
         }
-        own.window = Some(self.into());
-        Vec::new()
+        Outcome::STAY
     }
 }
 
 /// As the verb starts it. The window waits for its rows.
-fn start(form: Form, own: &mut Collectives, shared: &mut Shared) -> Vec<Action> {
+fn start(form: &Form, own: &mut Collectives, shared: &mut Shared) -> Outcome {
     let spec = form.settings.job();
     let going = shared.going();
     let refused = match (spec.problem(), going) {
@@ -74,12 +74,11 @@ fn start(form: Form, own: &mut Collectives, shared: &mut Shared) -> Vec<Action> 
     own.asked = Some(form.settings.clone());
     if let Some(refused) = refused {
         shared.error(refused);
-        own.window = Some(form.into());
-        return Vec::new();
+        return Outcome::STAY;
     }
     (shared.starting.run, own.is_starting) = (true, true);
-    own.window = Some(Stage { run: own.run, show: Show::Time }.into());
-    vec![Effect::StartCollectives(Box::new(spec)).into()]
+    own.show = Show::Time;
+    Outcome::Close(vec![Effect::StartCollectives(Box::new(spec)).into()])
 }
 
 fn gpus(shared: &Shared) -> usize {

@@ -2,49 +2,17 @@
 
 use crossterm::event::KeyCode as K;
 
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{self, Binding, DOWN, ENTER, LEFT, Move, RIGHT, SPACE, UP, row};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, SPACE, UP, row};
 
 use Command as C;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Left and right turn to another view, up and down show other ranks or methods.
-    Move(Move),
-    Play,
-    /// A message of the log, or a size of the chart.
-    Forwards,
-    Backwards,
-    RoundForwards,
-    RoundBackwards,
-    Start,
-    End,
-    Faster,
-    Slower,
-    NextMethod,
-    PreviousMethod,
-    /// Opens the form of the next run.
-    Measure,
-    /// Starts it.
-    StartRun,
-    /// Stops the run that is going (asks first).
-    Stop,
-    /// Lists the keys of the window.
-    Help,
-    Back,
-}
-
-impl keys::Command for Command {
-    fn movement(self) -> Option<Move> {
-        if let Command::Move(by) = self { Some(by) } else { None }
-    }
-}
 
 /// Under this title the help lists them.
 pub const HELP: &str = "In the window of collectives";
 
 /// While messages are played.
-pub static PLAYER: &[Binding<Command>] = &[
+pub static PLAYER: &[Binding] = &[
     row(SPACE, C::Play, "Space", "play", "play the messages, or pause").ranked(0),
     row(&[Char(',')], C::Backwards, ", . < >", "step", "a message back or forwards, < > a round; in a chart , . another size")
         .ranked(1),
@@ -68,7 +36,7 @@ pub static PLAYER: &[Binding<Command>] = &[
 ];
 
 /// While a chart is shown.
-pub static CHART: &[Binding<Command>] = &[
+pub static CHART: &[Binding] = &[
     row(&[Char(',')], C::Backwards, ", .", "size", "").ranked(1),
     row(&[Char('.')], C::Forwards, "", "", ""),
     row(&[Code(K::Home)], C::Start, "", "", ""),
@@ -84,7 +52,7 @@ pub static CHART: &[Binding<Command>] = &[
 ];
 
 /// In the form of the next run.
-pub static FORM: &[Binding<Command>] = &[
+pub static FORM: &[Binding] = &[
     row(ENTER, C::StartRun, "Enter", "start", "").ranked(0),
     row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
     row(LEFT, C::Move(Move::Left), "←→", "change", "").ranked(1),

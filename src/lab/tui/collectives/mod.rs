@@ -14,4 +14,3 @@ pub mod state;
 pub mod tests;
 pub mod update;
 pub mod who;
-pub mod windows;

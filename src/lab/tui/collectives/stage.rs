@@ -1,49 +1,131 @@
 //! The window of the collectives: over all panes, with the keys of what it shows.
 
 use super::draw;
-use super::keys::{CHART, Command, HELP, PLAYER};
+use super::form::Form;
+use super::keys::{CHART, HELP, PLAYER};
+use super::settings::Settings;
 use super::show::Show;
 use super::state::Collectives;
-use super::update::stage;
-use super::windows::Stage;
 use crate::runs::RunId;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::Binding;
 use crate::tui::shared::state::Shared;
-use crate::tui::window::{FRAME, Page, View, Window};
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::window::{FRAME, Page, View};
 
 /// Rows of the screen's header and footer, and of the frame.
 const AROUND: u16 = 3 + 2;
 
+/// Over all panes: the player, or a chart.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// Whose measurements it shows; `None` for schedules alone.
+    pub run: Option<RunId>,
+}
+
 impl Window for Stage {
-    type Feature = Collectives;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![PLAYER, CHART]
+    fn keys(&self, state: &State) -> &'static [Binding] {
+        if state.collectives.show == Show::Messages { PLAYER } else { CHART }
     }
 
-    fn keys(&self) -> &'static [Binding<Command>] {
-        if self.show == Show::Messages { PLAYER } else { CHART }
-    }
-
-    fn view(&self, own: &Collectives, shared: &Shared, columns: u16) -> Option<View> {
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (own, shared) = (&state.collectives, &state.shared);
         let (width, height) = (columns.saturating_sub(FRAME), shared.size.1.saturating_sub(AROUND));
-        let lines = draw::lines(own, shared, self.show, width.into(), height.into());
-        Some(View::Page(Page { title: draw::title(own, self.show), columns, lines }))
+        let lines = draw::lines(own, shared, own.show, width.into(), height.into());
+        Some(View::Page(Page { title: draw::title(own, own.show), columns, lines }))
     }
 
-    fn update(self, own: &mut Collectives, shared: &mut Shared, command: Command) -> Vec<Action> {
-        let action = match command {
-            Command::Stop => Some(Action::Stop),
-            Command::Help => Some(Action::Keys(HELP)),
-            _ => None,
-        };
-        stage(self, own, shared, command);
-        action.into_iter().collect()
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { collectives: own, shared, windows, .. } = state;
+        match command {
+            Command::Back => {
+                own.player.pause();
+                return Outcome::CLOSE;
+            }
+            Command::Move(Move::Left) => turn(own, Show::ALL.len() - 1),
+            Command::Move(Move::Right) => turn(own, 1),
+            Command::Move(by) => own.scroll = by.within(own.scroll, rows(own)),
+            Command::Measure if shared.replay.is_some() => {
+                shared.inform("this is a recording: nothing starts here. q leaves it, and `hvd-lab` runs your own");
+            }
+            Command::Measure => {
+                own.player.pause();
+                // The form, as it was left.
+                let settings = own.asked.clone().unwrap_or_else(|| Settings::usual(shared.spec.resources.np.max(2)));
+                windows.show_over(Form { settings, chosen: 0 });
+            }
+            // The question, or the help, takes the place of the window.
+            Command::Stop => {
+                own.player.pause();
+                return Outcome::Stay(vec![Action::Stop]);
+            }
+            Command::Help => {
+                own.player.pause();
+                return Outcome::Stay(vec![Action::Keys(HELP)]);
+            }
+            Command::NextMethod => choose(own, 1),
+            Command::PreviousMethod => choose(own, own.methods().len().saturating_sub(1)),
+            command if own.show == Show::Messages => play(own, shared, command),
+            command => move_cursor(own, command),
+        }
+        Outcome::STAY
     }
 
     fn run(&self) -> Option<RunId> {
         self.run
     }
+}
+
+/// What there is to scroll through.
+fn rows(own: &Collectives) -> usize {
+    if own.show == Show::Messages { own.log.as_ref().map_or(0, |log| log.ranks) } else { own.methods().len() }
+}
+
+fn turn(own: &mut Collectives, by: usize) {
+    let place = Show::ALL.iter().position(|show| *show == own.show).unwrap_or(0);
+    own.show = Show::ALL[(place + by) % Show::ALL.len()];
+    own.player.pause();
+    own.scroll = 0;
+}
+
+fn choose(own: &mut Collectives, by: usize) {
+    let count = own.methods().len().max(1);
+    own.method = (own.method + by) % count;
+    own.scroll = 0;
+    own.take_log();
+}
+
+fn play(own: &mut Collectives, shared: &mut Shared, command: Command) {
+    let Some(log) = &own.log else {
+        return shared.inform(format!("{} has no messages to play: Tab chooses another method", own.method()));
+    };
+    let player = &mut own.player;
+    match command {
+        Command::Play => player.turn(log),
+        Command::Forwards => player.step(log, true),
+        Command::Backwards => player.step(log, false),
+        Command::RoundForwards => player.step_round(log, true),
+        Command::RoundBackwards => player.step_round(log, false),
+        Command::Start => player.go_to(log, 0),
+        Command::End => player.go_to(log, log.messages.len()),
+        Command::Faster => player.change_speed(1),
+        Command::Slower => player.change_speed(-1),
+        _ => {}
+    }
+}
+
+/// To another size of the chart.
+fn move_cursor(own: &mut Collectives, command: Command) {
+    let sizes = own.measured.sizes();
+    let Some(last) = sizes.len().checked_sub(1) else { return };
+    let now = own.shown_size().and_then(|size| sizes.iter().position(|other| *other == size)).unwrap_or(last);
+    let to = match command {
+        Command::Backwards => now.saturating_sub(1),
+        Command::Forwards => (now + 1).min(last),
+        Command::Start => 0,
+        Command::End => last,
+        _ => now,
+    };
+    own.size = sizes.get(to).copied();
 }

@@ -5,11 +5,10 @@
 use super::log::Log;
 use super::player::Player;
 use super::settings::Settings;
-use super::windows::Window;
+use super::show::Show;
 use crate::domain::collective::{Algorithm, Shape};
 use crate::domain::measured::{Comparison, Measured};
 use crate::runs::RunId;
-use crate::tui::window::opens;
 
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {
@@ -38,11 +37,11 @@ pub struct Collectives {
     pub size: Option<u64>,
     /// A run was asked for and is not there yet.
     pub is_starting: bool,
+    pub show: Show,
     /// What the form was asked for last.
     pub asked: Option<Settings>,
     /// What the links between its ranks are, where they were made for it.
     pub link: Option<String>,
-    pub window: Option<Window>,
 }
 
 /// Numbers of a schedule that no run has executed: 16 KiB.
@@ -100,11 +99,6 @@ impl Collectives {
         executed.map(|log| Log::of(log, self.ranks)).or_else(schedule)
     }
 
-    /// Its clock goes.
-    pub fn is_playing(&self) -> bool {
-        self.window.is_some() && self.player.is_playing
-    }
-
     /// The size that the table is about.
     pub fn shown_size(&self) -> Option<u64> {
         let sizes = self.measured.sizes();
@@ -117,5 +111,3 @@ pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
-
-opens!(Collectives, Window);

@@ -1,21 +1,24 @@
 //! The line that the filter of the devices is typed into: it works at once.
 
-use super::windows::Ask;
 use crossterm::event::KeyCode as K;
 
-use super::keys::Command;
-use super::state::Devices;
-use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Typing};
 use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, Typing, row};
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::prompt::Prompt;
-use crate::tui::window::{View, Window};
+use crate::tui::window::View;
 
 /// More finds nothing that is on the screen.
 const MOST: usize = 40;
 
-static KEYS: &[Binding<Command>] = &[
+/// The line that the filter is typed into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ask {
+    pub text: String,
+}
+
+pub static KEYS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "apply", ""),
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
@@ -24,18 +27,11 @@ static KEYS: &[Binding<Command>] = &[
 ];
 
 impl Window for Ask {
-    type Feature = Devices;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         KEYS
     }
 
-    fn view(&self, _: &Devices, _: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &State, _: u16) -> Option<View> {
         Some(View::Line(Prompt {
             label: "Filter devices".into(),
             text: self.text.clone(),
@@ -45,18 +41,18 @@ impl Window for Ask {
         }))
     }
 
-    fn update(mut self, devices: &mut Devices, _: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         match command {
-            Command::Back => devices.filter.clear(),
+            Command::Back => state.devices.filter.clear(),
             Command::Accept => {}
             command => {
                 if let Command::Type(typing) = command {
                     typing.into(&mut self.text, MOST);
                 }
-                devices.filter.clone_from(&self.text);
-                devices.window = Some(self.into());
+                state.devices.filter.clone_from(&self.text);
+                return Outcome::STAY;
             }
         }
-        Vec::new()
+        Outcome::CLOSE
     }
 }

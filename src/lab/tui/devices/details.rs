@@ -2,48 +2,43 @@
 //!
 //! Never shortens a reason.
 
-use super::windows::Details;
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
-use super::keys::Command;
-use super::state::{Devices, Row};
+use super::state::Row;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::actions::action::Action;
+use crate::tui::actions::command::Command;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
 use crate::tui::actions::keys::{Binding, row};
-use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::sheet::Sheet;
 use crate::tui::widgets::theme::Theme;
-use crate::tui::window::{Page, View, Window};
+use crate::tui::window::{Page, View};
 
-static KEYS: &[Binding<Command>] =
+/// All about the device under the cursor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    pub scroll: usize,
+}
+
+pub static KEYS: &[Binding] =
     &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
 
 impl Window for Details {
-    type Feature = Devices;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         KEYS
     }
 
-    fn view(&self, devices: &Devices, shared: &Shared, columns: u16) -> Option<View> {
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (devices, shared) = (&state.devices, &state.shared);
         let row = devices.chosen()?;
         let title = format!("{} on {}", row.title(), row.sample.host);
         Some(Page::view(title, columns, 90, |width| lines(row, shared.theme, width)))
     }
 
-    fn update(self, devices: &mut Devices, _: &mut Shared, command: Command) -> Vec<Action> {
-        if command != Command::Back {
-            devices.window = Some(self.into());
-        }
-        Vec::new()
+    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
+        Outcome::CLOSE
     }
 
     fn scroll(&self) -> Option<usize> {

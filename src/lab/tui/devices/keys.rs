@@ -2,30 +2,13 @@
 
 use crossterm::event::KeyCode as K;
 
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, Move, RIGHT, Typing, UP, moves_and_types, row};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, UP, row};
 
 use Command as C;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// Up and down choose a device, left and right a figure.
-    Move(Move),
-    /// The next order.
-    Sort,
-    /// What the graphs show beside the load.
-    Beside,
-    /// Words that a row has to have.
-    Filter,
-    /// Enter: all about the device, or take the filter over.
-    Accept,
-    Type(Typing),
-    Back,
-}
-
-moves_and_types!(Command);
-
-pub static KEYS: &[Binding<Command>] = &[
+pub static KEYS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a device"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(LEFT, C::Move(Move::Left), "←→", "field", "choose a figure: its value, or why there is none").ranked(2),

@@ -10,4 +10,3 @@ pub mod state;
 #[cfg(test)]
 pub mod tests;
 pub mod update;
-pub mod windows;

@@ -2,8 +2,6 @@
 //!
 //! Never measures, and never forgets why a figure is missing.
 
-use super::windows::Window;
-use crate::tui::window::opens;
 use std::collections::BTreeMap;
 
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
@@ -140,7 +138,6 @@ pub struct Devices {
     /// The field under the cursor, counted in [`DeviceSample::facts`].
     pub field: usize,
     chosen: Option<Identity>,
-    pub window: Option<Window>,
 }
 
 impl Default for Devices {
@@ -154,7 +151,6 @@ impl Default for Devices {
             beside: None,
             field: 0,
             chosen: None,
-            window: None,
         }
     }
 }
@@ -282,8 +278,6 @@ fn first_rank(sample: &TelemetrySample) -> usize {
     let processes = sample.devices.iter().flat_map(|device| &device.processes);
     processes.filter_map(|process| process.rank).min().unwrap_or(usize::MAX)
 }
-
-opens!(Devices, Window);
 
 #[cfg(test)]
 mod tests {

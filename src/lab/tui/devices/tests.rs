@@ -8,11 +8,10 @@ use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, picture, press, text, type_text, window};
 
@@ -183,7 +182,7 @@ fn every_figure_that_is_missing_says_why_under_the_cursor() {
         press(&mut state, KeyCode::Right);
     }
     press(&mut state, KeyCode::Enter);
-    assert_eq!(front(&state), Front::Device(crate::tui::devices::windows::Details { scroll: 0 }));
+    assert_eq!(state.windows.get(), Some(&crate::tui::devices::details::Details { scroll: 0 }));
     let screen = text(&state, 120, 40);
     for (name, fact) in &facts {
         let expected = fact.value().cloned().unwrap_or_else(|| format!("N/A  {}", fact.reason().unwrap()));
@@ -191,7 +190,7 @@ fn every_figure_that_is_missing_says_why_under_the_cursor() {
     }
     insta::assert_snapshot!("devices_details_80x24", window(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
 }
 
 #[test]
@@ -206,11 +205,11 @@ fn sorting_and_filtering_are_keys_of_the_pane_and_say_what_they_do() {
     assert_eq!(state.devices.cursor(), 1, "the cursor is on GPU 0 still");
     // Keys are text while the filter is typed.
     assert!(type_text(&mut state, "/rank 2").is_empty());
-    assert!(matches!(front(&state), Front::AskDevices(_)));
+    assert!(state.windows.get::<crate::tui::devices::ask::Ask>().is_some());
     assert_eq!(state.devices.rows().iter().map(|row| row.device.index).collect::<Vec<_>>(), [2]);
     assert!(text(&state, 80, 24).contains("/rank 2 7 hidden"));
     press(&mut state, KeyCode::Enter);
-    assert_eq!((front(&state), text(&state, 80, 24).contains("/rank 2 7 hidden")), (Front::None, true));
+    assert_eq!((state.windows.is_empty(), text(&state, 80, 24).contains("/rank 2 7 hidden")), (true, true));
     type_text(&mut state, "/x");
     assert!(text(&state, 80, 24).contains("no device, rank or process"));
     press(&mut state, KeyCode::Esc);

@@ -1,12 +1,14 @@
 //! What the keys of the devices do: which device and field, in what order, and which of them.
 
-use super::keys::Command;
-use super::state::{Beside, Devices};
-use super::windows::{Ask, Details};
-use crate::tui::actions::keys::Move;
-use crate::tui::shared::state::Shared;
+use super::ask::Ask;
+use super::details::Details;
+use super::state::Beside;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move};
+use crate::tui::state::State;
 
-pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
+pub fn update(state: &mut State, command: Command) -> Vec<Action> {
+    let State { devices, shared, windows, .. } = state;
     match command {
         Command::Move(by @ (Move::Left | Move::Right)) => {
             let fields = devices.chosen().map_or(0, |row| row.device.facts().len());
@@ -27,11 +29,12 @@ pub fn update(devices: &mut Devices, shared: &mut Shared, command: Command) {
             devices.beside = next;
             shared.inform(said);
         }
-        Command::Filter => devices.window = Some(Ask { text: devices.filter.clone() }.into()),
+        Command::Filter => windows.show(Ask { text: devices.filter.clone() }),
         Command::Accept => match devices.chosen() {
-            Some(_) => devices.window = Some(Details { scroll: 0 }.into()),
+            Some(_) => windows.show(Details::default()),
             None => shared.inform("no device to show"),
         },
-        Command::Type(_) | Command::Back => {}
+        _ => {}
     }
+    Vec::new()
 }

@@ -2,8 +2,6 @@
 
 pub mod diff;
 pub mod draw;
-pub mod front;
-pub mod keys;
 pub mod state;
 #[cfg(test)]
 pub mod tests;

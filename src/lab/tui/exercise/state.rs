@@ -1,9 +1,7 @@
 //! What the screen knows of the learner's own trainer.
 
-use super::windows::{Diff, Window};
 use crate::exercise::{Language, Track};
 use crate::runs::RunId;
-use crate::tui::window::opens;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exercise {
@@ -24,7 +22,6 @@ pub struct Exercise {
     pub tried: String,
     /// Saved while something else was going on.
     pub again: bool,
-    pub window: Option<Window>,
 }
 
 impl Exercise {
@@ -51,11 +48,6 @@ impl Exercise {
     pub fn is_busy(&self) -> bool {
         matches!(self.stage, Stage::Building | Stage::Running(..))
     }
-
-    /// The diff in front shows what a place changes, not the learner's own program.
-    pub fn shows_step(&self) -> bool {
-        matches!(self.window, Some(Window::Diff(Diff { mine: false, .. })))
-    }
 }
 
 /// How far the last attempt is.
@@ -73,8 +65,6 @@ pub enum Stage {
     /// Why it could not be built or run at all.
     Failed(String),
 }
-
-opens!(Exercise, Window);
 
 /// All exercises, in the order of the window: those in Python first.
 pub fn tracks_in_order() -> Vec<Track> {

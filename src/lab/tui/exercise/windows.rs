@@ -1,32 +1,320 @@
-//! The windows of the learner's own trainer.
+//! The windows of the learner's own trainer: how it stands, a diff, and whether to reset it.
 
-use crate::exercise::Track;
-use crate::tui::window::windows;
+use crossterm::event::KeyCode as K;
 
-windows! {
-    /// How it stands.
-    Own {
-        scroll: usize,
-        /// Hints that were asked for.
-        hints: usize,
+use super::diff;
+use super::draw::{lines, list, reset_question, title};
+use super::state::{Exercise, tracks_in_order};
+use super::update::{begin, compare};
+use crate::domain::step::Step;
+use crate::exercise::{TWO_COLUMNS, Track};
+use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move};
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, UP, row};
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::window::{FRAME, Page, Question, View};
+
+/// Shows what the step under the cursor changes.
+pub fn show_diff(state: &mut State) -> Vec<Action> {
+    let step = state.shared.step;
+    show_diff_of(state, step)
+}
+
+pub fn show_diff_of(state: &mut State, step: Step) -> Vec<Action> {
+    let State { exercise, shared, windows, .. } = state;
+    shared.step = step;
+    let of = if exercise.has_steps() { exercise.track } else { exercise.ten_steps };
+    windows.show(Diff { of, number: step.number(), mine: false, scroll: 0 });
+    Vec::new()
+}
+
+/// Shows how the program stands.
+pub fn show(state: &mut State) -> Vec<Action> {
+    state.windows.show(Own::default());
+    // A command may have judged it since.
+    vec![Effect::ReadExercise.into(), Effect::ReadProgress.into()]
+}
+
+/// The editor, with the window of the exercise behind it, which shows what comes of a save.
+pub fn edit(state: &mut State) -> Vec<Action> {
+    state.windows.show(Own::default());
+    vec![Effect::Edit.into()]
+}
+
+/// How it stands.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    pub scroll: usize,
+    /// Hints that were asked for.
+    pub hints: usize,
+}
+
+pub static OWN: &[Binding] = &[
+    row(&[Char('e')], Command::Edit, "e", "edit", ""),
+    row(&[Char('r')], Command::Run, "r", "run", "build it, run it and check what it did").ranked(0),
+    row(&[Char('d')], Command::Diff, "d", "diff", "yours against the solution"),
+    row(&[Char('v')], Command::Compare, "v", "compare", "run it on one rank and on two, and compare"),
+    row(&[Char('u')], Command::Reset, "u", "undo", "put back a step of your program, or all of it (asks first)"),
+    row(&[Char('H')], Command::Hint, "H", "hint", ""),
+    row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
+    row(&[Char('o')], Command::Tracks, "o", "others", "other exercises").ranked(1),
+    row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Own {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        OWN
     }
-    /// All exercises, to choose one.
-    Tracks {
-        /// The row under the cursor.
-        chosen: usize,
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (exercise, shared) = (&state.exercise, &state.shared);
+        Some(Page::view(title(exercise.track), columns, 110, |width| lines(exercise, shared, self.hints, width)))
     }
-    /// What a place changes in the program; or the learner's against the solution after it.
-    Diff {
-        of: Track,
-        /// Of the place, from 1.
-        number: usize,
-        mine: bool,
-        scroll: usize,
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { exercise, shared, windows, .. } = state;
+        match command {
+            Command::Back => return Outcome::CLOSE,
+            Command::Edit => return Outcome::Stay(vec![Effect::Edit.into()]),
+            Command::Run => return Outcome::Stay(begin(exercise, shared)),
+            Command::Compare => return Outcome::Stay(compare(exercise, shared)),
+            Command::Reset => {
+                let number = exercise.reached();
+                ask_reset(state, number);
+            }
+            Command::Diff => {
+                windows.show(Diff { of: exercise.track, number: exercise.reached(), mine: true, scroll: 0 });
+                return Outcome::Close(vec![Effect::ReadExercise.into()]);
+            }
+            Command::Hint => {
+                let number = exercise.track.lesson(exercise.place());
+                match shared.course.lessons.lesson(number).map_or(0, |lesson| lesson.hints.len()) {
+                    0 => shared.inform(format!("lesson {number} has no hints")),
+                    // Scrolled to, if it does not fit.
+                    all => (self.hints, self.scroll) = ((self.hints + 1).min(all), 0),
+                }
+            }
+            Command::Lesson => {
+                let number = exercise.place();
+                if exercise.has_steps() {
+                    shared.step = Step::from_number(number).unwrap_or(shared.step);
+                }
+                return Outcome::Close(vec![lesson(exercise.track, number)]);
+            }
+            Command::Tracks => {
+                let chosen = tracks_in_order().iter().position(|track| *track == exercise.track).unwrap_or(0);
+                windows.show_over(Tracks { chosen });
+            }
+            _ => {}
+        }
+        Outcome::STAY
     }
-    /// Put this place of the program back to its TODO, or the whole?
-    ConfirmReset {
-        number: usize,
-        /// Asked in front of the diff, which comes back.
-        diff: bool,
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+/// What a place changes in the program; or the learner's against the solution after it.
+#[derive(Clone, Debug)]
+pub struct Diff {
+    pub of: Track,
+    /// Of the place, from 1.
+    pub number: usize,
+    pub mine: bool,
+    pub scroll: usize,
+}
+
+pub static DIFF: &[Binding] = &[
+    row(LEFT, Command::Previous, "←→", "steps", ""),
+    row(RIGHT, Command::Next, "", "", ""),
+    row(&[Char('m')], Command::Mine, "m", "mine/step", ""),
+    row(&[Char('u')], Command::Reset, "u", "undo", "put back this step of your program, or all of it (asks first)"),
+    row(&[Char('s')], Command::Columns, "s", "side by side", ""),
+    row(&[Char('w')], Command::Lesson, "w", "lesson", ""),
+    row(&[Code(K::Esc), Char('d'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Diff {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        DIFF
+    }
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (exercise, shared) = (&state.exercise, &state.shared);
+        // Programs need all the room there is.
+        let width = usize::from(columns.saturating_sub(FRAME));
+        let lines = diff::lines(exercise, shared.theme, (self.of, self.number, self.mine), width);
+        Some(View::Page(Page { title: diff::title(self.of, self.number, self.mine), columns, lines }))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { exercise, shared, windows, .. } = state;
+        let Diff { of, number, mine, .. } = *self;
+        match command {
+            Command::Back => {
+                if mine {
+                    windows.show(Own::default());
+                }
+                return Outcome::CLOSE;
+            }
+            Command::Lesson => return Outcome::Close(vec![lesson(of, number)]),
+            Command::Previous | Command::Next => {
+                let Track::Program(program) = of else { return Outcome::STAY };
+                let other = if command == Command::Previous { number.saturating_sub(1) } else { number + 1 };
+                let number = program.numbers().find(|number| *number == other).unwrap_or(number);
+                if program.has_steps() {
+                    shared.step = Step::from_number(number).unwrap_or(shared.step);
+                }
+                (self.number, self.scroll) = (number, 0);
+            }
+            Command::Mine | Command::Reset if shared.replay.is_some() => {
+                shared.inform("this is a recording: your own trainer is not part of it");
+            }
+            Command::Mine if of == Track::Collectives => {
+                shared.inform("this exercise has no places: this is yours against the solution")
+            }
+            Command::Mine if of.name() != exercise.track.name() => {
+                shared.inform(format!("you are at another exercise, {}: E and then o open this one", exercise.track.name()));
+            }
+            Command::Mine => {
+                (self.mine, self.scroll) = (!mine, 0);
+                return Outcome::Stay(vec![Effect::ReadExercise.into()]);
+            }
+            Command::Reset if mine => ask_reset(state, number),
+            Command::Reset => {
+                shared.inform("this is what the step changes: m shows your own program, where u undoes your changes");
+            }
+            Command::Columns => {
+                let needed = TWO_COLUMNS + usize::from(FRAME);
+                match usize::from(shared.size.0) < needed {
+                    true => shared.inform(format!("side by side needs {needed} columns, and this screen has {}", shared.size.0)),
+                    false => exercise.one_column ^= true,
+                }
+                // Another number of rows: the place in the old ones means nothing.
+                self.scroll = 0;
+            }
+            _ => {}
+        }
+        Outcome::STAY
+    }
+
+    fn is_idle(&self, _: &State, command: Command) -> Option<bool> {
+        (command == Command::Reset).then_some(!self.mine)
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+/// All exercises, to choose one.
+#[derive(Clone, Debug)]
+pub struct Tracks {
+    /// The row under the cursor.
+    pub chosen: usize,
+}
+
+pub static TRACKS: &[Binding] = &[
+    row(ENTER, Command::Accept, "Enter", "open it", "").ranked(0),
+    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
+    row(DOWN, Command::Move(Move::Down), "", "", ""),
+    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
+    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
+    row(&[Code(K::Esc), Char('q'), Ctrl('c')], Command::Back, "Esc", "back", "").ranked(0),
+];
+
+impl Window for Tracks {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        TRACKS
+    }
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (exercise, shared) = (&state.exercise, &state.shared);
+        Some(Page::view("Exercises", columns, 84, |width| list(exercise, shared.theme, self.chosen, width)))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { exercise, shared, windows, .. } = state;
+        let all = tracks_in_order();
+        match command {
+            Command::Back => return Outcome::CLOSE,
+            Command::Move(by) => self.chosen = by.within(self.chosen, all.len()),
+            Command::Accept if exercise.is_busy() => {
+                shared.inform(format!(
+                    "your program of {} is being tried: wait until that is over, or stop its run",
+                    exercise.track.name()
+                ));
+            }
+            Command::Accept => {
+                let Some(track) = all.get(self.chosen).copied() else { return Outcome::CLOSE };
+                let Exercise { one_column, ten_steps, .. } = *exercise;
+                *exercise = Exercise { track, one_column, ten_steps, ..Exercise::default() };
+                windows.show(Own::default());
+                return Outcome::Close(vec![Effect::ChooseExercise(track).into(), Effect::ReadExercise.into()]);
+            }
+            _ => {}
+        }
+        Outcome::STAY
+    }
+}
+
+/// Put this place of the program back to its TODO, or the whole?
+#[derive(Clone, Debug)]
+pub struct ConfirmReset {
+    pub number: usize,
+}
+
+pub static RESET: &[Binding] = &[
+    row(&[Char('y')], Command::Step, "y", "this step", ""),
+    row(&[Char('a')], Command::Whole, "a", "the whole program", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "leave it", "").ranked(0),
+];
+
+impl Window for ConfirmReset {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        RESET
+    }
+
+    fn view(&self, state: &State, _: u16) -> Option<View> {
+        let exercise = &state.exercise;
+        Some(Question::view("Reset", reset_question(exercise, self.number)))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let part = match command {
+            // A program without numbered places goes back as a whole.
+            Command::Step if state.exercise.track == Track::Collectives => None,
+            Command::Step => Some(self.number),
+            Command::Whole => None,
+            _ => return Outcome::CLOSE,
+        };
+        Outcome::Close(vec![Effect::ResetExercise(part).into()])
+    }
+}
+
+/// The lesson about a place.
+fn lesson(of: Track, number: usize) -> Action {
+    match of {
+        Track::Program(program) if program.has_steps() => Action::Lesson,
+        of => Action::LessonOf(of.lesson(number)),
+    }
+}
+
+fn ask_reset(state: &mut State, number: usize) {
+    if state.exercise.program.is_empty() {
+        state.shared.inform("you do not have your own trainer yet: press e to create it");
+    } else {
+        state.windows.show_over(ConfirmReset { number });
     }
 }

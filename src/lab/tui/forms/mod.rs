@@ -1,10 +1,7 @@
 //! Forms that start a benchmark or a training on photos: their fields, which are flags, and what they start.
 
 pub mod fields;
-pub mod front;
-pub mod keys;
+pub mod form;
 pub mod state;
 #[cfg(test)]
 pub mod tests;
-pub mod update;
-pub mod windows;

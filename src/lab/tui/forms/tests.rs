@@ -5,11 +5,11 @@ use crossterm::event::KeyCode;
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::job::{RunSpec, Workload};
 use crate::tui::actions::effect::Effect;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::forms::fields::Field;
-use crate::tui::forms::windows::Window;
+use crate::tui::forms::form::Form;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -21,8 +21,7 @@ fn opened(key: &str) -> State {
 }
 
 fn spec(state: &State) -> RunSpec {
-    let Some(Window::Form(form)) = &state.forms.window else { panic!("no form") };
-    (*form.spec).clone()
+    (*state.windows.get::<Form>().unwrap().spec).clone()
 }
 
 #[test]
@@ -50,7 +49,7 @@ fn a_field_is_changed_and_the_run_starts_as_the_form_says() {
     assert_eq!(benchmark(&spec(&state)).batch_size, benchmark(&before).batch_size / 2);
     let wanted = spec(&state);
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::StartOther(Box::new(wanted.clone()))]);
-    assert!(state.forms.window.is_none());
+    assert!(state.windows.is_empty());
     // It is left as it was.
     state.shared.starting.run = false;
     type_text(&mut state, "B");

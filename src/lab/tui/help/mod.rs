@@ -1,8 +1,6 @@
 //! All keys and commands: the help, the palette and the tour.
 
 pub mod draw;
-pub mod front;
-pub mod keys;
 pub mod palette;
 pub mod state;
 #[cfg(test)]

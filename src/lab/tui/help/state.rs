@@ -1,8 +1,6 @@
 //! The help: what it lists, and where the tour of the screen is.
 
-use super::windows::{Keys, Palette, Window};
 use crate::tui::actions::pane::Pane;
-use crate::tui::window::opens;
 
 #[derive(Clone, Debug, Default)]
 pub struct Help {
@@ -16,7 +14,6 @@ pub struct Help {
     pub tour: Option<usize>,
     /// The tour was shown before.
     pub toured: bool,
-    pub window: Option<Window>,
 }
 
 /// The keys of one place.
@@ -51,19 +48,6 @@ pub struct Entry {
 impl Help {
     pub fn new(sections: &'static [Section], commands: &'static [Entry]) -> Help {
         Help { sections, commands, ..Help::default() }
-    }
-
-    pub fn show_keys(&mut self) {
-        self.window = Some(Keys { scroll: 0, words: String::new(), typing: false }.into());
-    }
-
-    /// Only those of one place, by its title.
-    pub fn show_keys_of(&mut self, title: &str) {
-        self.window = Some(Keys { scroll: 0, words: title.to_lowercase(), typing: false }.into());
-    }
-
-    pub fn show_palette(&mut self) {
-        self.window = Some(Palette { typed: String::new(), chosen: 0 }.into());
     }
 
     pub fn used(&mut self, command: usize) {
@@ -153,5 +137,3 @@ pub static TOUR: [Page; 6] = [
         keys: "?:T",
     },
 ];
-
-opens!(Help, Window);

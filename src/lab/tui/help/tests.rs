@@ -3,17 +3,14 @@
 use crossterm::event::KeyCode;
 
 use crate::domain::step::Step;
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::{Command as _, Move};
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::command::AppCommand;
-use crate::tui::app::features::Command;
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{Key, Scope};
 use crate::tui::app::update::update;
 use crate::tui::help::palette::{SYNONYMS, found};
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -23,8 +20,8 @@ fn every_command_of_the_panes_is_in_the_palette() {
     let all: Vec<_> = all.into_iter().map(|number| keymap::of_entry(number).unwrap()).collect();
     let moves = |command: Command| {
         let fingers = [Move::Up, Move::Down, Move::PageUp, Move::PageDown];
-        command.movement().is_some_and(|by| fingers.contains(&by))
-            || [Command::App(AppCommand::Back), Command::App(AppCommand::Palette)].contains(&command)
+        matches!(command, Command::Move(by) | Command::Scroll(by) if fingers.contains(&by))
+            || [Command::Back, Command::Open("palette")].contains(&command)
     };
     let wanted =
         keymap::table().filter(|key| key.scope != Scope::Replay && !key.binding.help.is_empty() && !moves(key.binding.command));
@@ -32,7 +29,7 @@ fn every_command_of_the_panes_is_in_the_palette() {
         let pane = if let Scope::Pane(pane) = scope { Some(*pane) } else { None };
         assert!(all.contains(&(binding.command, pane)), "{binding:?}");
     }
-    assert_eq!(all.iter().filter(|(command, _)| matches!(command, Command::App(AppCommand::ToggleStep(_)))).count(), 10);
+    assert_eq!(all.iter().filter(|(command, _)| matches!(command, Command::ToggleStep(_))).count(), 10);
 }
 
 #[test]
@@ -41,7 +38,7 @@ fn words_find_a_command_and_enter_runs_it() {
     assert_eq!(type_text(&mut state, ":start with"), []);
     assert!(text(&state, 80, 24).contains("start a run with these steps and settings"));
     assert!(matches!(press(&mut state, KeyCode::Enter)[..], [Effect::Start { .. }]));
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
 }
 
 #[test]
@@ -69,7 +66,7 @@ fn the_palette_is_chosen_from_mended_and_left() {
     assert!(text(&state, 80, 24).contains("No matching command"));
     press(&mut state, KeyCode::Enter);
     assert!(
-        matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { typed, .. }) if typed == "qx1"),
+        matches!(state.windows.get(), Some(crate::tui::help::windows::Palette { typed, .. }) if typed == "qx1"),
         "nothing found, nothing run"
     );
     for _ in 0..3 {
@@ -79,13 +76,13 @@ fn the_palette_is_chosen_from_mended_and_left() {
         press(&mut state, KeyCode::Down);
     }
     let last = keymap::entries().len() - 1;
-    assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen, .. }) if chosen == last));
+    assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Palette { chosen, .. }) if *chosen == last));
     assert!(
         text(&state, 80, 24).contains(&keymap::entries()[found(keymap::entries(), "", &[])[last]].text[..20]),
         "the chosen one is in view"
     );
     press(&mut state, KeyCode::Esc);
-    assert_eq!((front(&state), state.done), (Front::None, false));
+    assert_eq!((state.windows.is_empty(), state.done), (true, false));
 }
 
 #[test]
@@ -95,15 +92,13 @@ fn the_help_is_searched() {
     let shown = text(&state, 80, 24);
     assert!(shown.contains("/ zoom_") && shown.contains("zoom the pane") && !shown.contains("baseline"), "{shown}");
     press(&mut state, KeyCode::Enter);
-    assert!(
-        matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { words, typing: false, .. }) if words == "zoom")
-    );
+    assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { words, typing: false, .. }) if words == "zoom"));
     type_text(&mut state, "/x!x");
     assert!(text(&state, 80, 24).contains("no matching key"));
     press(&mut state, KeyCode::Esc);
     assert!(text(&state, 80, 24).contains("Train one model"));
     press(&mut state, KeyCode::Esc);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
 }
 
 #[test]

@@ -1,19 +1,163 @@
-//! The windows of the help.
+//! The help with all keys, and the palette with all commands.
+//!
+//! Never a list of its own: what is in no key table is not here.
 
-use crate::tui::window::windows;
+use crossterm::event::KeyCode as K;
 
-windows! {
-    /// All keys, or those with some words.
-    Keys {
-        scroll: usize,
-        /// Only keys with these words are shown.
-        words: String,
-        /// The words are being typed.
-        typing: bool,
+use super::draw::lines;
+use super::palette::found;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move, Typing};
+use crate::tui::actions::keys::On::{Char, Code, Ctrl, Text};
+use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
+use crate::tui::actions::pane::Pane;
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::widgets::list::{List, Row};
+use crate::tui::window::{Page, View};
+
+/// Longer than any words that find something.
+const MOST: usize = 40;
+
+pub fn show_keys(state: &mut State) -> Vec<Action> {
+    state.windows.show(Keys::default());
+    Vec::new()
+}
+
+/// Only those of one place, by its title.
+pub fn show_keys_of(state: &mut State, title: &str) -> Vec<Action> {
+    state.windows.show(Keys { words: title.to_lowercase(), ..Keys::default() });
+    Vec::new()
+}
+
+pub fn show_palette(state: &mut State) -> Vec<Action> {
+    state.windows.show(Palette::default());
+    Vec::new()
+}
+
+pub static HELP: &[Binding] = &[
+    row(&[Char('/')], Command::Search, "/", "search", ""),
+    row(&[Code(K::Esc), Char('?'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+/// All keys, or those with some words.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    pub scroll: usize,
+    /// Only keys with these words are shown.
+    pub words: String,
+    /// The words are being typed.
+    pub typing: bool,
+}
+
+pub static SEARCH: &[Binding] = &[
+    row(ENTER, Command::Accept, "Enter", "keep", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "show all", "").ranked(0),
+    row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
+    row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
+    row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
+];
+
+impl Window for Keys {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        if self.typing { SEARCH } else { HELP }
     }
-    /// A command is looked for by its words.
-    Palette {
-        typed: String,
-        chosen: usize,
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (help, shared) = (&state.help, &state.shared);
+        Some(Page::view("Help", columns, 78, |width| lines(help, shared, &self.words, self.typing, width)))
+    }
+
+    fn press(&mut self, _: &mut State, command: Command) -> Outcome {
+        match (self.typing, command) {
+            (false, Command::Back) => return Outcome::CLOSE,
+            (false, Command::Search) => self.typing = true,
+            (false, _) => {}
+            (true, command) => {
+                self.scroll = 0;
+                match command {
+                    Command::Type(typing) => typing.into(&mut self.words, MOST),
+                    command => {
+                        self.typing = false;
+                        if command == Command::Back {
+                            self.words.clear();
+                        }
+                    }
+                }
+            }
+        }
+        Outcome::STAY
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        // What is typed may be a space.
+        (!self.typing).then_some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+/// A command is looked for by its words.
+#[derive(Clone, Debug, Default)]
+pub struct Palette {
+    pub typed: String,
+    pub chosen: usize,
+}
+
+pub static PALETTE: &[Binding] = &[
+    row(ENTER, Command::Accept, "Enter", "run it", ""),
+    row(&[Code(K::Up), Ctrl('p')], Command::Move(Move::Up), "↑↓", "choose", ""),
+    row(&[Code(K::Down), Ctrl('n')], Command::Move(Move::Down), "", "", ""),
+    row(&[Code(K::PageUp)], Command::Move(Move::PageUp), "", "", ""),
+    row(&[Code(K::PageDown)], Command::Move(Move::PageDown), "", "", ""),
+    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+    row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
+    row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
+    row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
+];
+
+impl Window for Palette {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        PALETTE
+    }
+
+    fn view(&self, state: &State, _: u16) -> Option<View> {
+        let help = &state.help;
+        let entries = found(help.commands, &self.typed, &help.recent).into_iter().map(|number| &help.commands[number]);
+        let rows: Vec<Row> = entries
+            .map(|entry| Row { key: entry.key.clone(), text: entry.text.clone(), place: entry.pane.map_or("", Pane::title) })
+            .collect();
+        let count = match rows.len() {
+            0 => "No matching command".to_owned(),
+            1 => "1 command".to_owned(),
+            many => format!("{many} commands, ↑↓ chooses, Enter runs it"),
+        };
+        Some(View::List(List { title: "Commands", typed: self.typed.clone(), count, rows, chosen: self.chosen }))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let help = &mut state.help;
+        let entries = found(help.commands, &self.typed, &help.recent);
+        match command {
+            Command::Back => return Outcome::CLOSE,
+            Command::Accept => {
+                if let Some(number) = entries.get(self.chosen) {
+                    help.used(*number);
+                    return Outcome::Close(vec![Action::Press(*number)]);
+                }
+            }
+            Command::Move(by) => self.chosen = by.within(self.chosen, entries.len()),
+            Command::Type(typing) => {
+                typing.into(&mut self.typed, MOST);
+                self.chosen = 0;
+            }
+            _ => {}
+        }
+        Outcome::STAY
+    }
+
+    fn choose(&mut self, row: usize) {
+        self.chosen = row;
     }
 }

@@ -1,11 +1,8 @@
 //! The lessons: their text, their questions and answers.
 
 pub mod draw;
-pub mod front;
-pub mod keys;
 pub mod page;
+pub mod reading;
 pub mod state;
 #[cfg(test)]
 pub mod tests;
-pub mod update;
-pub mod windows;

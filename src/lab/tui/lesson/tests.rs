@@ -6,8 +6,7 @@ use crate::course::{Answered, Level, Outcome, Prediction, Progress, QuestionId, 
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
-use crate::tui::app::features::State;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -23,7 +22,7 @@ fn open() -> State {
     state.shared.step = Step::Broadcast;
     crate::tui::app::update::update(&mut state, crate::tui::message::Message::Resize(100, 40));
     press(&mut state, KeyCode::Enter);
-    assert!(matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 4, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::lesson::reading::Reading { number: 4, .. })));
     state
 }
 
@@ -44,14 +43,13 @@ fn a_lesson_without_a_step_says_so_instead_of_showing_another_one() {
         let mut state = open();
         state.shared.step = Step::NovoGrad;
         state.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
-        state.lesson.window =
-            Some(crate::tui::lesson::windows::Reading { number, scroll: 0, hints: 0, typed: String::new() }.into());
+        state.windows.show(crate::tui::lesson::reading::Reading { number, scroll: 0, hints: 0, typed: String::new() });
         let footer = text(&state, 120, 40).lines().last().unwrap().to_owned();
         assert!(["g both", "before", "after", "diff"].iter().all(|hint| !footer.contains(hint)), "{footer}");
         assert!(footer.contains("hint") && footer.contains("lessons"), "{footer}");
         for key in ["d", "g"] {
             assert_eq!(type_text(&mut state, key), []);
-            assert!(matches!(front(&state), Front::Lesson(_)), "{key} opened another window");
+            assert!(state.windows.get::<crate::tui::lesson::reading::Reading>().is_some(), "{key} opened another window");
             let notice = state.shared.notice.clone().unwrap().text;
             assert!(notice.starts_with("this lesson has no step"), "{key}: {notice}");
         }
@@ -75,7 +73,7 @@ fn the_answer_is_told_after_a_prediction_only() {
 fn a_number_is_typed_mended_and_judged() {
     let mut state = open();
     press(&mut state, KeyCode::Right);
-    assert!(matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 5, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::lesson::reading::Reading { number: 5, .. })));
     assert_eq!(state.shared.step, Step::FewerSteps);
     type_text(&mut state, "118x");
     press(&mut state, KeyCode::Backspace);
@@ -91,7 +89,7 @@ fn a_number_is_typed_mended_and_judged() {
     assert!(state.shared.notice.clone().unwrap().text.contains("`--` is not a number"));
     press(&mut state, KeyCode::Right);
     assert!(
-        matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 5, .. })),
+        matches!(state.windows.get(), Some(crate::tui::lesson::reading::Reading { number: 5, .. })),
         "there is none behind the last"
     );
 }
@@ -145,7 +143,7 @@ fn the_two_runs_of_a_lesson_start_with_its_steps() {
         let effects = press(&mut state, KeyCode::Char(key));
         let [Effect::Start { spec, .. }] = &effects[..] else { panic!("{effects:?}") };
         assert_eq!((spec.workload.steps.to_string().as_str(), spec.resources.np, spec.workload.epochs), (steps, 2, 2));
-        assert_eq!(front(&state), Front::None);
+        assert!(state.windows.is_empty());
     }
 }
 
@@ -153,7 +151,7 @@ fn the_two_runs_of_a_lesson_start_with_its_steps() {
 fn a_step_without_a_lesson_says_so_and_escape_leads_back() {
     let mut state = open();
     press(&mut state, KeyCode::Esc);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
     state.shared.step = Step::NovoGrad;
     type_text(&mut state, "w");
     assert!(state.shared.notice.clone().unwrap().text.contains("no lesson for step 10"));

@@ -4,21 +4,22 @@
 
 use crossterm::event::KeyCode as K;
 
-use super::keys::{Command, Prompt};
+use super::read::{look_for, read};
 use super::state::{Log, pattern};
-use super::update::{look_for, read};
-use super::windows::Ask;
+use crate::runs::{Pattern, Place};
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Prompt, Typing};
 use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, Typing, row};
+use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
 use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::prompt;
-use crate::tui::window::{View, Window};
+use crate::tui::window::View;
 
 /// Characters of a pattern.
 const MOST: usize = 200;
 
-static KEYS: &[Binding<Command>] = &[
+pub static KEYS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "apply", ""),
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
@@ -27,19 +28,25 @@ static KEYS: &[Binding<Command>] = &[
     row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
 ];
 
+/// The line that a search or a filter is typed into.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub prompt: Prompt,
+    pub regex: bool,
+    pub text: String,
+    /// Why the text is no pattern, if it is none.
+    pub error: Option<String>,
+    /// What was searched for and where the view was: for Esc, and for each next letter of a search.
+    pub before: Option<Pattern>,
+    pub from: Place,
+}
+
 impl Window for Ask {
-    type Feature = Log;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         KEYS
     }
 
-    fn view(&self, _: &Log, _: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &State, _: u16) -> Option<View> {
         let what = match self.prompt {
             Prompt::Search => "Search",
             Prompt::Filter => "Only lines with",
@@ -59,21 +66,22 @@ impl Window for Ask {
         }))
     }
 
-    fn update(mut self, log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { log, shared, .. } = state;
         let mut actions = Vec::new();
         match command {
             Command::Back if self.prompt == Prompt::Search && log.search != self.before => {
                 log.place = self.from;
-                (log.search, log.found) = (self.before, None);
-                return read(log, shared, None);
+                (log.search, log.found) = (self.before.take(), None);
+                return Outcome::Close(read(log, shared, None));
             }
-            Command::Back => return Vec::new(),
+            Command::Back => return Outcome::CLOSE,
             Command::Accept => match pattern(&self.text, self.regex) {
                 Ok(pattern) => {
                     if self.prompt == Prompt::Search {
                         log.place = self.from;
                     }
-                    return look_for(log, shared, self.prompt, pattern);
+                    return Outcome::Close(look_for(log, shared, self.prompt, pattern));
                 }
                 Err(error) => self.error = Some(error),
             },
@@ -87,12 +95,24 @@ impl Window for Ask {
             }
             _ => {}
         }
-        log.window = Some(self.into());
-        actions
+        Outcome::Stay(actions)
     }
 }
 
 impl Ask {
+    /// With what is searched for or filtered by already.
+    pub fn of(log: &Log, prompt: Prompt) -> Ask {
+        let filter = |inverse| log.filter.as_ref().filter(|filter| filter.inverse == inverse).map(|filter| &filter.pattern);
+        let pattern = match prompt {
+            Prompt::Search => log.search.as_ref(),
+            Prompt::Filter => filter(false),
+            Prompt::InverseFilter => filter(true),
+        };
+        let regex = pattern.is_some_and(Pattern::is_regex);
+        let text = pattern.map(|pattern| pattern.text().to_owned()).unwrap_or_default();
+        Ask { prompt, regex, text, error: None, before: log.search.clone(), from: log.place }
+    }
+
     /// What is wrong with the text is said while it is typed, and a search goes to what it finds.
     fn as_typed(&mut self, log: &mut Log, shared: &mut Shared) -> Vec<Action> {
         match pattern(&self.text, self.regex) {

@@ -4,22 +4,21 @@
 
 use crossterm::event::KeyCode as K;
 
-use super::keys::Command;
-use super::state::{Log, LogTab};
-use super::update::turn_to;
-use super::windows::Find;
+use super::read::turn_to;
+use super::state::LogTab;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Typing};
 use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, Typing, row};
+use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
 use crate::tui::shared::ranks;
-use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::prompt::Prompt;
-use crate::tui::window::{View, Window};
+use crate::tui::window::View;
 
 /// Characters of a host's name.
 const MOST: usize = 255;
 
-static KEYS: &[Binding<Command>] = &[
+pub static KEYS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "go", ""),
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
@@ -28,26 +27,29 @@ static KEYS: &[Binding<Command>] = &[
 ];
 
 /// Opens it, where there are ranks to choose from.
-pub fn open(log: &mut Log, shared: &mut Shared) {
-    match &shared.watched {
-        Some(_) => log.window = Some(Find { text: String::new(), error: None }.into()),
-        None => shared.inform("no ranks yet: r starts a run"),
+pub fn open(state: &mut State) -> Vec<Action> {
+    match &state.shared.watched {
+        Some(_) => state.windows.show(Find { text: String::new(), error: None }),
+        None => state.shared.inform("no ranks yet: r starts a run"),
     }
+    Vec::new()
+}
+
+/// The line that a rank is asked for in.
+#[derive(Clone, Debug)]
+pub struct Find {
+    pub text: String,
+    /// Why there is no such rank, if there is none.
+    pub error: Option<String>,
 }
 
 impl Window for Find {
-    type Feature = Log;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         KEYS
     }
 
-    fn view(&self, _: &Log, shared: &Shared, _: u16) -> Option<View> {
+    fn view(&self, state: &State, _: u16) -> Option<View> {
+        let shared = &state.shared;
         let last = ranks::count(shared) - 1;
         let hint = match ranks::find(shared, &self.text) {
             Ok(rank) => ranks::in_words(shared, rank),
@@ -63,14 +65,15 @@ impl Window for Find {
         }))
     }
 
-    fn update(mut self, log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { log, shared, .. } = state;
         match command {
-            Command::Back => return Vec::new(),
+            Command::Back => return Outcome::CLOSE,
             Command::Accept => match ranks::find(shared, &self.text) {
                 Ok(rank) => {
                     let mut actions = vec![Action::ShowRank(rank)];
                     actions.extend(turn_to(log, shared, LogTab::of(rank)));
-                    return actions;
+                    return Outcome::Close(actions);
                 }
                 Err(why) => self.error = Some(why),
             },
@@ -80,7 +83,6 @@ impl Window for Find {
             }
             _ => {}
         }
-        log.window = Some(self.into());
-        Vec::new()
+        Outcome::STAY
     }
 }

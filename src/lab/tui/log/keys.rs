@@ -2,47 +2,13 @@
 
 use crossterm::event::KeyCode as K;
 
+use crate::tui::actions::command::{Command, Move, Prompt};
 use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{Binding, DOWN, LEFT, Move, RIGHT, Typing, UP, moves_and_types, row};
+use crate::tui::actions::keys::{Binding, DOWN, LEFT, RIGHT, UP, row};
 
 use Command as C;
 
-/// What is being typed below the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prompt {
-    Search,
-    /// Only lines with the text.
-    Filter,
-    /// Only lines without it.
-    InverseFilter,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    Move(Move),
-    /// Type a search or a filter.
-    Prompt(Prompt),
-    NextMatch,
-    PreviousMatch,
-    Wrap,
-    /// Sideways, where lines are cut.
-    Leftwards,
-    Rightwards,
-    Times,
-    /// Begin or end to mark lines.
-    Mark,
-    Copy,
-    Save,
-    Type(Typing),
-    /// Text as it stands, or a regular expression.
-    Regex,
-    Accept,
-    Back,
-}
-
-moves_and_types!(Command);
-
-pub static KEYS: &[Binding<Command>] = &[
+pub static KEYS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "scroll", "scroll; the view stays while new lines come"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(LEFT, C::Move(Move::Left), "←→", "process", "root, each process, all").ranked(2),

@@ -4,10 +4,10 @@ pub mod ask;
 pub mod draw;
 pub mod find;
 pub mod keys;
+pub mod read;
 pub mod room;
 pub mod rows;
 pub mod state;
 #[cfg(test)]
 pub mod tests;
 pub mod update;
-pub mod windows;

@@ -2,8 +2,6 @@
 //!
 //! Never reads a file: requests go out as effects, pages come in as messages.
 
-use super::windows::Window;
-use crate::tui::window::opens;
 use ratatui::layout::Rect;
 use std::ops::Range;
 
@@ -99,7 +97,6 @@ pub struct Log {
     most_lines: usize,
     /// Where the pane lies, if it is on the screen.
     pub area: Option<Rect>,
-    pub window: Option<Window>,
     asked: u64,
 }
 
@@ -118,7 +115,6 @@ impl Default for Log {
             page: LogPage { done: 0.0, ..LogPage::default() },
             most_lines: 0,
             area: None,
-            window: None,
             asked: 0,
         }
     }
@@ -128,7 +124,7 @@ impl Log {
     /// How lines are drawn is a matter of taste and stays; what is looked for belongs to a run.
     pub fn of_another_run(&self) -> Log {
         let Log { wraps, shows_times, asked, area, .. } = *self;
-        Log { wraps, shows_times, asked, area, window: self.window.clone(), ..Log::default() }
+        Log { wraps, shows_times, asked, area, ..Log::default() }
     }
 
     /// Lines that the pane would like to have; in steps, so that the screen does not move with each line.
@@ -261,8 +257,6 @@ impl Log {
         self.page.lines.get(shown.checked_sub(self.page.first)?)
     }
 }
-
-opens!(Log, Window);
 
 #[cfg(test)]
 mod tests {

@@ -2,22 +2,34 @@
 //!
 //! Never leaves a setting with a value that means nothing.
 
-use super::windows::Edit;
 use crossterm::event::KeyCode as K;
 
-use super::keys::Command;
-use super::state::NextRun;
-use super::update::{data_changed, settings};
+use super::fields::Field;
+use crate::domain::job::TrainingJob;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::{Command, Move, Typing};
+use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, DOWN, ENTER, Move, Typing, UP, row};
+use crate::tui::actions::keys::{BACKSPACE, Binding, DOWN, ENTER, UP, row};
 use crate::tui::shared::state::Shared;
-use crate::tui::window::{View, Window};
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::window::View;
 
 /// Longer than any value.
 const MOST: usize = 24;
 
-static KEYS: &[Binding<Command>] = &[
+/// A value that is typed in its place among the settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    pub field: Field,
+    pub text: String,
+    /// Why the text is no value, if it is none.
+    pub error: Option<String>,
+    /// Nothing has been typed yet: the first character takes the place of the whole value.
+    pub untouched: bool,
+}
+
+pub static KEYS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "save", "save the typed value"),
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "leave the value as it was").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
@@ -28,38 +40,32 @@ static KEYS: &[Binding<Command>] = &[
 ];
 
 impl Window for Edit {
-    type Feature = NextRun;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         KEYS
     }
 
-    fn view(&self, _: &NextRun, _: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &State, _: u16) -> Option<View> {
         Some(View::InPlace)
     }
 
-    fn update(mut self, next_run: &mut NextRun, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let State { next_run, shared, .. } = state;
         let before = shared.spec.clone();
         match command {
             Command::Accept | Command::Move(_) => {
                 match self.field.parse(&self.text, &mut shared.spec, &mut shared.preset, &shared.presets) {
                     Ok(()) => shared.touched |= shared.spec != before,
                     Err(error) if command == Command::Accept => {
-                        next_run.window = Some(Edit { error: Some(error), ..self }.into());
-                        return Vec::new();
+                        self.error = Some(error);
+                        return Outcome::STAY;
                     }
                     // Up and down leave the field as well, with the value it had.
                     Err(_) => {}
                 }
-                if command != Command::Accept {
-                    settings(next_run, shared, command);
+                if let Command::Move(by) = command {
+                    next_run.choose(by);
                 }
-                return data_changed(shared, &before);
+                return Outcome::Close(data_changed(shared, &before));
             }
             Command::Type(typing) => {
                 if std::mem::take(&mut self.untouched) && matches!(typing, Typing::Insert(_)) {
@@ -67,11 +73,18 @@ impl Window for Edit {
                 }
                 typing.into(&mut self.text, MOST);
             }
-            _ => return Vec::new(),
+            _ => return Outcome::CLOSE,
         }
         // Tried on a copy: the error shows while typing, the value changes with Enter.
         self.error = self.field.parse(&self.text, &mut before.clone(), &mut shared.preset.clone(), &shared.presets).err();
-        next_run.window = Some(self.into());
-        Vec::new()
+        Outcome::STAY
     }
+}
+
+/// Asks again which images would be used, after a change of the data source.
+pub fn data_changed(shared: &Shared, before: &TrainingJob) -> Vec<Action> {
+    if before.workload.data == shared.spec.workload.data {
+        return Vec::new();
+    }
+    vec![Effect::LocateData(Box::new(shared.spec.clone())).into()]
 }

@@ -5,18 +5,13 @@
 use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::settings::{Key, Values, next_name};
 use crate::launch::Preset;
+use crate::tui::actions::command::Direction;
 
 /// A line of the settings: the preset, or one row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Preset,
     Of(Key),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Down,
-    Up,
 }
 
 impl Field {

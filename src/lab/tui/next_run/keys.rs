@@ -2,38 +2,13 @@
 
 use crossterm::event::KeyCode as K;
 
-use super::fields::Direction;
+use crate::tui::actions::command::{Command, Direction, Move};
 use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, Move, RIGHT, SPACE, Typing, UP, moves_and_types, row};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, SPACE, UP, row};
 
 use Command as C;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    Move(Move),
-    /// Space: the step on or off.
-    Switch,
-    /// All steps on; where they are, all off.
-    AllSteps,
-    /// The lesson of the chosen step.
-    Lesson,
-    /// What the chosen step changes: before and after, one after the other.
-    Guided,
-    /// All steps but one, in turn.
-    Ablation,
-    /// The last runs that took turns.
-    Results,
-    /// The previous or next value.
-    Change(Direction),
-    Type(Typing),
-    /// Enter: type a value, or take it over.
-    Accept,
-    Back,
-}
-
-moves_and_types!(Command);
-
-pub static STEPS: &[Binding<Command>] = &[
+pub static STEPS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a step"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(SPACE, C::Switch, "Space", "toggle", "toggle the chosen step").ranked(2),
@@ -46,7 +21,7 @@ pub static STEPS: &[Binding<Command>] = &[
     row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
 ];
 
-pub static SETTINGS: &[Binding<Command>] = &[
+pub static SETTINGS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a setting"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(LEFT, C::Change(Direction::Down), "←→", "change", "previous or next value").ranked(2),

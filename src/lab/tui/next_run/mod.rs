@@ -8,4 +8,3 @@ pub mod settings;
 pub mod state;
 pub mod steps;
 pub mod update;
-pub mod windows;

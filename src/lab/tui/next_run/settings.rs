@@ -3,7 +3,6 @@
 //! Never shows a value that the run would not use.
 
 use super::state::NextRun;
-use super::windows::{Edit, Window};
 use crate::tui::actions::pane::Pane;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};
@@ -13,21 +12,23 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use super::edit::Edit;
 use crate::columns;
 use crate::columns::{cut, wrap};
-use crate::tui::next_run::fields::{Direction, Field};
+use crate::tui::actions::command::Direction;
+use crate::tui::next_run::fields::Field;
 
 const LABEL: usize = 15;
 
-pub fn draw(frame: &mut Frame, area: Rect, next_run: &NextRun, shared: &Shared, focus: Focus) {
+pub fn draw(frame: &mut Frame, area: Rect, (next_run, edited): (&NextRun, Option<&Edit>), shared: &Shared, focus: Focus) {
     let block = frame::pane(shared.theme, Pane::Settings.title(), focus, Vec::new());
     let inner = block.inner(area);
-    let note = note(next_run, shared, inner.width as usize, inner.height);
+    let note = note(edited, shared, inner.width as usize, inner.height);
     let [list, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(note.len() as u16)]).areas(inner);
     let hidden = Field::ALL.len().saturating_sub(list.height as usize);
     let more = if hidden > 0 { format!(" {hidden} more, ↑↓ ") } else { String::new() };
     frame.render_widget(block.title_bottom(Line::styled(more, shared.theme.dim()).right_aligned()), area);
-    let rows = visible(next_run, list).map(|field| row(next_run, shared, focus, *field, list.width as usize));
+    let rows = visible(next_run, list).map(|field| row(next_run, edited, shared, focus, *field, list.width as usize));
     frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
     frame.render_widget(Paragraph::new(note), below);
 }
@@ -47,8 +48,14 @@ pub enum Hit {
     Change(Direction),
 }
 
-pub fn hit(next_run: &NextRun, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<Hit> {
-    let note = note(next_run, shared, inner.width as usize, inner.height).len() as u16;
+pub fn hit(
+    (next_run, edited): (&NextRun, Option<&Edit>),
+    shared: &Shared,
+    focus: Focus,
+    inner: Rect,
+    at: Position,
+) -> Option<Hit> {
+    let note = note(edited, shared, inner.width as usize, inner.height).len() as u16;
     let list = Rect { height: inner.height.saturating_sub(note), ..inner };
     let field = visible(next_run, list).nth(usize::from(at.y - inner.y)).copied()?;
     if next_run.field == field && focus.here && list.contains(at) {
@@ -64,13 +71,11 @@ pub fn hit(next_run: &NextRun, shared: &Shared, focus: Focus, inner: Rect, at: P
     Some(Hit::Field(field))
 }
 
-fn row(next_run: &NextRun, shared: &Shared, focus: Focus, field: Field, width: usize) -> Line<'static> {
+fn row(next_run: &NextRun, edited: Option<&Edit>, shared: &Shared, focus: Focus, field: Field, width: usize) -> Line<'static> {
     let theme = shared.theme;
     // Room for the arrows around the value under the cursor.
     let room = width.saturating_sub(LABEL + 6);
-    if let Some(Window::Edit(Edit { field: edited, text, .. })) = &next_run.window
-        && *edited == field
-    {
+    if let Some(Edit { text, .. }) = edited.filter(|edited| edited.field == field) {
         return Line::from(vec![
             Span::styled(format!(" {:<LABEL$} ", field.label()), theme.strong()),
             Span::styled(columns::end_of(text, width.saturating_sub(LABEL + 3)).to_owned(), theme.key()),
@@ -88,16 +93,16 @@ fn row(next_run: &NextRun, shared: &Shared, focus: Focus, field: Field, width: u
 }
 
 /// What is wrong with the typed text, else what the chosen numbers mean together.
-fn note(next_run: &NextRun, shared: &Shared, width: usize, height: u16) -> Vec<Line<'static>> {
+fn note(edited: Option<&Edit>, shared: &Shared, width: usize, height: u16) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let lines = |text: &str, style| {
         let lines = wrap(text, width.saturating_sub(2)).into_iter().take(3);
         lines.map(|line| Line::styled(format!(" {line}"), style)).collect::<Vec<_>>()
     };
-    match &next_run.window {
-        Some(Window::Edit(Edit { error: Some(error), .. })) => lines(&format!("! {error}"), theme.warn()),
-        Some(Window::Edit(Edit { field, .. })) => lines(field.hint(), theme.dim()),
-        _ => match shared.advice() {
+    match edited {
+        Some(Edit { error: Some(error), .. }) => lines(&format!("! {error}"), theme.warn()),
+        Some(Edit { field, .. }) => lines(field.hint(), theme.dim()),
+        None => match shared.advice() {
             Err(advice) => lines(&format!("! {advice}"), theme.warn()),
             Ok(advice) if height as usize > Field::ALL.len() => lines(&advice, theme.dim()),
             Ok(_) => Vec::new(),

@@ -1,20 +1,23 @@
-//! Where the cursor is among the settings, and the window that asks about one.
+//! Where the cursor is among the settings.
 
 use super::fields::Field;
-use super::windows::Window;
-use crate::tui::window::opens;
+use crate::tui::actions::command::Move;
 
 #[derive(Clone, Debug)]
 pub struct NextRun {
     /// The setting under the cursor.
     pub field: Field,
-    pub window: Option<Window>,
 }
 
 impl Default for NextRun {
     fn default() -> NextRun {
-        NextRun { field: Field::Preset, window: None }
+        NextRun { field: Field::Preset }
     }
 }
 
-opens!(NextRun, Window);
+impl NextRun {
+    pub fn choose(&mut self, by: Move) {
+        let place = Field::ALL.iter().position(|other| *other == self.field).unwrap_or(0);
+        self.field = Field::ALL[by.within(place, Field::ALL.len())];
+    }
+}

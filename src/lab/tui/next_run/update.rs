@@ -1,16 +1,13 @@
-//! What the keys of steps and settings do, and how a run is started from them.
-//!
-//! Never starts a run that cannot train: the reason is said instead.
+//! What the keys of steps and settings do.
 
-use super::fields::{Direction, Field};
-use super::keys::Command;
-use super::state::NextRun;
-use super::windows::{ConfirmStart, Edit};
+use super::edit::{Edit, data_changed};
+use super::fields::Field;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::{Step, StepSet};
 use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::command::{Command, Direction};
 use crate::tui::shared::state::Shared;
+use crate::tui::state::State;
 
 /// A key of the pane Steps.
 pub fn steps(shared: &mut Shared, command: Command) -> Vec<Action> {
@@ -29,7 +26,8 @@ pub fn steps(shared: &mut Shared, command: Command) -> Vec<Action> {
 }
 
 /// A key of the pane Next run.
-pub fn settings(next_run: &mut NextRun, shared: &mut Shared, command: Command) -> Vec<Action> {
+pub fn settings(state: &mut State, command: Command) -> Vec<Action> {
+    let State { next_run, shared, windows, .. } = state;
     let before = shared.spec.clone();
     let field = next_run.field;
     match command {
@@ -37,23 +35,12 @@ pub fn settings(next_run: &mut NextRun, shared: &mut Shared, command: Command) -
         Command::Accept if field.is_choice() => change(shared, field, Direction::Up),
         Command::Accept => {
             let text = field.value(&shared.spec, &shared.preset);
-            next_run.window = Some(Edit { field, text, error: None, untouched: true }.into());
+            windows.show(Edit { field, text, error: None, untouched: true });
         }
-        Command::Move(by) => {
-            let place = Field::ALL.iter().position(|other| *other == field).unwrap_or(0);
-            next_run.field = Field::ALL[by.within(place, Field::ALL.len())];
-        }
+        Command::Move(by) => next_run.choose(by),
         _ => {}
     }
     data_changed(shared, &before)
-}
-
-/// Asks again which images would be used, after a change of the data source.
-pub fn data_changed(shared: &Shared, before: &TrainingJob) -> Vec<Action> {
-    if before.workload.data == shared.spec.workload.data {
-        return Vec::new();
-    }
-    vec![Effect::LocateData(Box::new(shared.spec.clone())).into()]
 }
 
 pub fn toggle(shared: &mut Shared, step: Step) {
@@ -89,23 +76,4 @@ fn tell_preset(shared: &mut Shared, before: &TrainingJob) {
     let what = if changed.is_empty() { "changes nothing".to_owned() } else { changed.join(", ") };
     let text = format!("preset {}: {what}", shared.preset);
     shared.inform(text);
-}
-
-/// Starts a run, or asks whether to, where another is going.
-pub fn run(next_run: &mut NextRun, shared: &mut Shared) -> Vec<Action> {
-    if let Some(problem) = shared.spec.problem() {
-        shared.error(format!("cannot start: {problem}"));
-    } else if shared.is_starting() {
-        shared.inform("a run is starting already: wait until it appears");
-    } else if let Some(going) = shared.going() {
-        next_run.window = Some(ConfirmStart { going }.into());
-    } else {
-        return start(shared);
-    }
-    Vec::new()
-}
-
-pub fn start(shared: &mut Shared) -> Vec<Action> {
-    shared.starting.run = true;
-    vec![Effect::Start { spec: Box::new(shared.spec.clone()), preset: shared.preset.clone() }.into()]
 }

@@ -1,10 +1,109 @@
-//! Who has which device of a machine that is shared, and who waits for some.
+//! Who has which device of a machine that is shared, and who waits for some: a window, read anew once a second while it is open.
 
-mod draw;
-pub mod front;
-pub mod keys;
-pub mod state;
 #[cfg(test)]
 mod tests;
-pub mod update;
-pub mod windows;
+
+use crossterm::event::KeyCode as K;
+use ratatui::text::Line;
+
+use crate::columns::{left, width as width_of, wrap};
+use crate::launch::{DeviceState, SharedMachine};
+use crate::tui::actions::action::Action;
+use crate::tui::actions::command::Command;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, row};
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::widgets::theme::Theme;
+use crate::tui::window::{Page, View};
+
+/// How the machine stands: outer `None` until that was read, inner where it is not shared.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    pub machine: Option<Option<Box<SharedMachine>>>,
+    /// The first line that is shown.
+    scroll: usize,
+}
+
+pub fn open(state: &mut State) -> Vec<Action> {
+    state.windows.show(Queue::default());
+    vec![Effect::ReadQueue.into()]
+}
+
+pub static KEYS: &[Binding] =
+    &[row(&[Code(K::Esc), Char('Q'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
+
+impl Window for Queue {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        KEYS
+    }
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        Some(Page::view("Shared machine", columns, 92, |width| lines(self.machine.as_ref(), state.shared.theme, width)))
+    }
+
+    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
+        Outcome::CLOSE
+    }
+
+    fn each_second(&self) -> Option<Effect> {
+        Some(Effect::ReadQueue)
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+/// Columns that the name of a device may take.
+const NAME: usize = 28;
+
+const NOT_SHARED: &str = "This machine is not shared: runs start at once, beside each other. Whoever looks after it can change that with \
+                          a file: `hvd-lab queue --help` shows one.";
+
+/// Each device with who has it, and each run that waits, in a line.
+fn lines(machine: Option<&Option<Box<SharedMachine>>>, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let plain = |text: &str| wrap(text, width).into_iter().map(Line::raw).collect::<Vec<_>>();
+    let machine = match machine {
+        None => return plain("looking ..."),
+        Some(None) => return plain(NOT_SHARED),
+        Some(Some(machine)) => machine,
+    };
+    let limits = machine.limits();
+    let limits = if limits.is_empty() { "no limits".to_owned() } else { limits };
+    let mut lines = plain(&format!("{} of this machine are lent to one run at a time: {limits}.", machine.devices));
+    lines.push(Line::raw(""));
+    let name = machine.rows.iter().map(|row| width_of(&row.name)).max().unwrap_or(0).min(NAME);
+    for row in &machine.rows {
+        let (words, style) = match &row.state {
+            DeviceState::Free => ("free".to_owned(), theme.dim()),
+            DeviceState::Busy(by) => (format!("busy, not leased ({by})"), theme.warn()),
+            DeviceState::Leased(run) => {
+                let free = run.ends_s.map(|ends_s| format!(", free {}", machine.in_about(ends_s))).unwrap_or_default();
+                (format!("{} of {}{free}", run.run, run.user), theme.text())
+            }
+        };
+        lines.push(Line::styled(left(&format!("{}  {words}", left(&row.name, name)), width), style));
+    }
+    lines.push(Line::raw(""));
+    if machine.waiting.is_empty() {
+        lines.push(Line::styled("Nobody waits.", theme.dim()));
+        return lines;
+    }
+    lines.push(Line::styled("Waiting, first come, first served", theme.strong()));
+    for row in &machine.waiting {
+        let count = machine.devices.counted(row.count);
+        let text =
+            format!("{:>3}  {} of {} needs {count}: {}", row.outlook.place, row.run.run, row.run.user, machine.start_of(row));
+        lines.extend(plain(&text));
+    }
+    if let Some(kept) = machine.kept() {
+        lines.push(Line::raw(""));
+        lines.extend(plain(&format!("{kept}.")));
+    }
+    lines
+}

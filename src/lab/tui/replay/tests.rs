@@ -8,12 +8,11 @@ use crate::runs::recording::{Played, PlayerOrder, Position};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::message::ReplayStep;
 use crate::tui::shared::state::Playing;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{cut_out, press, text, type_text};
 
@@ -80,7 +79,7 @@ fn nothing_starts_or_stops_and_quitting_asks_nothing() {
     let mut state = replayed();
     for key in ["r", "x", "c", "e", "E"] {
         assert_eq!(type_text(&mut state, key), []);
-        assert_eq!(front(&state), Front::None);
+        assert!(state.windows.is_empty());
         assert!(state.shared.notice.take().unwrap().text.contains("this is a recording"));
     }
     // What a step changes can be read; one's own program is not there.

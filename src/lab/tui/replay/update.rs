@@ -1,19 +1,12 @@
-//! What a recording changes as it is played, and what its keys ask for.
+//! What a recording changes as it is played.
 //!
 //! Never lets anything begin, end or be written: a replay is to be looked at.
 
-use super::keys::Command;
 use crate::domain::run::RunState;
 use crate::runs::recording::Position;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
 use crate::tui::shared::state::Shared;
 use crate::tui::shared::watched::Watched;
-
-pub fn update(Command(order): Command) -> Vec<Action> {
-    vec![Effect::Player(order).into()]
-}
 
 /// Another moment: of which run, and whether it is the one on the screen. `None` where nothing is played.
 pub fn advance(shared: &mut Shared, position: Position, rewound: bool) -> Option<(RunId, bool)> {

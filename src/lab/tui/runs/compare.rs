@@ -2,16 +2,17 @@
 //!
 //! Never compares what cannot be compared: the reason stands there instead.
 
-use super::keys::Command;
+use super::ask::export;
+use super::chosen::{baseline_of, chosen};
 use super::state::{Runs, cost_name};
-use super::update::{baseline_of, export};
-use super::windows::Compare;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::Command;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
 use crate::tui::actions::keys::{Binding, row};
 use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::sheet::Sheet;
-use crate::tui::window::{Page, View, Window};
+use crate::tui::window::{Page, View};
 use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -29,7 +30,14 @@ const VALUE: usize = 13;
 /// Rows of the drawing.
 const DRAWING: usize = 12;
 
-static KEYS: &[Binding<Command>] = &[
+/// A run beside the baseline.
+#[derive(Clone, Debug)]
+pub struct Compare {
+    pub run: RunId,
+    pub scroll: usize,
+}
+
+pub static KEYS: &[Binding] = &[
     row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline"),
     row(&[Char('o')], Command::Published, "o", "published", "what others published"),
     row(&[Char('X')], Command::Export, "X", "export", "write the comparison to a file"),
@@ -37,18 +45,12 @@ static KEYS: &[Binding<Command>] = &[
 ];
 
 impl Window for Compare {
-    type Feature = Runs;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![KEYS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         KEYS
     }
 
-    fn view(&self, runs: &Runs, shared: &Shared, columns: u16) -> Option<View> {
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (runs, shared) = (&state.runs, &state.shared);
         let run = self.run;
         let title = match shared.baseline() {
             Some(with) if with.id == run => format!("Run {run}, the baseline"),
@@ -58,17 +60,17 @@ impl Window for Compare {
         Some(Page::view(title, columns, 110, |width| lines(runs, shared, run, width)))
     }
 
-    fn update(self, runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         match command {
-            Command::Back => return Vec::new(),
-            Command::Baseline => return baseline_of(shared, self.run),
-            Command::Export => export(runs, shared),
-            _ => {
-                runs.published ^= command == Command::Published;
-                runs.window = Some(self.into());
+            Command::Baseline => return Outcome::Close(baseline_of(&mut state.shared, self.run)),
+            Command::Export => export(state),
+            Command::Published => {
+                state.runs.published ^= true;
+                return Outcome::STAY;
             }
+            _ => {}
         }
-        Vec::new()
+        Outcome::CLOSE
     }
 
     fn scroll(&self) -> Option<usize> {
@@ -82,6 +84,26 @@ impl Window for Compare {
     fn run(&self) -> Option<RunId> {
         Some(self.run)
     }
+}
+
+/// The chosen run beside the baseline.
+pub fn open(state: &mut State) -> Vec<Action> {
+    let State { shared, windows, .. } = state;
+    let Some(run) = chosen(shared) else { return Vec::new() };
+    let Some(baseline) = shared.baseline().map(|baseline| baseline.id) else {
+        shared.inform("nothing to compare with yet: no run has measured images/s");
+        return Vec::new();
+    };
+    // Nothing is learned of a run beside itself: the one that gained most, or else the newest, stands in for it.
+    let other = || {
+        let newest = || shared.runs.iter().rev().map(|run| run.id).find(|run| *run != baseline);
+        shared.best_gain().map(|gain| gain.run).or_else(newest)
+    };
+    match if run.id == baseline { other() } else { Some(run.id) } {
+        Some(run) => windows.show(Compare { run, scroll: 0 }),
+        None => shared.inform(format!("run {baseline} is the baseline, and the only run: r starts one to compare with it")),
+    }
+    Vec::new()
 }
 
 fn lines(runs: &Runs, shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {

@@ -1,49 +1,62 @@
 //! Questions about a run: stop it, move it to the trash, train it for longer, or leave it running.
 
-use super::windows::{ConfirmDelete, ConfirmStop, Continue, Quit};
 use crossterm::event::KeyCode as K;
 
-use super::keys::Command;
-use super::state::Runs;
+use super::chosen::chosen;
 use crate::columns::cut;
 use crate::domain::units;
-use crate::runs::RunId;
+use crate::runs::{RunId, RunSummary, epochs_to_go_on_to};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::change::Change;
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, Move, row};
+use crate::tui::actions::keys::{Binding, row};
 use crate::tui::shared::state::Shared;
-use crate::tui::window::{Question, View, Window};
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::window::{Question, View};
 
-static STOP: &[Binding<Command>] = &[
+/// Asks whether the run that is going should stop.
+pub fn stop(state: &mut State) -> Vec<Action> {
+    let State { shared, windows, .. } = state;
+    if let Some(why) = shared.watched.as_ref().and_then(|watched| shared.out_of_reach(watched.id)) {
+        shared.inform(why);
+        return Vec::new();
+    }
+    match shared.going() {
+        Some(run) => windows.show(ConfirmStop { run }),
+        None if shared.is_starting() => shared.inform("the run is only just starting: x stops it as soon as it appears"),
+        None => shared.inform("no run is running: nothing to stop"),
+    }
+    Vec::new()
+}
+
+#[derive(Clone, Debug)]
+pub struct ConfirmStop {
+    pub run: RunId,
+}
+
+pub static STOP: &[Binding] = &[
     row(&[Code(K::Enter), Char('y'), Char('x')], Command::Accept, "y", "stop it", ""),
     row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "let it run", "").ranked(0),
 ];
 
 impl Window for ConfirmStop {
-    type Feature = Runs;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![STOP]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         STOP
     }
 
-    fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &State, _: u16) -> Option<View> {
         let text = [format!("Stop run {}?", self.run), "The lab keeps its measurements and its checkpoints.".into()];
         Some(Question::view("Stop", text))
     }
 
-    fn update(self, _: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         if command != Command::Accept {
-            return Vec::new();
+            return Outcome::CLOSE;
         }
-        shared.inform(format!("stopping run {} …", self.run));
-        vec![Effect::Stop(self.run).into()]
+        state.shared.inform(format!("stopping run {} …", self.run));
+        Outcome::Close(vec![Effect::Stop(self.run).into()])
     }
 
     fn run(&self) -> Option<RunId> {
@@ -51,32 +64,46 @@ impl Window for ConfirmStop {
     }
 }
 
-static DELETE: &[Binding<Command>] = &[
+/// Asks whether to move the chosen run to the trash.
+pub fn delete(state: &mut State) {
+    let State { shared, windows, .. } = state;
+    let Some(run) = chosen(shared) else { return };
+    match (shared.run_state(&run).is_over(), shared.out_of_reach(run.id)) {
+        (true, _) => windows.show(ConfirmDelete { run: run.id }),
+        (false, Some(why)) => shared.inform(why),
+        (false, None) => shared.inform(format!("run {} is still running: x stops it, then it can be deleted", run.id)),
+    }
+}
+
+/// Move a run to the trash?
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfirmDelete {
+    pub run: RunId,
+}
+
+pub static DELETE: &[Binding] = &[
     row(&[Char('y'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),
     row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "keep it", "").ranked(0),
 ];
 
 impl Window for ConfirmDelete {
-    type Feature = Runs;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![DELETE]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         DELETE
     }
 
-    fn view(&self, _: &Runs, shared: &Shared, _: u16) -> Option<View> {
+    fn view(&self, state: &State, _: u16) -> Option<View> {
+        let shared = &state.shared;
         let name = shared.summary(self.run).and_then(|run| run.record.as_ref()?.name.as_deref());
         let name = name.map_or(String::new(), |name| format!(", {}", cut(name, 40)));
         let text = [format!("Delete run {}{name}?", self.run), "It goes to the trash: u brings it back.".into()];
         Some(Question::view("Delete", text))
     }
 
-    fn update(self, _: &mut Runs, _: &mut Shared, command: Command) -> Vec<Action> {
-        if command == Command::Accept { vec![Effect::Change(Change::Delete(self.run)).into()] } else { Vec::new() }
+    fn press(&mut self, _: &mut State, command: Command) -> Outcome {
+        match command {
+            Command::Accept => Outcome::Close(vec![Effect::Change(Change::Delete(self.run)).into()]),
+            _ => Outcome::CLOSE,
+        }
     }
 
     fn run(&self) -> Option<RunId> {
@@ -84,7 +111,72 @@ impl Window for ConfirmDelete {
     }
 }
 
-static CONTINUE: &[Binding<Command>] = &[
+/// Asks for how long the chosen run should go on.
+pub fn continue_run(state: &mut State) -> Vec<Action> {
+    let State { shared, windows, .. } = state;
+    let Some(run) = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)) else {
+        shared.inform("no run to continue yet: r starts one");
+        return Vec::new();
+    };
+    match how_to_continue(shared, run) {
+        Ok(window) => windows.show(window),
+        Err(Refused::NotYet(why)) => shared.inform(why),
+        Err(Refused::Never(why)) => shared.error(why),
+    }
+    Vec::new()
+}
+
+/// Why a run cannot go on.
+enum Refused {
+    NotYet(String),
+    Never(String),
+}
+
+fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Continue, Refused> {
+    let id = run.id;
+    let never = |why: String| Err(Refused::Never(why));
+    let Some(record) = &run.record else {
+        return never(format!("the record of run {id} cannot be read, so it cannot go on"));
+    };
+    if record.spec.collectives().is_some() {
+        let why = format!("run {id} measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
+        return Err(Refused::NotYet(why));
+    }
+    if record.spec.nvcnn().is_some() {
+        let why = format!(
+            "run {id} goes on from here by itself: start it again with the same --log_dir, and it takes the newest checkpoint"
+        );
+        return Err(Refused::NotYet(why));
+    }
+    let Some(training) = record.training() else {
+        let why = record.spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", record.spec.workload.title()));
+        return never(format!("run {id} cannot go on: {why}"));
+    };
+    if let Some(why) = shared.out_of_reach(id) {
+        return Err(Refused::NotYet(why));
+    }
+    if !shared.run_state(run).is_over() {
+        return Err(Refused::NotYet(format!("run {id} is still running: it can be continued when it has ended")));
+    }
+    if !training.checkpointing {
+        return never(format!("run {id} wrote no checkpoints, so it cannot go on: switch checkpoints on for the next run"));
+    }
+    // The list may be a moment behind what the run itself has told.
+    let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
+    let done = run.last_epoch.max(told);
+    let goal = epochs_to_go_on_to(training.epochs, done, shared.run_state(run));
+    Ok(Continue { run: id, done, more: goal.saturating_sub(done) })
+}
+
+/// Train a run that is over, and has `done` epochs, for `more`?
+#[derive(Clone, Debug, PartialEq)]
+pub struct Continue {
+    pub run: RunId,
+    pub done: usize,
+    pub more: usize,
+}
+
+pub static CONTINUE: &[Binding] = &[
     row(&[Code(K::Right), Code(K::Up), Char('+'), Char('=')], Command::Move(Move::Up), "← →", "epochs", ""),
     row(&[Code(K::Left), Code(K::Down), Char('-'), Char('_')], Command::Move(Move::Down), "", "", ""),
     row(&[Code(K::Enter), Char('c'), Char('y')], Command::Accept, "Enter", "continue", ""),
@@ -92,18 +184,11 @@ static CONTINUE: &[Binding<Command>] = &[
 ];
 
 impl Window for Continue {
-    type Feature = Runs;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![CONTINUE]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         CONTINUE
     }
 
-    fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &State, _: u16) -> Option<View> {
         let epochs = units::counted(self.more, "more epoch");
         let text = match self.more {
             0 => [format!("Do the test of run {}?", self.run), format!("It has trained all its {} epochs.", self.done)],
@@ -115,19 +200,18 @@ impl Window for Continue {
         Some(Question::view("Continue", text))
     }
 
-    fn update(self, runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
-        let Continue { run, done, more } = self;
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let Continue { run, done, more } = *self;
         match command {
-            Command::Back => Vec::new(),
+            Command::Back => Outcome::CLOSE,
             Command::Accept => {
-                shared.starting.run = true;
-                vec![Effect::Continue { run, epochs: done + more }.into()]
+                state.shared.starting.run = true;
+                Outcome::Close(vec![Effect::Continue { run, epochs: done + more }.into()])
             }
             command => {
                 let up = command == Command::Move(Move::Up);
-                let more = if up { (more + 1).min(999) } else { more.saturating_sub(1).max(1) };
-                runs.window = Some(Continue { run, done, more }.into());
-                Vec::new()
+                self.more = if up { (more + 1).min(999) } else { more.saturating_sub(1).max(1) };
+                Outcome::STAY
             }
         }
     }
@@ -137,25 +221,33 @@ impl Window for Continue {
     }
 }
 
-static QUIT: &[Binding<Command>] = &[
+/// Asks what becomes of the run that is going, where one is.
+pub fn quit(state: &mut State) -> Vec<Action> {
+    match state.shared.going() {
+        Some(going) if state.shared.replay.is_none() => state.windows.show(Quit { going }),
+        _ => state.done = true,
+    }
+    Vec::new()
+}
+
+/// A run is going: leave it, stop it or stay?
+#[derive(Clone, Debug)]
+pub struct Quit {
+    pub going: RunId,
+}
+
+pub static QUIT: &[Binding] = &[
     row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", "leave it running", ""),
     row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop it", ""),
     row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
 ];
 
 impl Window for Quit {
-    type Feature = Runs;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![QUIT]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         QUIT
     }
 
-    fn view(&self, _: &Runs, _: &Shared, _: u16) -> Option<View> {
+    fn view(&self, _: &State, _: u16) -> Option<View> {
         let text = [
             format!("Run {} is still running.", self.going),
             "It can continue in the background: the next start shows it again.".into(),
@@ -163,11 +255,11 @@ impl Window for Quit {
         Some(Question::view("Quit", text))
     }
 
-    fn update(self, _: &mut Runs, _: &mut Shared, command: Command) -> Vec<Action> {
-        match command {
+    fn press(&mut self, _: &mut State, command: Command) -> Outcome {
+        Outcome::Close(match command {
             Command::Leave => vec![Action::Leave],
             Command::StopAndLeave => vec![Action::Leave, Effect::Stop(self.going).into()],
             _ => Vec::new(),
-        }
+        })
     }
 }

@@ -3,17 +3,19 @@
 //! Never shortens the command line: what is shown can be run.
 
 use super::by_host;
-use super::keys::Command;
-use super::state::{Runs, cost_name};
-use super::update::{baseline, continue_run};
-use super::windows::Details;
+use super::chosen::baseline;
+use super::confirm::continue_run;
+use super::state::cost_name;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::Command;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
 use crate::tui::actions::keys::{Binding, row};
+use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::state::Shared;
+use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::sheet::Sheet;
-use crate::tui::window::{Page, View, Window};
+use crate::tui::window::{Page, View};
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
@@ -32,44 +34,40 @@ use crate::tui::widgets::theme::sign;
 /// Columns of the names.
 const NAME: usize = 13;
 
-const COPY: Binding<Command> = row(&[Char('y')], Command::Copy, "y", "copy the command", "copy the mpirun line to the clipboard");
-const BASELINE: Binding<Command> = row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline");
-const CONTINUE: Binding<Command> = row(&[Char('c')], Command::Continue, "c", "continue", "train it for more epochs");
-const BACK: Binding<Command> =
+const COPY: Binding = row(&[Char('y')], Command::Copy, "y", "copy the command", "copy the mpirun line to the clipboard");
+const BASELINE: Binding = row(&[Char('b')], Command::Baseline, "b", "baseline", "make it the baseline");
+const CONTINUE: Binding = row(&[Char('c')], Command::Continue, "c", "continue", "train it for more epochs");
+const BACK: Binding =
     row(&[Code(K::Esc), Char('i'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0);
 
-static OF_TRAINING: &[Binding<Command>] = &[COPY, BASELINE, CONTINUE, BACK];
-static OF_OTHERS: &[Binding<Command>] = &[COPY, BASELINE, BACK];
+pub static OF_TRAINING: &[Binding] = &[COPY, BASELINE, CONTINUE, BACK];
+#[derive(Clone, Debug)]
+pub struct Details {
+    pub run: RunId,
+    /// Only a training can go on.
+    pub is_training: bool,
+    pub scroll: usize,
+}
+
+pub static OF_OTHERS: &[Binding] = &[COPY, BASELINE, BACK];
 
 impl Window for Details {
-    type Feature = Runs;
-    type Command = Command;
-
-    fn tables() -> Vec<&'static [Binding<Command>]> {
-        vec![OF_TRAINING, OF_OTHERS]
-    }
-
-    fn keys(&self) -> &'static [Binding<Command>] {
+    fn keys(&self, _: &State) -> &'static [Binding] {
         if self.is_training { OF_TRAINING } else { OF_OTHERS }
     }
 
-    fn view(&self, _: &Runs, shared: &Shared, columns: u16) -> Option<View> {
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let shared = &state.shared;
         Some(Page::view(format!("Run {}", self.run), columns, 110, |width| lines(shared, self.run, width)))
     }
 
-    fn update(self, runs: &mut Runs, shared: &mut Shared, command: Command) -> Vec<Action> {
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         match command {
-            Command::Back => return Vec::new(),
-            Command::Continue => {
-                continue_run(runs, shared);
-                return Vec::new();
-            }
-            Command::Baseline => return baseline(shared),
-            _ => {}
+            Command::Continue => Outcome::Close(continue_run(state)),
+            Command::Baseline => Outcome::Close(baseline(&mut state.shared)),
+            Command::Copy => Outcome::Stay(copy(&mut state.shared, self.run)),
+            _ => Outcome::CLOSE,
         }
-        let run = self.run;
-        runs.window = Some(self.into());
-        if command == Command::Copy { copy(shared, run) } else { Vec::new() }
     }
 
     fn scroll(&self) -> Option<usize> {
@@ -83,6 +81,19 @@ impl Window for Details {
     fn run(&self) -> Option<RunId> {
         Some(self.run)
     }
+}
+
+pub fn open(state: &mut State) -> Vec<Action> {
+    let State { shared, windows, .. } = state;
+    match shared.watched.as_ref().map(|watched| watched.id) {
+        Some(run) => {
+            // Of a run that is not listed yet nothing is known that speaks against it.
+            let is_training = shared.summary(run).is_none_or(has_steps);
+            windows.show(Details { run, is_training, scroll: 0 });
+        }
+        None => shared.inform("no run yet: r starts one"),
+    }
+    Vec::new()
 }
 
 /// The command line to the clipboard.

@@ -1,49 +1,14 @@
-//! The keys of the table of runs, and what the windows about a run ask for.
+//! The keys of the table of runs.
 
 use crossterm::event::KeyCode as K;
 
+use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, Move, Typing, UP, moves_and_types, row};
+use crate::tui::actions::keys::{Binding, DOWN, ENTER, UP, row};
 
 use Command as C;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    Move(Move),
-    /// Keeps the chosen run in the chart, or lets it go.
-    Pin,
-    /// Words that a run has to fit.
-    Filter,
-    /// The next order, and the order the other way round.
-    Sort,
-    Reverse,
-    /// The chosen run beside the baseline.
-    Compare,
-    /// Rows of what others published.
-    Published,
-    Name,
-    Note,
-    Delete,
-    Undo,
-    Export,
-    /// Set up a benchmark or a training on photos as the chosen run was.
-    Again,
-    Details,
-    Baseline,
-    Continue,
-    /// The command line to the clipboard.
-    Copy,
-    /// The run that is going is left running, or stopped first.
-    Leave,
-    StopAndLeave,
-    Type(Typing),
-    Accept,
-    Back,
-}
-
-moves_and_types!(Command);
-
-pub static KEYS: &[Binding<Command>] = &[
+pub static KEYS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a run: log, chart and header show it"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
@@ -63,5 +28,5 @@ pub static KEYS: &[Binding<Command>] = &[
     row(&[Char('u')], C::Undo, "u", "undo", "undo the last name, note or delete"),
     row(&[Char('X')], C::Export, "X", "export", "write the shown runs to a file: Markdown, CSV, JSON or SVG"),
     row(&[Char('a')], C::Again, "a", "", "a benchmark or a training on photos again: the form opens with its settings"),
-    row(ENTER, C::Details, "Enter", "details", "details of the chosen run; of a run of collectives its messages and times"),
+    row(ENTER, C::Accept, "Enter", "details", "details of the chosen run; of a run of collectives its messages and times"),
 ];

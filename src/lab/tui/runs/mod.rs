@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod by_host;
+pub mod chosen;
 pub mod compare;
 pub mod confirm;
 pub mod details;
@@ -11,4 +12,3 @@ pub mod state;
 #[cfg(test)]
 pub mod tests;
 pub mod update;
-pub mod windows;

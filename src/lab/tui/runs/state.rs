@@ -1,10 +1,8 @@
 //! What the table of runs remembers.
 
-use super::windows::Window;
 use crate::domain::device::DeviceKind;
 use crate::runs::{Filter, RunId, RunSummary, SortKey, select};
 use crate::tui::actions::change::Undo;
-use crate::tui::window::opens;
 
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
@@ -15,7 +13,6 @@ pub struct Runs {
     pub published: bool,
     /// What takes the last changes back, the newest last.
     history: Vec<Undo>,
-    pub window: Option<Window>,
 }
 
 /// Changes that can be taken back: as many as one remembers.
@@ -73,5 +70,3 @@ pub fn cost_name(run: &RunSummary) -> &'static str {
         _ => "device-seconds",
     }
 }
-
-opens!(Runs, Window);

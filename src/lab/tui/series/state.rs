@@ -2,10 +2,8 @@
 //!
 //! Never reads a file: what is kept comes in as messages.
 
-use super::windows::Window;
 use crate::course::{Next, Results, Series};
 use crate::tui::shared::state::Shared;
-use crate::tui::window::opens;
 
 #[derive(Clone, Debug, Default)]
 pub struct SeriesView {
@@ -15,7 +13,6 @@ pub struct SeriesView {
     pub results: Option<Results>,
     /// One of them was begun by this screen, and nobody was told yet that all are over.
     pub is_news: bool,
-    pub window: Option<Window>,
 }
 
 impl SeriesView {
@@ -24,5 +21,3 @@ impl SeriesView {
         self.series.as_ref().map_or(Next::Over, |series| series.next(|run| shared.turn_state(run)))
     }
 }
-
-opens!(SeriesView, Window);

@@ -7,10 +7,9 @@ use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::effect::Effect;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -69,7 +68,7 @@ fn one_key_runs_before_and_after_in_turn_and_shows_them_side_by_side() {
         .collect();
     assert_eq!(asked, [("1-3".to_owned(), 2, 2), ("1-4".to_owned(), 2, 2)]);
     assert_eq!(series.purpose, Purpose::Guided(4));
-    assert!(matches!(front(&state), Front::Series(crate::tui::series::windows::Turns { .. })));
+    assert!(state.windows.get::<crate::tui::series::turns::Turns>().is_some());
     started(&mut state, &mut series, 0, 1);
     insta::assert_snapshot!("series_going_80x24", window(&state, 80, 24));
 
@@ -95,7 +94,7 @@ fn several_runs_are_asked_about_first_with_the_time_they_take() {
     state.shared.course.lessons = samples::lessons();
     state.shared.step = Step::Broadcast;
     assert_eq!(type_text(&mut state, "g"), []);
-    assert!(matches!(front(&state), Front::ConfirmSeries(..)));
+    assert!(matches!(state.windows.get::<crate::tui::series::confirm::ConfirmSeries>(), Some(..)));
     assert!(text(&state, 80, 24).contains("cannot say how long they take"), "{}", text(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
     // 36,000 images at 900 a second: 40 s for three epochs that the two ranks share. In both runs each trains all of them.
@@ -104,7 +103,7 @@ fn several_runs_are_asked_about_first_with_the_time_they_take() {
     let shown = text(&state, 80, 24);
     assert!(shown.contains("for step 4: steps 1-3, then steps 1-4.") && shown.contains("Together about 1:46,"), "{shown}");
     assert_eq!(type_text(&mut state, "n"), []);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
 }
 
 #[test]
@@ -181,7 +180,7 @@ fn an_ablation_asks_first_and_fills_a_table() {
     assert_eq!(type_text(&mut state, "A"), []);
     insta::assert_snapshot!("ablation_asks_80x24", window(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
     let effects = type_text(&mut state, "Ay");
     let [Effect::BeginSeries(series)] = &effects[..] else { panic!("{effects:?}") };
     let steps: Vec<String> = series.turns.iter().map(|turn| turn.spec.workload.steps.to_string()).collect();

@@ -1,65 +1,13 @@
-//! Runs that take turns: asked for, begun one after the other, and cancelled.
+//! Runs that take turns: begun one after the other, and cancelled.
 //!
 //! Never starts one while another is going: two at once measure neither.
 
 use super::state::SeriesView;
-use super::windows::{ConfirmSeries, Turns};
 use crate::course::{Next, Results, Series};
 use crate::runs::RunId;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::effect::Effect;
 use crate::tui::shared::state::Shared;
-
-/// The two runs of the lesson of the step under the cursor.
-pub fn guided(own: &mut SeriesView, shared: &mut Shared) {
-    let lesson = shared.course.lessons.of_step(shared.step);
-    match lesson.and_then(|lesson| Series::guided(lesson, &shared.spec, &shared.preset)) {
-        Some(series) => ask(own, shared, series),
-        None => {
-            let step = shared.step.number();
-            shared.inform(format!("the lesson of step {step} has no two runs: r runs with the current settings"));
-        }
-    }
-}
-
-/// All steps but one, in turn.
-pub fn ablation(own: &mut SeriesView, shared: &mut Shared) {
-    let series = Series::ablation(&shared.spec, &shared.preset);
-    ask(own, shared, series);
-}
-
-/// Several runs take their time: they are asked about first.
-fn ask(own: &mut SeriesView, shared: &mut Shared, series: Series) {
-    match series.turns.iter().find_map(|turn| turn.spec.problem()) {
-        Some(problem) => shared.error(format!("cannot start: {problem}")),
-        None if is_going(own, shared) => show(own, shared),
-        None => {
-            // Once, not for every frame: all runs are looked at.
-            let takes_s = series.estimate(&shared.runs);
-            own.window = Some(ConfirmSeries { series: Box::new(series), takes_s }.into());
-        }
-    }
-}
-
-pub fn begin(own: &mut SeriesView, shared: &mut Shared, series: Series) -> Vec<Action> {
-    if is_going(own, shared) {
-        show(own, shared);
-        return Vec::new();
-    }
-    (own.series, own.results) = (Some(series.clone()), None);
-    show(own, shared);
-    vec![Effect::BeginSeries(Box::new(series)).into()]
-}
-
-/// The last series there was, or how the one that is going stands.
-pub fn show(own: &mut SeriesView, shared: &mut Shared) {
-    match own.series {
-        Some(_) => own.window = Some(Turns { scroll: 0 }.into()),
-        None => {
-            shared.inform("there are no two runs to compare yet: g starts those of this step, A those with all steps but one")
-        }
-    }
-}
 
 /// What waits will not begin; the run that is going is stopped.
 pub fn cancel(own: &SeriesView, shared: &Shared) -> Vec<Action> {
@@ -70,7 +18,7 @@ pub fn cancel(own: &SeriesView, shared: &Shared) -> Vec<Action> {
     }
 }
 
-fn is_going(own: &SeriesView, shared: &Shared) -> bool {
+pub fn is_going(own: &SeriesView, shared: &Shared) -> bool {
     own.next(shared) != Next::Over
 }
 

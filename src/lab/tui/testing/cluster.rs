@@ -6,8 +6,8 @@ use super::samples::{self, START, cpu_sample, say, status, summary};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::app::features::State;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 
 pub const RANKS: usize = 512;
 const OF_HOST: usize = 8;

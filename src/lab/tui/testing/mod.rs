@@ -1,6 +1,5 @@
 //! States and logs made up for tests.
 
 pub mod cluster;
-pub mod front;
 pub mod printed;
 pub mod samples;

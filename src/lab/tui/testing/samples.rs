@@ -15,11 +15,11 @@ use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 use crate::domain::training::TrainingSpec;
 use crate::launch::{Preset, Ranks};
 use crate::runs::{Attempt, RunId, RunRecord, RunSummary, RunUpdate, Tally};
-use crate::tui::app::features::State;
 use crate::tui::app::start;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
+use crate::tui::state::State;
 use crate::tui::testing::printed::Printed;
 use crate::tui::widgets::theme::Theme;
 

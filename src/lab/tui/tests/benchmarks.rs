@@ -10,9 +10,9 @@ use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, press, text, type_text};
 

@@ -8,14 +8,13 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use crate::runs::{RunId, SortKey};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::devices::tests::gpus;
 use crate::tui::log::state::LogTab;
 use crate::tui::log::tests::pane::Desk;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front, open};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::mouse::{LEFT, find, mouse, sized};
 use crate::tui::tests::{press, text, type_text};
@@ -111,7 +110,7 @@ fn a_device_is_chosen_by_its_row_and_opened_by_a_second_click() {
             assert_eq!((state.focus, state.devices.cursor()), (Pane::Devices, place), "{size:?}");
             let row = find(&state, &title);
             mouse(&mut state, LEFT, row);
-            assert!(matches!(front(&state), Front::Device(crate::tui::devices::windows::Details { .. })), "{place} at {size:?}");
+            assert!(state.windows.get::<crate::tui::devices::details::Details>().is_some(), "{place} at {size:?}");
             press(&mut state, KeyCode::Esc);
         }
         assert!(clicked > devices / 2, "{clicked} of {devices} at {size:?}");
@@ -175,7 +174,7 @@ fn an_arrow_beside_a_value_changes_it() {
         assert_eq!(state.shared.spec.workload.epochs, before + 1, "at {size:?}");
         let arrow = find(&state, "‹");
         mouse(&mut state, LEFT, arrow);
-        assert_eq!((state.shared.spec.workload.epochs, front(&state)), (before, Front::None));
+        assert_eq!((state.shared.spec.workload.epochs, state.windows.is_empty()), (before, true));
     }
 }
 
@@ -187,11 +186,11 @@ fn a_click_beside_a_window_closes_it_and_one_inside_does_not() {
             type_text(&mut state, keys);
             let window = find(&state, inside);
             mouse(&mut state, LEFT, window);
-            assert_ne!(front(&state), Front::None, "{keys} at {size:?}");
+            assert!(!state.windows.is_empty(), "{keys} at {size:?}");
             assert_eq!(mouse(&mut state, LEFT, (0, 3)), [], "nothing behind is clicked");
             assert_eq!(
-                (front(&state), state.done, state.shared.step),
-                (Front::None, false, crate::domain::step::Step::InitAndPin),
+                (state.windows.is_empty(), state.done, state.shared.step),
+                (true, false, crate::domain::step::Step::InitAndPin),
                 "{keys} at {size:?}"
             );
         }
@@ -206,7 +205,7 @@ fn the_answers_of_a_question_are_clicked() {
         let question = find(&state, "The lab keeps");
         let stay = find_below(&state, "let it run", question.1);
         mouse(&mut state, LEFT, stay);
-        assert_eq!(front(&state), Front::None);
+        assert!(state.windows.is_empty());
         type_text(&mut state, "x");
         let stop = find_below(&state, "stop it", question.1);
         assert_eq!(mouse(&mut state, LEFT, stop), [Effect::Stop(RunId(2))], "at {size:?}");
@@ -228,12 +227,12 @@ fn an_entry_of_the_palette_is_run_by_a_click() {
         type_text(&mut state, ":");
         // The list scrolls with what is chosen.
         (0..20).for_each(|_| drop(press(&mut state, KeyCode::Down)));
-        assert!(matches!(front(&state), Front::Palette(crate::tui::help::windows::Palette { chosen: 20, .. })));
+        assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Palette { chosen: 20, .. })));
         for entry in [7, 12, 20] {
             let words = &keymap::entries()[crate::tui::help::palette::found(keymap::entries(), "", &[])[entry]].text;
             let place = find(&state, &words[..words.len().min(40)]);
             let (mut clicked, mut typed) = (state.clone(), state.clone());
-            open(&mut typed, Front::Palette(crate::tui::help::windows::Palette { typed: String::new(), chosen: entry }));
+            typed.windows.show(crate::tui::help::windows::Palette { typed: String::new(), chosen: entry });
             let expected = press(&mut typed, KeyCode::Enter);
             assert_eq!(mouse(&mut clicked, LEFT, place), expected, "{words} at {size:?}");
             assert_eq!(text(&clicked, size.0, size.1), text(&typed, size.0, size.1), "{words} at {size:?}");
@@ -261,7 +260,7 @@ fn the_wheel_scrolls_cut_lines_sideways_and_a_palette_where_it_is() {
     assert!(!desk.shows("<00>"), "Shift turns the wheel");
     desk.type_text(":");
     mouse(&mut desk.state, MouseEventKind::ScrollDown, (40, 12));
-    assert!(matches!(front(&desk.state), Front::Palette(crate::tui::help::windows::Palette { chosen: 3, .. })));
+    assert!(matches!(desk.state.windows.get(), Some(crate::tui::help::windows::Palette { chosen: 3, .. })));
 }
 
 #[test]
@@ -277,5 +276,5 @@ fn the_hints_of_a_line_that_is_typed_are_clicked() {
     desk.type_text("/zzz");
     let leave = find(&desk.state, "Esc cancel");
     mouse(&mut desk.state, LEFT, leave);
-    assert_eq!((front(&desk.state), desk.state.log.search.as_ref().unwrap().text()), (Front::None, "n.n"));
+    assert_eq!((desk.state.windows.is_empty(), desk.state.log.search.as_ref().unwrap().text()), (true, "n.n"));
 }

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use crate::domain::event::{ConfigReport, Event, EventLine};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary, RunUpdate};
-use crate::tui::app::features::State;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{cut_out, text};
 

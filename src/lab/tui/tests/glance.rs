@@ -5,11 +5,11 @@ use crossterm::event::KeyCode;
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::chart::graph::Tab;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, press, text, type_text};
 

@@ -12,7 +12,6 @@ use crate::tui::app::update::update;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::Message;
 use crate::tui::next_run::fields::Field;
-use crate::tui::testing::front::{Front, front};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
@@ -56,9 +55,9 @@ fn run_starts_what_is_shown() {
 fn a_second_run_asks_first() {
     let mut state = samples::running();
     assert_eq!(type_text(&mut state, "r"), []);
-    assert_eq!(front(&state), Front::ConfirmStart(crate::tui::next_run::windows::ConfirmStart { going: RunId(2) }));
+    assert_eq!(state.windows.get(), Some(&crate::tui::next_run::confirm_start::ConfirmStart { going: RunId(2) }));
     press(&mut state, KeyCode::Enter);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
     assert!(matches!(type_text(&mut state, "ry")[..], [Effect::Start { .. }]));
 }
 
@@ -81,7 +80,7 @@ fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
     for (answer, done, effects) in [('l', true, vec![]), ('s', true, vec![Effect::Stop(RunId(2))]), ('n', false, vec![])] {
         let mut state = samples::running();
         type_text(&mut state, "q");
-        assert!(matches!(front(&state), Front::Quit(crate::tui::runs::windows::Quit { .. })) && !state.done);
+        assert!(state.windows.get::<crate::tui::runs::confirm::Quit>().is_some() && !state.done);
         assert_eq!(press(&mut state, KeyCode::Char(answer)), effects);
         assert_eq!(state.done, done, "{answer}");
     }
@@ -91,12 +90,12 @@ fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
 fn a_finished_run_continues_for_more_epochs() {
     let mut state = samples::compared();
     type_text(&mut state, "c");
-    assert_eq!(front(&state), Front::Continue(crate::tui::runs::windows::Continue { run: RunId(5), done: 3, more: 3 }));
+    assert_eq!(state.windows.get(), Some(&crate::tui::runs::confirm::Continue { run: RunId(5), done: 3, more: 3 }));
     press(&mut state, KeyCode::Right);
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Continue { run: RunId(5), epochs: 7 }]);
     let mut going = samples::running();
     type_text(&mut going, "c");
-    assert_eq!(front(&going), Front::None);
+    assert!(going.windows.is_empty());
     assert!(going.shared.notice.unwrap().text.contains("still running"));
 }
 
@@ -105,7 +104,7 @@ fn a_run_without_checkpoints_cannot_continue_and_says_so() {
     let mut state = samples::compared();
     state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().spec.workload.training_mut().unwrap().checkpointing = false;
     type_text(&mut state, "c");
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
     assert!(state.shared.notice.unwrap().text.contains("wrote no checkpoints"));
 }
 
@@ -147,7 +146,7 @@ fn settings_are_stepped_and_typed() {
     press(&mut state, KeyCode::Backspace);
     type_text(&mut state, "12");
     press(&mut state, KeyCode::Enter);
-    assert_eq!((state.shared.spec.resources.np, front(&state)), (12, Front::None));
+    assert_eq!((state.shared.spec.resources.np, state.windows.is_empty()), (12, true));
 }
 
 #[test]
@@ -160,16 +159,16 @@ fn typed_text_that_means_nothing_is_explained_in_place_and_changes_nothing() {
     type_text(&mut state, "0");
     press(&mut state, KeyCode::Enter);
     assert!(
-        matches!(front(&state), Front::Edit(crate::tui::next_run::windows::Edit { error: Some(error), .. }) if error.contains("np is 0")),
+        matches!(state.windows.get(), Some(crate::tui::next_run::edit::Edit { error: Some(error), .. }) if error.contains("np is 0")),
         "{:?}",
-        front(&state)
+        state.windows
     );
     assert!(text(&state, 80, 24).contains("np is 0"));
     // Keys are text here: no run starts, no step toggles, nothing quits.
     assert_eq!(type_text(&mut state, "rq1"), []);
     assert!(!state.done);
     press(&mut state, KeyCode::Esc);
-    assert_eq!((state.shared.spec.resources.np, front(&state)), (2, Front::None));
+    assert_eq!((state.shared.spec.resources.np, state.windows.is_empty()), (2, true));
 }
 
 #[test]
@@ -201,7 +200,7 @@ fn the_command_of_a_run_is_shown_and_copied() {
     let effects = type_text(&mut state, "iy");
     assert!(matches!(&effects[..], [Effect::Copy(line)] if line.contains("mpirun -np 2")), "{effects:?}");
     type_text(&mut state, "q");
-    assert_eq!((front(&state), state.done), (Front::None, false));
+    assert_eq!((state.windows.is_empty(), state.done), (true, false));
 }
 
 #[test]
@@ -270,9 +269,7 @@ fn a_pinned_run_keeps_its_colour_and_letter_while_others_come_and_go() {
     state.focus = Pane::Runs;
     // Runs 5 (chosen) and 1 (the baseline) show; pin 5, then walk down to 3.
     type_text(&mut state, "p");
-    let of = |state: &crate::tui::app::features::State, run| {
-        (state.shared.pins.slot(RunId(run)), state.shared.pins.letter(RunId(run)))
-    };
+    let of = |state: &crate::tui::state::State, run| (state.shared.pins.slot(RunId(run)), state.shared.pins.letter(RunId(run)));
     let five = of(&state, 5);
     assert_eq!(five, (Some(4), Some('E')));
     let effects = type_text(&mut state, "j");

@@ -7,11 +7,10 @@ use crate::domain::step::Step;
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::next_run::fields::Field;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 use crossterm::event::KeyCode;
@@ -52,9 +51,9 @@ fn a_click_chooses_a_setting_and_the_second_opens_it() {
     let mut state = sized(samples::never_used(), 120, 40);
     let place = find(&state, "epochs");
     mouse(&mut state, LEFT, place);
-    assert_eq!((state.focus, state.next_run.field, front(&state)), (Pane::Settings, Field::Of(Key::Epochs), Front::None));
+    assert_eq!((state.focus, state.next_run.field, state.windows.is_empty()), (Pane::Settings, Field::Of(Key::Epochs), true));
     mouse(&mut state, LEFT, place);
-    assert!(matches!(front(&state), Front::Edit(crate::tui::next_run::windows::Edit { field: Field::Of(Key::Epochs), .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::next_run::edit::Edit { field: Field::Of(Key::Epochs), .. })));
 }
 
 #[test]
@@ -65,7 +64,7 @@ fn a_click_shows_the_run_of_its_row_and_the_second_its_details() {
     assert!(mouse(&mut state, LEFT, (column, row)).contains(&Effect::Watch(RunId(1))));
     assert_eq!(state.focus, Pane::Runs);
     mouse(&mut state, LEFT, (column, row));
-    assert!(matches!(front(&state), Front::Details(crate::tui::runs::windows::Details { run: RunId(1), .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::runs::details::Details { run: RunId(1), .. })));
     let chosen = state.shared.watched.as_ref().unwrap().id;
     mouse(&mut state, LEFT, (column, row - 1));
     assert_eq!(state.shared.watched.as_ref().unwrap().id, chosen, "nothing behind a window is clicked");
@@ -79,10 +78,10 @@ fn the_names_of_the_shared_place_and_of_the_footer_are_clicked() {
     assert_eq!((state.focus, state.slot), (Pane::Chart, Pane::Chart));
     let help = find(&state, "help");
     mouse(&mut state, LEFT, help);
-    assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { .. })));
+    assert!(state.windows.get::<crate::tui::help::windows::Keys>().is_some());
     let close = find(&state, "Esc close");
     mouse(&mut state, LEFT, close);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
     let quit = find(&state, "quit");
     mouse(&mut state, LEFT, quit);
     assert!(state.done);
@@ -97,7 +96,7 @@ fn the_wheel_scrolls_what_is_under_it_and_leaves_the_focus() {
     assert_eq!((state.focus, state.shared.step), (Pane::Steps, Step::InitAndPin));
     type_text(&mut state, "?");
     mouse(&mut state, MouseEventKind::ScrollDown, (60, 20));
-    assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { scroll: 3, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { scroll: 3, .. })));
 }
 
 #[test]
@@ -105,10 +104,10 @@ fn the_wheel_over_a_question_answers_nothing() {
     for keys in ["x", "q"] {
         let mut state = sized(samples::running(), 80, 24);
         type_text(&mut state, keys);
-        let before = front(&state).clone();
+        let before = format!("{:?}", state.windows);
         assert_eq!(mouse(&mut state, MouseEventKind::ScrollUp, (40, 12)), []);
         assert_eq!(mouse(&mut state, LEFT, (40, 12)), []);
-        assert_eq!(front(&state), before);
+        assert_eq!(format!("{:?}", state.windows), before);
     }
 }
 

@@ -5,10 +5,9 @@ use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
@@ -24,16 +23,16 @@ fn what_a_key_in_a_window_did_is_seen_in_front_of_it() {
     update(&mut state, Message::Done("copied".into()));
     assert!(text(&state, 80, 24).contains("copied"), "{}", text(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
-    assert!(state.shared.notice.is_none() && front(&state) == Front::None, "news that came by itself costs no key");
+    assert!(state.shared.notice.is_none() && state.windows.is_empty(), "news that came by itself costs no key");
     type_text(&mut state, "i");
     update(&mut state, Message::Failed("no clipboard".into()));
     press(&mut state, KeyCode::Esc);
     assert!(
-        state.shared.notice.is_none() && matches!(front(&state), Front::Details(crate::tui::runs::windows::Details { .. })),
+        state.shared.notice.is_none() && state.windows.get::<crate::tui::runs::details::Details>().is_some(),
         "a problem goes before its window"
     );
     press(&mut state, KeyCode::Esc);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
 }
 
 #[test]
@@ -94,15 +93,15 @@ fn a_window_is_paged_by_what_it_shows() {
         press(&mut state, KeyCode::PageDown);
         // The last line of one page is the first of the next.
         let shown = usize::from(rows) - 5;
-        let Front::Help(crate::tui::help::windows::Keys { scroll, .. }) = front(&state) else { panic!("{:?}", front(&state)) };
+        let scroll = state.windows.get::<crate::tui::help::windows::Keys>().unwrap().scroll;
         assert_eq!(scroll, shown - 1);
         press(&mut state, KeyCode::End);
-        let Front::Help(crate::tui::help::windows::Keys { scroll, .. }) = front(&state) else { panic!("{:?}", front(&state)) };
+        let scroll = state.windows.get::<crate::tui::help::windows::Keys>().unwrap().scroll;
         assert!(text(&state, columns, rows).contains("the shown runs to a file"), "the last line is not there");
         press(&mut state, KeyCode::Down);
-        assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { scroll: same, .. }) if same == scroll));
+        assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { scroll: same, .. }) if *same == scroll));
         press(&mut state, KeyCode::Home);
-        assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { scroll: 0, .. })));
+        assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { scroll: 0, .. })));
         press(&mut state, KeyCode::Esc);
     }
 }
@@ -146,12 +145,12 @@ fn a_paste_is_typed_into_a_line_and_does_nothing_anywhere_else() {
     let before = state.shared.spec.clone();
     assert_eq!(paste(&mut state, "r1xeq"), []);
     assert!(notice(&state).is_some_and(|said| said.contains("pasted text is ignored")), "{:?}", notice(&state));
-    assert!(!state.done && state.shared.spec == before && front(&state) == Front::None);
+    assert!(!state.done && state.shared.spec == before && state.windows.is_empty());
     // A question takes no answer from it.
     type_text(&mut state, "c");
-    assert!(matches!(front(&state), Front::Continue(_)));
+    assert!(state.windows.get::<crate::tui::runs::confirm::Continue>().is_some());
     assert_eq!(paste(&mut state, "y"), []);
-    assert!(matches!(front(&state), Front::Continue(_)));
+    assert!(state.windows.get::<crate::tui::runs::confirm::Continue>().is_some());
     press(&mut state, KeyCode::Esc);
     state.focus = Pane::Runs;
     type_text(&mut state, "R");

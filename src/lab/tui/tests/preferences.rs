@@ -8,13 +8,12 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
 use crate::tui::app::header;
-use crate::tui::app::layout::Split;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::help::state::{Page, TOUR};
 use crate::tui::help::tour;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::preferences::Split;
 use crate::tui::testing::samples;
 use crate::tui::tests::{cut_out, press, text, type_text};
 use ratatui::layout::Rect;
@@ -39,7 +38,7 @@ fn the_tour_has_six_pages_and_fits_the_smallest_screen() {
         insta::assert_snapshot!(format!("tour_{}_80x24", page + 1), cut_out(&state, place, 80, 24));
         press(&mut state, KeyCode::Enter);
     }
-    assert_eq!((state.help.tour, front(&state)), (None, Front::None));
+    assert_eq!((state.help.tour, state.windows.is_empty()), (None, true));
 }
 
 #[test]
@@ -54,7 +53,7 @@ fn the_tour_goes_on_with_its_own_keys_and_ends_with_any_other() {
     assert!(!state.shared.spec.workload.steps.contains(Step::Broadcast), "it does what it always does");
     assert_eq!((state.help.tour, tour::pane(&state.help)), (Some(1), Some(Pane::Settings)), "and the tour goes on");
     type_text(&mut state, ":");
-    assert!(state.help.tour.is_none() && state.help.toured && front(&state) != Front::None, "and it does what it does");
+    assert!(state.help.tour.is_none() && state.help.toured && !state.windows.is_empty(), "and it does what it does");
 }
 
 #[test]

@@ -4,11 +4,11 @@ use crossterm::event::KeyCode;
 use ratatui::layout::Rect;
 
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::places::{in_area, of};
 use crate::tui::app::update::update;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, press, text};
 

@@ -5,14 +5,13 @@ use crossterm::event::KeyCode;
 use super::{pane, press, text, type_text, window};
 use crate::runs::RunId;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::dispatch::focus;
-use crate::tui::app::features::State;
+use crate::tui::app::screen::focus;
 use crate::tui::app::update::update;
 use crate::tui::log::state::{LogTab, tabs};
 use crate::tui::message::Message;
-use crate::tui::runs::windows::Details;
+use crate::tui::runs::details::Details;
+use crate::tui::state::State;
 use crate::tui::testing::cluster;
-use crate::tui::testing::front::{Front, front, open};
 
 fn go_to(state: &mut State, words: &str) {
     type_text(state, "#");
@@ -35,7 +34,7 @@ fn a_rank_is_found_by_its_number_and_by_its_host() {
             // Four hosts begin so: nothing is chosen, and it says so.
             assert_eq!((state.log.tab, text(&state, 80, 24).contains("4 hosts begin so")), (before, true));
             press(&mut state, KeyCode::Esc);
-            assert_eq!((front(&state), state.log.tab), (Front::None, before));
+            assert_eq!((state.windows.is_empty(), state.log.tab), (true, before));
             continue;
         }
         assert_eq!((state.log.tab, chosen_host(&state)), (LogTab::of(rank), cluster::host(rank)), "{words}");
@@ -72,7 +71,7 @@ fn failed_ranks_come_first() {
     // A host by its name: the rank that failed there.
     go_to(&mut state, "node39");
     assert_eq!(state.log.tab, LogTab::Process(317));
-    open(&mut state, Front::Details(Details { run: RunId(1), is_training: true, scroll: 0 }));
+    state.windows.show(Details { run: RunId(1), is_training: true, scroll: 0 });
     let details = window(&state, 120, 140);
     let at = |words: &str| details.find(words).unwrap_or_else(|| panic!("no {words} in {details}"));
     assert!(at("failed first rank 317 on node39") < at("rank 44 on node05: process 317 is gone"));

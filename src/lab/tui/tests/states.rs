@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
 use crate::tui::shared::watched::Watched;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::looks::SIZES;
 use crate::tui::tests::{cut_out, pane, picture, text, type_text};

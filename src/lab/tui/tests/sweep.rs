@@ -6,10 +6,11 @@ use rand_core::{Rng, SeedableRng};
 
 use crate::runs::RunId;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::runs::confirm::Continue;
+use crate::tui::runs::details::Details;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, type_text};
 
@@ -66,11 +67,8 @@ fn a_hundred_thousand_random_events_do_no_harm() {
         update(&mut state, message);
         state.done = false;
         assert_eq!(state.shared.spec.problem(), None, "a setting without meaning was taken over");
-        if let Front::Details(crate::tui::runs::windows::Details { .. })
-        | Front::Continue(crate::tui::runs::windows::Continue { .. }) = front(&state)
-        {
-            assert!(state.shared.watched.is_some());
-        }
+        let is_about_a_run = state.windows.get::<Details>().is_some() || state.windows.get::<Continue>().is_some();
+        assert!(!is_about_a_run || state.shared.watched.is_some());
         if turn % 97 == 0 {
             let (width, height) = state.shared.size;
             picture(&state, width.max(1), height.max(1));
@@ -84,7 +82,7 @@ fn a_hundred_thousand_random_events_do_no_harm() {
     assert!(crate::tui::tests::text(&state, 120, 40).contains("hvd-lab"));
     state.help.tour = None;
     type_text(&mut state, "?");
-    assert!(matches!(front(&state), Front::Help(crate::tui::help::windows::Keys { .. })), "{:?}", front(&state));
+    assert!(state.windows.get::<crate::tui::help::windows::Keys>().is_some(), "{:?}", state.windows);
 }
 
 fn random_mouse(pick: &mut impl FnMut(usize) -> usize) -> MouseEvent {

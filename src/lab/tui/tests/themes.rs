@@ -6,9 +6,9 @@ use crossterm::event::KeyCode;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, press};
 use crate::tui::widgets::looks::{Background, Look};

@@ -12,13 +12,12 @@ use crate::columns;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::app::view;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
-use crate::tui::testing::front::{Front, front, open};
+use crate::tui::state::{State, Window};
 use crate::tui::testing::printed::Printed;
 use crate::tui::testing::samples;
 use crate::tui::tests::picture;
@@ -74,51 +73,42 @@ fn views(name: &str) -> Vec<(String, State)> {
     }
     let run = RunId(2);
     let typed = || name.repeat(3);
-    let modes = [
-        Front::Details(crate::tui::runs::windows::Details { run, is_training: true, scroll: 0 }),
-        Front::Details(crate::tui::runs::windows::Details { run, is_training: false, scroll: 9 }),
-        Front::Compare(crate::tui::runs::windows::Compare { run, scroll: 0 }),
-        Front::ConfirmDelete(crate::tui::runs::windows::ConfirmDelete { run }),
-        Front::Device(crate::tui::devices::windows::Details { scroll: 0 }),
-        Front::Device(crate::tui::devices::windows::Details { scroll: 20 }),
-        Front::AskDevices(crate::tui::devices::windows::Ask { text: typed() }),
-        Front::AskLog(crate::tui::log::windows::Ask {
-            prompt: crate::tui::log::keys::Prompt::Search,
+    let modes: [Box<dyn Window>; 14] = [
+        Box::new(crate::tui::runs::details::Details { run, is_training: true, scroll: 0 }),
+        Box::new(crate::tui::runs::details::Details { run, is_training: false, scroll: 9 }),
+        Box::new(crate::tui::runs::compare::Compare { run, scroll: 0 }),
+        Box::new(crate::tui::runs::confirm::ConfirmDelete { run }),
+        Box::new(crate::tui::devices::details::Details { scroll: 0 }),
+        Box::new(crate::tui::devices::details::Details { scroll: 20 }),
+        Box::new(crate::tui::devices::ask::Ask { text: typed() }),
+        Box::new(crate::tui::log::ask::Ask {
+            prompt: crate::tui::actions::command::Prompt::Search,
             regex: true,
             text: typed(),
             error: Some(typed()),
             before: None,
             from: crate::runs::Place::End,
         }),
-        Front::Edit(crate::tui::next_run::windows::Edit {
+        Box::new(crate::tui::next_run::edit::Edit {
             field: state.next_run.field,
             text: typed(),
             error: Some(typed()),
             untouched: false,
         }),
-        Front::AskRuns(crate::tui::runs::windows::Ask {
-            what: crate::tui::runs::windows::Asked::Name(run),
-            text: typed(),
-            error: None,
-        }),
-        Front::Palette(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 }),
-        Front::Help(crate::tui::help::windows::Keys { scroll: 0, words: typed(), typing: true }),
-        Front::Diff(crate::tui::exercise::windows::Diff {
-            number: 4,
-            of: crate::exercise::Track::default(),
-            mine: true,
-            scroll: 3,
-        }),
-        Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0, hints: 0 }),
+        Box::new(crate::tui::runs::ask::Ask { what: crate::tui::runs::ask::Asked::Name(run), text: typed(), error: None }),
+        Box::new(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 }),
+        Box::new(crate::tui::help::windows::Keys { scroll: 0, words: typed(), typing: true }),
+        Box::new(crate::tui::exercise::windows::Diff { number: 4, of: crate::exercise::Track::default(), mine: true, scroll: 3 }),
+        Box::new(crate::tui::exercise::windows::Own::default()),
     ];
     for mode in modes {
         for slot in [Pane::Log, Pane::Devices] {
             let mut view = State { slot, focus: slot, zoom: true, ..state.clone() };
-            open(&mut view, mode.clone());
+            view.windows.put_back(0, mode.clone());
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
             view.exercise.stage = crate::tui::exercise::state::Stage::Broken(typed());
-            if matches!(mode, Front::AskDevices(_)) {
+            if view.windows.get::<crate::tui::devices::ask::Ask>().is_some() {
                 view.devices.filter = typed();
             }
             views.push((format!("{mode:?} over {slot:?}"), view));
@@ -181,7 +171,7 @@ fn no_name_moves_a_border_or_is_left_in_halves() {
             let zoomed = state.zoom.then_some(state.focus);
             let places =
                 places(Rect::new(0, 0, width, height), zoomed, state.slot, wish(&state), &state.preferences.shares).unwrap();
-            if state.projector || state.shared.notice.is_some() || front(&state) != Front::None {
+            if state.projector || state.shared.notice.is_some() || !state.windows.is_empty() {
                 continue;
             }
             for (pane, place) in places.panes {

@@ -1,5 +1,6 @@
 //! A window of lines: scrolled where not all fit.
 
+use crate::tui::actions::command::Move;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -8,7 +9,6 @@ use ratatui::widgets::{Clear, Paragraph};
 use super::frame;
 use super::theme::Theme;
 use crate::columns::cut;
-use crate::tui::actions::keys::Move;
 
 /// How far a window can be scrolled.
 #[derive(Clone, Copy, Debug, Default)]

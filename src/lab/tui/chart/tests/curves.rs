@@ -14,11 +14,11 @@ use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Along;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, type_text};
 

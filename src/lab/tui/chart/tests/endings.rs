@@ -6,8 +6,8 @@ use crate::domain::event::{ConfigReport, Event, EventLine};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, text, type_text};
 

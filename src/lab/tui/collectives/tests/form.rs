@@ -8,14 +8,13 @@ use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::effect::Effect;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::collectives::settings::{Field, Settings};
 use crate::tui::collectives::show::Show;
-use crate::tui::collectives::windows::Stage;
+use crate::tui::collectives::stage::Stage;
 use crate::tui::message::Message;
 use crate::tui::shared::state::Playing;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -47,16 +46,16 @@ fn the_form_looks_as_it_did() {
 #[test]
 fn one_key_opens_it_and_one_starts_what_it_says() {
     let mut state = asked((80, 24));
-    assert!(matches!(front(&state), Front::MeasureCollectives(_)));
+    assert!(state.windows.get::<crate::tui::collectives::form::Form>().is_some());
     let (spec, collectives) = started(&press(&mut state, KeyCode::Enter));
     assert_eq!((spec.resources.np, spec.problem(), collectives.methods.len()), (2, None, 7));
     assert_eq!((collectives.min_bytes, collectives.max_bytes, collectives.log_bytes), (1 << 10, 1 << 24, Some(1 << 16)));
-    assert!(matches!(front(&state), Front::Stage(Stage { show: Show::Time, .. })), "it waits for its rows");
+    assert!(state.windows.get::<Stage>().is_some() && state.collectives.show == Show::Time, "it waits for its rows");
     assert!(text(&state, 80, 24).contains("The run is starting"));
     // It is there, and the rows come.
     let effects = update(&mut state, Message::Started(RunId(4)));
     assert!(effects.contains(&Effect::Watch(RunId(4))) && effects.contains(&Effect::ReadCollectives(RunId(4))), "{effects:?}");
-    assert!(matches!(front(&state), Front::Stage(Stage { run: Some(RunId(4)), .. })));
+    assert!(matches!(state.windows.get(), Some(Stage { run: Some(RunId(4)), .. })));
     let lines = events(&execution(Algorithm::Ring, 2, 64, 0.0), &rows()[..3]);
     update(&mut state, Message::Collectives(RunId(4), Box::new(told(2, &lines))));
     assert!(text(&state, 80, 24).contains("recursive-doubling"), "{}", text(&state, 80, 24));
@@ -103,7 +102,9 @@ fn what_cannot_run_is_said_and_not_started() {
     }
     assert!(text(&state, 80, 24).contains("Cannot start: the largest size"), "{}", text(&state, 80, 24));
     assert_eq!(press(&mut state, KeyCode::Enter), []);
-    assert!(state.shared.notice.as_ref().unwrap().is_error && matches!(front(&state), Front::MeasureCollectives(_)));
+    assert!(
+        state.shared.notice.as_ref().unwrap().is_error && state.windows.get::<crate::tui::collectives::form::Form>().is_some()
+    );
     // More ranks than cores are allowed, and it says what that means.
     let mut state = asked((80, 24));
     for _ in 0..40 {
@@ -125,10 +126,10 @@ fn nothing_starts_beside_a_run_or_in_a_recording() {
     state.shared.replay = Some(Playing { run: RunId(3), hardware: "4 CPU cores".into(), position });
     assert_eq!(press(&mut state, KeyCode::Enter), []);
     assert_eq!(type_text(&mut state, "x"), []);
-    assert!(matches!(front(&state), Front::Stage(_)));
+    assert!(state.windows.get::<Stage>().is_some());
     assert!(!text(&state, 80, 24).contains("Enter measure"), "the footer names no key that does nothing");
     type_text(&mut state, "{.. ");
-    assert!(state.collectives.is_playing(), "a recorded run plays like any other");
+    assert!(state.collectives.player.is_playing, "a recorded run plays like any other");
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn x_stops_a_run_from_the_window_as_from_anywhere() {
     let mut state = opened(4, (80, 24));
     assert!(!text(&state, 80, 24).contains("x stop"), "nothing is running");
     assert_eq!(type_text(&mut state, "x"), []);
-    assert!(matches!(front(&state), Front::Stage(_)) && state.shared.notice.clone().unwrap().text.contains("nothing to stop"));
+    assert!(state.windows.get::<Stage>().is_some() && state.shared.notice.clone().unwrap().text.contains("nothing to stop"));
     let mut going = summary(4, 2);
     going.status = samples::status(RunState::Running, "measuring");
     update(&mut state, Message::Runs(vec![summary(3, 4), going]));
@@ -162,7 +163,7 @@ fn x_stops_a_run_from_the_window_as_from_anywhere() {
         keys.iter().for_each(|key| _ = press(&mut state, *key));
         assert!(text(&state, 80, 24).contains("x stop"), "{}", text(&state, 80, 24));
         type_text(&mut state, "x");
-        assert!(matches!(front(&state), Front::ConfirmStop(_)), "{:?}", front(&state));
+        assert!(state.windows.get::<crate::tui::runs::confirm::ConfirmStop>().is_some(), "{:?}", state.windows);
         assert_eq!(type_text(&mut state, "y"), [Effect::Stop(RunId(4))]);
     }
 }

@@ -8,10 +8,10 @@ use crate::domain::event::{Event, EventLine};
 use crate::domain::measured::Measured;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::collectives::crossing::{crossings, sentence};
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 

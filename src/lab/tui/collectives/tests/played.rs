@@ -7,12 +7,11 @@ use crate::domain::collective::{Algorithm, Operation, Shape};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::collectives::log::Log;
-use crate::tui::collectives::windows::Stage;
+use crate::tui::collectives::stage::Stage;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
@@ -104,25 +103,25 @@ fn keys_step_through_messages_and_rounds_both_ways() {
 #[test]
 fn it_plays_while_it_plays_and_stops_at_the_end() {
     let mut state = opened(4, (80, 24));
-    assert!(!state.collectives.is_playing());
+    assert!(!state.collectives.player.is_playing);
     type_text(&mut state, " ");
-    assert!(state.collectives.is_playing());
+    assert!(state.collectives.player.is_playing);
     let mut before = 0;
     for beat in 0..400 {
         update(&mut state, Message::Beat(100.0 + f64::from(beat) * 0.05));
         assert!(arrived(&state) >= before, "never backwards");
         before = arrived(&state);
     }
-    assert_eq!((before, state.collectives.is_playing()), (24, false), "15 s are over");
+    assert_eq!((before, state.collectives.player.is_playing), (24, false), "15 s are over");
     type_text(&mut state, " ");
-    assert_eq!((arrived(&state), state.collectives.is_playing()), (0, true), "from the start again");
+    assert_eq!((arrived(&state), state.collectives.player.is_playing), (0, true), "from the start again");
     type_text(&mut state, "++");
     assert_eq!(state.collectives.player.speed(), 4.0);
     type_text(&mut state, " ");
-    assert!(!state.collectives.is_playing());
+    assert!(!state.collectives.player.is_playing);
     type_text(&mut state, " ");
     press(&mut state, KeyCode::Esc);
-    assert!(!state.collectives.is_playing() && front(&state) == Front::None, "a closed window has no clock");
+    assert!(!state.collectives.player.is_playing && state.windows.is_empty(), "a closed window has no clock");
 }
 
 #[test]
@@ -130,20 +129,20 @@ fn it_opens_from_the_run_by_its_key_and_from_the_palette() {
     let mut state = samples::never_used();
     update(&mut state, Message::Runs(vec![summary(3, 4)]));
     state.focus = Pane::Runs;
-    let is_open = |state: &State| matches!(front(state), Front::Stage(Stage { run: Some(RunId(3)), .. }));
+    let is_open = |state: &State| matches!(state.windows.get(), Some(Stage { run: Some(RunId(3)) }));
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::ReadCollectives(RunId(3))]);
     assert!(is_open(&state));
     press(&mut state, KeyCode::Esc);
     type_text(&mut state, ":collectives");
     press(&mut state, KeyCode::Enter);
-    assert!(is_open(&state), "{:?}", front(&state));
+    assert!(is_open(&state), "{:?}", state.windows);
     type_text(&mut state, "C");
-    assert_eq!(front(&state), Front::None, "what opened it closes it");
+    assert!(state.windows.is_empty(), "what opened it closes it");
     // A training run has its page as ever.
     update(&mut state, Message::Runs(vec![samples::finished(1, 1, 900.0), summary(3, 4)]));
     press(&mut state, KeyCode::Down);
     press(&mut state, KeyCode::Enter);
-    assert!(matches!(front(&state), Front::Details(_)));
+    assert!(state.windows.get::<crate::tui::runs::details::Details>().is_some());
     press(&mut state, KeyCode::Esc);
     assert!(type_text(&mut state, "C").contains(&Effect::Watch(RunId(3))), "the newest run of collectives comes on the screen");
 }

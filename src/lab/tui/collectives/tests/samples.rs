@@ -8,9 +8,9 @@ use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MessageLog};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 
 const LATENCY_S: f64 = 4e-6;

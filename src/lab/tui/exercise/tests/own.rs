@@ -9,11 +9,10 @@ use crate::exercise::TEN_STEPS;
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::exercise::state::Stage;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, press, text, type_text, window};
 
@@ -30,7 +29,7 @@ fn diff(width: u16, height: u16) -> State {
     update(&mut state, Message::Resize(width, height));
     state.shared.step = Step::AverageMetrics;
     type_text(&mut state, "d");
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 6, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::exercise::windows::Diff { number: 6, .. })));
     state
 }
 
@@ -74,20 +73,16 @@ fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
     for _ in 0..20 {
         press(&mut state, KeyCode::Left);
     }
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 1, scroll: 0, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::exercise::windows::Diff { number: 1, scroll: 0, .. })));
     for _ in 0..3 {
         press(&mut state, KeyCode::Right);
     }
     press(&mut state, KeyCode::Char('w'));
-    assert!(
-        matches!(front(&state), Front::Lesson(crate::tui::lesson::windows::Reading { number: 4, .. })),
-        "{:?}",
-        front(&state)
-    );
+    assert!(matches!(state.windows.get(), Some(crate::tui::lesson::reading::Reading { number: 4, .. })), "{:?}", state.windows);
     press(&mut state, KeyCode::Char('d'));
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 4, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::exercise::windows::Diff { number: 4, .. })));
     press(&mut state, KeyCode::Esc);
-    assert_eq!(front(&state), Front::None);
+    assert!(state.windows.is_empty());
 }
 
 fn read(program: &str) -> Message {
@@ -133,7 +128,7 @@ fn the_window_shows_errors_and_verdicts() {
     assert_eq!(type_text(&mut state, "d"), [Effect::ReadExercise]);
     assert!(text(&state, 80, 24).contains("Yours and the solution after step 1/10"));
     press(&mut state, KeyCode::Esc);
-    assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "the diff was opened from here");
+    assert!(state.windows.get::<crate::tui::exercise::windows::Own>().is_some(), "the diff was opened from here");
 }
 
 #[test]
@@ -194,7 +189,7 @@ fn another_exercise_waits_for_the_end_of_an_attempt() {
     press(&mut state, KeyCode::Down);
     assert!(press(&mut state, KeyCode::Enter).is_empty());
     assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("wait until that is over")));
-    assert!(state.exercise.has_steps() && matches!(front(&state), Front::Tracks(_)));
+    assert!(state.exercise.has_steps() && state.windows.get::<crate::tui::exercise::windows::Tracks>().is_some());
 }
 
 #[test]

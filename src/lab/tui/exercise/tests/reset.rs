@@ -6,11 +6,10 @@ use crate::domain::step::Step;
 use crate::exercise::TEN_STEPS;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::exercise::state::Stage;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front, open};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
@@ -28,7 +27,7 @@ fn window() -> State {
     let program = solution(Step::Broadcast);
     update(&mut state, Message::Exercise(News::Read { path: "/home/fashion_mnist.rs".into(), program }));
     type_text(&mut state, "E");
-    assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "{:?}", front(&state));
+    assert!(state.windows.get::<crate::tui::exercise::windows::Own>().is_some(), "{:?}", state.windows);
     state
 }
 
@@ -37,7 +36,7 @@ fn the_window_says_what_is_lost_and_where_it_is_kept() {
     let mut state = window();
     assert!(text(&state, 80, 24).contains(" u undo"), "{}", text(&state, 80, 24));
     assert!(type_text(&mut state, "u").is_empty(), "it asks first");
-    assert_eq!(front(&state), Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { number: 4, diff: false }));
+    assert!(matches!(state.windows.get(), Some(crate::tui::exercise::windows::ConfirmReset { number: 4 })));
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let screen = text(&state, width, height);
         for words in [
@@ -66,7 +65,7 @@ fn only_y_and_a_reset_and_each_its_part() {
         type_text(&mut state, "u");
         let effects = press(&mut state, key);
         assert_eq!(effects, part.map(Effect::ResetExercise).into_iter().collect::<Vec<_>>(), "{key:?}");
-        assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })), "{:?}", front(&state));
+        assert!(state.windows.get::<crate::tui::exercise::windows::Own>().is_some(), "{:?}", state.windows);
     }
 }
 
@@ -76,21 +75,21 @@ fn the_diff_of_ones_own_program_resets_the_step_that_it_shows() {
     type_text(&mut state, "d");
     press(&mut state, KeyCode::Left);
     assert!(
-        matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 3, mine: true, .. })),
+        matches!(state.windows.get(), Some(crate::tui::exercise::windows::Diff { number: 3, mine: true, .. })),
         "{:?}",
-        front(&state)
+        state.windows
     );
     assert!(text(&state, 80, 24).contains(" u undo"), "{}", text(&state, 80, 24));
     type_text(&mut state, "u");
-    assert_eq!(front(&state), Front::ConfirmReset(crate::tui::exercise::windows::ConfirmReset { number: 3, diff: true }));
+    assert!(matches!(state.windows.get(), Some(crate::tui::exercise::windows::ConfirmReset { number: 3 })));
     assert_eq!(type_text(&mut state, "y"), [Effect::ResetExercise(Some(3))]);
-    assert!(matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { number: 3, mine: true, .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::exercise::windows::Diff { number: 3, mine: true, .. })));
     // The diff of a step is nobody's program.
     type_text(&mut state, "m");
     assert!(!text(&state, 80, 24).contains(" u undo"));
     assert!(
         type_text(&mut state, "u").is_empty()
-            && matches!(front(&state), Front::Diff(crate::tui::exercise::windows::Diff { mine: false, .. }))
+            && matches!(state.windows.get(), Some(crate::tui::exercise::windows::Diff { mine: false, .. }))
     );
     assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("m shows your own program")));
 }
@@ -113,7 +112,7 @@ fn after_it_the_backup_is_named_the_step_is_next_and_nothing_is_built() {
 #[test]
 fn without_a_program_of_ones_own_there_is_nothing_to_reset() {
     let mut state = samples::never_used();
-    open(&mut state, Front::Exercise(crate::tui::exercise::windows::Own { scroll: 0, hints: 0 }));
+    state.windows.show(crate::tui::exercise::windows::Own::default());
     type_text(&mut state, "u");
-    assert!(matches!(front(&state), Front::Exercise(crate::tui::exercise::windows::Own { .. })) && state.shared.notice.is_some());
+    assert!(state.windows.get::<crate::tui::exercise::windows::Own>().is_some() && state.shared.notice.is_some());
 }

@@ -1,13 +1,12 @@
 //! The log's regular expressions, and its lines that are scrolled sideways.
 
-use crate::tui::log::windows::Ask;
+use crate::tui::log::ask::Ask;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Modifier;
 
 use crate::tui::app::update::update;
 use crate::tui::log::tests::pane::Desk;
 use crate::tui::message::Message;
-use crate::tui::testing::front::{Front, front};
 use crate::tui::tests::picture;
 
 fn toggle(desk: &mut Desk) {
@@ -70,10 +69,10 @@ fn what_is_no_expression_is_told_in_the_prompt_and_nothing_is_lost() {
         last_row(&desk)
     );
     desk.press(KeyCode::Enter);
-    assert!(matches!(front(&desk.state), Front::AskLog(Ask { text, error: Some(_), .. }) if text == "nan("), "the prompt stays");
+    assert!(matches!(desk.state.windows.get(), Some(Ask { text, error: Some(_), .. }) if text == "nan("), "the prompt stays");
     assert_eq!(desk.state.log.search.as_ref().unwrap().text(), "nan", "and so does the search");
     desk.type_text("|$)\n");
-    assert!(front(&desk.state) == Front::None && desk.shows("match 3 of 3") && desk.shows("regex /nan(|$)"), "{}", desk.screen());
+    assert!(desk.state.windows.is_empty() && desk.shows("match 3 of 3") && desk.shows("regex /nan(|$)"), "{}", desk.screen());
     desk.type_text("/");
     toggle(&mut desk);
     toggle(&mut desk);

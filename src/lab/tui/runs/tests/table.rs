@@ -11,12 +11,11 @@ use crate::runs::{Devices, RunId, RunStore, RunSummary};
 use crate::tui::actions::change::{Change, Changed, Undo};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::io::change::made;
 use crate::tui::message::Message;
-use crate::tui::runs::windows::{Ask, Asked};
-use crate::tui::testing::front::{Front, front};
+use crate::tui::runs::ask::{Ask, Asked};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, picture, press, text, type_text, window};
 
@@ -254,14 +253,14 @@ fn sorting_goes_round_and_back() {
 fn deleting_asks_and_a_run_that_is_going_stays() {
     let mut state = with(many());
     type_text(&mut state, "D");
-    assert_eq!(front(&state), Front::ConfirmDelete(crate::tui::runs::windows::ConfirmDelete { run: RunId(40) }));
+    assert_eq!(state.windows.get(), Some(&crate::tui::runs::confirm::ConfirmDelete { run: RunId(40) }));
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(type_text(&mut state, "Dy"), [Effect::Change(Change::Delete(RunId(40)))]);
     assert_eq!(type_text(&mut state, "u"), [Effect::Change(Change::Undo(Undo::LastDelete))]);
     let mut going = samples::running();
     going.focus = Pane::Runs;
     assert_eq!(type_text(&mut going, "D"), []);
-    assert_eq!(front(&going), Front::None);
+    assert!(going.windows.is_empty());
     assert!(going.shared.notice.unwrap().text.contains("x stops it"));
 }
 
@@ -273,7 +272,7 @@ fn a_run_out_of_reach_is_neither_stopped_nor_continued_nor_deleted_and_keeps_nob
     assert_eq!(state.shared.watched.as_ref().map(|watched| watched.id), Some(RunId(41)));
     assert_eq!(state.shared.going(), None);
     for key in ["x", "c", "D"] {
-        assert_eq!((type_text(&mut state, key), front(&state)), (vec![], Front::None), "{key}");
+        assert_eq!((type_text(&mut state, key), state.windows.is_empty()), (vec![], true), "{key}");
         let said = state.shared.notice.take().unwrap().text;
         assert!(
             said.contains("on host `node3`: stop it there") && said.contains("hvd-lab help stop") && !said.contains("--"),
@@ -293,7 +292,7 @@ fn when_the_shown_run_is_deleted_its_neighbour_takes_its_place() {
     let left: Vec<RunSummary> = many().into_iter().filter(|run| run.id != RunId(38)).collect();
     let effects = update(&mut state, Message::Runs(left));
     assert!(effects.contains(&Effect::Watch(RunId(37))), "{effects:?}");
-    assert_eq!(front(&state), Front::None, "its window closes");
+    assert!(state.windows.is_empty(), "its window closes");
     let effects = update(&mut state, Message::Runs(Vec::new()));
     assert_eq!(state.shared.watched.as_ref().map(|watched| watched.id), None, "{effects:?}");
     text(&state, 80, 24);
@@ -319,7 +318,7 @@ fn names_notes_and_files_are_typed_and_sent() {
     press(&mut state, KeyCode::Enter);
     type_text(&mut state, "Xx");
     assert_eq!(press(&mut state, KeyCode::Enter), []);
-    assert!(matches!(front(&state), Front::AskRuns(Ask { what: Asked::Export, error: Some(_), .. })));
+    assert!(matches!(state.windows.get(), Some(Ask { what: Asked::Export, error: Some(_), .. })));
     assert!(text(&state, 120, 40).contains("names no format"));
     press(&mut state, KeyCode::Backspace);
     let effects = press(&mut state, KeyCode::Enter);
@@ -335,7 +334,7 @@ fn a_run_that_has_just_ended_is_continued_by_what_it_said_itself() {
     let over = samples::status(RunState::Finished, "finished");
     samples::say(&mut state, Message::Updates(RunId(1), vec![crate::runs::RunUpdate::Status(over)]));
     type_text(&mut state, "c");
-    let Front::Continue(window) = front(&state) else { panic!("{:?}", front(&state)) };
+    let window = state.windows.get::<crate::tui::runs::confirm::Continue>().unwrap();
     assert_eq!((window.done, window.more), (3, 3));
 }
 

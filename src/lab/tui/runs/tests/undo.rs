@@ -5,10 +5,10 @@ use crossterm::event::KeyCode;
 use crate::runs::{RunId, RunStore};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
-use crate::tui::app::features::State;
 use crate::tui::app::update::update;
 use crate::tui::io::change::made;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text};
 

@@ -2,8 +2,28 @@
 //!
 //! Never about a run: nothing here changes what is trained or measured.
 
-use crate::tui::app::layout::{Shares, Split};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
 use crate::tui::config::Config;
+
+/// A border that can be dragged, by what lies before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Split {
+    /// The left column, with steps and settings.
+    Left,
+    Steps,
+    /// The middle column of three.
+    Middle,
+    Devices,
+    Chart,
+    Log,
+}
+
+/// Where borders were dragged to, in thousandths of what they divide, so that they keep their place in any terminal.
+pub type Shares = BTreeMap<Split, u16>;
 
 /// What the learner has done since the screen was opened, for the hint at what to do next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,253 @@
+//! What a key, a click or an entry of the palette asks for: one list of words for all panes and windows.
+//!
+//! A word means what the window in front, else the focused pane or the application makes of it.
+
+use crate::domain::step::Step;
+use crate::runs::recording::PlayerOrder;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    // In many places.
+    Move(Move),
+    /// Of the lines of the window in front.
+    Scroll(Move),
+    Type(Typing),
+    Accept,
+    /// Closes what is in front: a window, a search, a filter, the zoom.
+    Back,
+    Previous,
+    Next,
+    Stop,
+    Continue,
+    /// The one that others are compared with.
+    Baseline,
+    /// The chosen run beside the baseline, or the learner's program on one rank and on two.
+    Compare,
+    Lesson,
+    /// What the step changes in the program, or how the learner's differs from the solution.
+    Diff,
+    /// The learner's program in the editor.
+    Edit,
+    Copy,
+    Sort,
+    /// Words that a row has to have.
+    Filter,
+    /// Keeps the chosen run in the chart, or lets it go.
+    Pin,
+    Hint,
+    /// What the chosen step changes: before and after, one after the other.
+    Guided,
+    /// The last runs that took turns.
+    Results,
+    Run,
+    StartRun,
+
+    // Whichever pane has the focus.
+    ToggleStep(Step),
+    /// The window with this name: a row of `app::features`.
+    Open(&'static str),
+    Details,
+    MoreRanks,
+    FewerRanks,
+    NextPane,
+    PreviousPane,
+    Zoom,
+    Help,
+    /// Release the mouse, or take it again.
+    Mouse,
+    /// Large step and speed-up.
+    Projector,
+    Tour,
+    ResetBorders,
+    /// The next theme.
+    Theme,
+    Quit,
+    /// Back to the shell, until it continues the job.
+    Suspend,
+    /// An order to the player of a recording.
+    Player(PlayerOrder),
+
+    // Steps and settings.
+    /// The step on or off.
+    Switch,
+    /// All steps on; where they are, all off.
+    AllSteps,
+    /// All steps but one, in turn.
+    Ablation,
+    /// The previous or next value.
+    Change(Direction),
+
+    // The log.
+    /// Type a search or a filter.
+    Prompt(Prompt),
+    NextMatch,
+    PreviousMatch,
+    Wrap,
+    /// Sideways, where lines are cut.
+    Leftwards,
+    Rightwards,
+    Times,
+    /// Begin or end to mark lines.
+    Mark,
+    Save,
+    /// Text as it stands, or a regular expression.
+    Regex,
+
+    // The chart.
+    /// A logarithmic scale, or a linear one.
+    LogScale,
+    /// By epoch, step or time.
+    Along,
+    ZoomIn,
+    ZoomOut,
+    CursorLeft,
+    CursorRight,
+    /// All of it again, without a cursor.
+    Fit,
+
+    // The devices.
+    /// What the graphs show beside the load.
+    Beside,
+
+    // The runs.
+    Reverse,
+    /// Rows of what others published.
+    Published,
+    Name,
+    Note,
+    Delete,
+    Undo,
+    Export,
+    /// Set up a benchmark or a training on photos as the chosen run was.
+    Again,
+    /// The run that is going is left running, or stopped first.
+    Leave,
+    StopAndLeave,
+
+    // Lessons and the learner's program.
+    /// The run that shows what goes wrong without the step, or the one with it.
+    RunBefore,
+    RunAfter,
+    /// Show or hide the same lines in PyTorch and in Rust.
+    Fold,
+    /// A step back to its TODO, or all of it; then which of the two.
+    Reset,
+    Step,
+    Whole,
+    /// All exercises.
+    Tracks,
+    /// The learner's own against the solution, or what the step changes.
+    Mine,
+    /// One column or two.
+    Columns,
+
+    // Other windows.
+    /// Only what has some words.
+    Search,
+    /// The rank that a fault is made in.
+    LowerRank,
+    HigherRank,
+    Make,
+    /// The value before, or the next.
+    Lower,
+    Higher,
+    /// The table or the chart.
+    Turn,
+    /// Messages: play them or pause, and step through them.
+    Play,
+    Forwards,
+    Backwards,
+    RoundForwards,
+    RoundBackwards,
+    Start,
+    End,
+    Faster,
+    Slower,
+    NextMethod,
+    PreviousMethod,
+    /// The form of the next run of collectives.
+    Measure,
+}
+
+impl Command {
+    /// The command of a row on [`On::Text`](super::keys::On::Text), with the character that was typed.
+    pub fn typed(self, c: char) -> Command {
+        if let Command::Type(Typing::Insert(_)) = self { Command::Type(Typing::Insert(c)) } else { self }
+    }
+
+    /// What a recording cannot: be started, stopped or continued. It has no trainer of the learner's own either.
+    pub fn starts_or_stops(self) -> bool {
+        use Command as C;
+        matches!(self, C::Run | C::StartRun | C::Stop | C::Continue | C::Guided | C::Ablation | C::Again | C::Make | C::Measure)
+            || matches!(self, C::Edit | C::Mine | C::Reset | C::Open("exercise" | "benchmark" | "photos" | "faults"))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Down,
+    Up,
+}
+
+/// What is typed below the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    Search,
+    /// Only lines with the text.
+    Filter,
+    /// Only lines without it.
+    InverseFilter,
+}
+
+/// Movements that most places know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+}
+
+/// Places of one page in a table.
+const PAGE: usize = 10;
+
+impl Move {
+    /// The place after a movement in a list of `len`, which ends at both ends.
+    pub fn within(self, place: usize, len: usize) -> usize {
+        let last = len.saturating_sub(1);
+        match self {
+            Move::Up | Move::Left => place.saturating_sub(1),
+            Move::Down | Move::Right => (place + 1).min(last),
+            Move::PageUp => place.saturating_sub(PAGE),
+            Move::PageDown => (place + PAGE).min(last),
+            Move::First => 0,
+            Move::Last => last,
+        }
+    }
+}
+
+/// One key into a line that is being typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typing {
+    Insert(char),
+    Erase,
+    Clear,
+}
+
+impl Typing {
+    /// The line takes at most `longest` characters.
+    pub fn into(self, text: &mut String, longest: usize) {
+        match self {
+            Typing::Insert(c) if text.chars().count() < longest && !c.is_control() => text.push(c),
+            Typing::Insert(_) => {}
+            Typing::Erase => {
+                text.pop();
+            }
+            Typing::Clear => text.clear(),
+        }
+    }
+}

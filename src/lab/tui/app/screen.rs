@@ -1,0 +1,117 @@
+//! What the keys of the application do to the screen: the focus, the projector, the mouse, the theme.
+
+use ratatui::layout::Rect;
+
+use super::layout;
+use crate::runs::Filter;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::effect::Effect;
+use crate::tui::actions::pane::Pane;
+use crate::tui::log;
+use crate::tui::next_run::edit::Edit;
+use crate::tui::state::State;
+
+/// Shows the projector or the panes.
+pub fn turn_projector(state: &mut State) -> Vec<Action> {
+    let shows = !state.projector;
+    project(state, shows);
+    Vec::new()
+}
+
+/// Shows the pane alone, or all of them.
+pub fn turn_zoom(state: &mut State) -> Vec<Action> {
+    state.zoom = !state.zoom;
+    Vec::new()
+}
+
+pub fn reset_borders(state: &mut State) -> Vec<Action> {
+    state.preferences.shares.clear();
+    state.shared.inform("the pane sizes are reset");
+    Vec::new()
+}
+
+fn project(state: &mut State, shows: bool) {
+    state.projector = shows;
+    match shows {
+        // The only one of the panes whose cursor shows there.
+        true => state.focus = Pane::Steps,
+        // A small screen has another one in front.
+        false => keep_focus_on_the_screen(state),
+    }
+}
+
+/// Takes away what is in front: the projector, what the log marks or searches, the filter of the runs, the zoom.
+pub fn back(state: &mut State) -> Vec<Action> {
+    if state.projector {
+        project(state, false);
+        return Vec::new();
+    }
+    if state.focus == Pane::Log
+        && let Some(actions) = log::read::back(&mut state.log, &state.shared)
+    {
+        return actions;
+    }
+    match state.focus == Pane::Runs && !state.runs.filter.is_empty() {
+        true => state.runs.filter = Filter::default(),
+        false => state.zoom = false,
+    }
+    Vec::new()
+}
+
+/// Gives another pane the keyboard, so many places on in their order.
+pub fn turn(state: &mut State, by: usize) -> Vec<Action> {
+    let place = Pane::ALL.iter().position(|pane| *pane == state.focus).unwrap_or(0);
+    focus(state, Pane::ALL[(place + by) % Pane::ALL.len()]);
+    Vec::new()
+}
+
+/// Gives a pane the keyboard, and the place that it shares with others.
+pub fn focus(state: &mut State, pane: Pane) {
+    state.focus = pane;
+    let (columns, rows) = state.shared.size;
+    if pane.shares_slot() || layout::turns(Rect::new(0, 0, columns, rows)).contains(&pane) {
+        state.slot = pane;
+    }
+}
+
+/// After the terminal got another size: the pane that has the keyboard is on the screen.
+pub fn keep_focus_on_the_screen(state: &mut State) {
+    let (columns, rows) = state.shared.size;
+    let area = Rect::new(0, 0, columns, rows);
+    match (state.focus, layout::in_turn(area, state.slot)) {
+        // A value that is half typed.
+        (Pane::Settings, Some(_)) if state.windows.get::<Edit>().is_some() => focus(state, state.focus),
+        // What was gained; settings are not what a small screen is for.
+        (Pane::Chart | Pane::Log | Pane::Runs, Some(_)) => focus(state, state.focus),
+        (focus, Some(shown)) if layout::turns(area).contains(&focus) => state.focus = shown,
+        _ => {}
+    }
+}
+
+/// Gives the mouse back to the terminal, or takes it again.
+pub fn switch_mouse(state: &mut State) -> Vec<Action> {
+    state.preferences.mouse = !state.preferences.mouse;
+    state.shared.inform(if state.preferences.mouse {
+        "the lab uses the mouse again: click, wheel, drag borders"
+    } else {
+        "the terminal uses the mouse, so you can select text; press m to give it back"
+    });
+    vec![Effect::CaptureMouse(state.preferences.mouse).into()]
+}
+
+/// To the next theme.
+pub fn turn_theme(state: &mut State) -> Vec<Action> {
+    let shared = &mut state.shared;
+    shared.theme.look = shared.theme.look.next();
+    let name = shared.theme.look.name();
+    shared.inform(match shared.theme.colour {
+        true => format!("theme {name}; T takes the next one"),
+        false => format!("theme {name}, without colours: NO_COLOR is set"),
+    });
+    Vec::new()
+}
+
+pub fn start_tour(state: &mut State) -> Vec<Action> {
+    state.help.start_tour();
+    Vec::new()
+}

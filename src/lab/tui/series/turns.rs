@@ -1,0 +1,72 @@
+//! Runs that take turns: how they stand, and what they show.
+
+use crossterm::event::KeyCode as K;
+
+use super::draw::lines;
+use super::update::cancel;
+use crate::course::Next;
+use crate::tui::actions::action::Action;
+use crate::tui::actions::command::Command;
+use crate::tui::actions::keys::On::{Char, Code, Ctrl};
+use crate::tui::actions::keys::{Binding, row};
+use crate::tui::state::{Outcome, State, Window};
+use crate::tui::window::{Page, View};
+
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    scroll: usize,
+}
+
+/// The last series there was, or how the one that is going stands.
+pub fn show(state: &mut State) -> Vec<Action> {
+    match state.series.series {
+        Some(_) => state.windows.show(Turns::default()),
+        None => {
+            let text = "there are no two runs to compare yet: g starts those of this step, A those with all steps but one";
+            state.shared.inform(text);
+        }
+    }
+    Vec::new()
+}
+
+pub static KEYS: &[Binding] = &[
+    row(&[Char('x')], Command::Stop, "x", "cancel the waiting runs, stop the current one", "").ranked(0),
+    row(&[Code(K::Esc), Char('G'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
+];
+
+impl Window for Turns {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        KEYS
+    }
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        let (series, shared) = (&state.series, &state.shared);
+        let title = series.series.as_ref().map_or(String::new(), |series| sentence(&series.name()));
+        Some(Page::view(title, columns, 110, |width| lines(series, shared, width)))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        match command {
+            Command::Stop => Outcome::Stay(cancel(&state.series, &state.shared)),
+            _ => Outcome::CLOSE,
+        }
+    }
+
+    fn is_idle(&self, state: &State, command: Command) -> Option<bool> {
+        (command == Command::Stop).then(|| state.series.next(&state.shared) == Next::Over)
+    }
+
+    fn scroll(&self) -> Option<usize> {
+        Some(self.scroll)
+    }
+
+    fn scroll_to(&mut self, line: usize) {
+        self.scroll = line;
+    }
+}
+
+/// With a capital.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}

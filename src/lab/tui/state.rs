@@ -1,0 +1,222 @@
+//! Everything the screen knows, and the windows in front of it: a stack of boxes.
+//!
+//! Never anything of a feature itself. `app::features` says which keys open the windows.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use super::actions::action::Action;
+use super::actions::command::Command;
+use super::actions::effect::Effect;
+use super::actions::keys::Binding;
+use super::actions::pane::Pane;
+use super::chart::state::Chart;
+use super::collectives::state::Collectives;
+use super::devices::state::Devices;
+use super::exercise::state::Exercise;
+use super::forms::state::Forms;
+use super::help::state::Help;
+use super::lesson::state::Lesson;
+use super::log::state::Log;
+use super::next_run::state::NextRun;
+use super::preferences::{Done, Dragged, Preferences};
+use super::runs::state::Runs;
+use super::series::state::SeriesView;
+use super::shared::state::Shared;
+use super::simulate::fields::Machine;
+use super::widgets::theme::Theme;
+use super::window::View;
+use crate::launch::Preset;
+use crate::runs::RunId;
+
+/// One owner, changed by `update` only, drawn by `view`.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub shared: Shared,
+    pub windows: Windows,
+    pub next_run: NextRun,
+    pub log: Log,
+    pub chart: Chart,
+    pub devices: Devices,
+    pub runs: Runs,
+    pub lesson: Lesson,
+    pub series: SeriesView,
+    pub exercise: Exercise,
+    pub collectives: Collectives,
+    pub forms: Forms,
+    /// The machine that was simulated last.
+    pub simulated: Option<Machine>,
+    pub help: Help,
+    pub preferences: Preferences,
+    /// What the learner has done so far, for the hint at what to do next.
+    pub hints: Done,
+    pub focus: Pane,
+    /// Which pane has the place that several take in turn on a small screen.
+    pub slot: Pane,
+    pub zoom: bool,
+    /// Large step and speed-up, for the last row of a lecture hall.
+    pub projector: bool,
+    /// What the pressed button holds.
+    pub dragged: Option<Dragged>,
+    pub done: bool,
+}
+
+impl State {
+    pub fn new(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
+        State {
+            shared: Shared::new(theme, presets, preset),
+            windows: Windows::default(),
+            next_run: NextRun::default(),
+            log: Log::default(),
+            chart: Chart::default(),
+            devices: Devices::default(),
+            runs: Runs::default(),
+            lesson: Lesson::default(),
+            series: SeriesView::default(),
+            exercise: Exercise::default(),
+            collectives: Collectives::default(),
+            forms: Forms::default(),
+            simulated: None,
+            help: Help::default(),
+            preferences: Preferences::default(),
+            hints: Done::default(),
+            focus: Pane::Steps,
+            slot: Pane::Chart,
+            zoom: false,
+            projector: false,
+            dragged: None,
+            done: false,
+        }
+    }
+}
+
+/// A window in front of the panes: its keys, what they do, and what it shows.
+pub trait Window: Any + Debug + Boxed {
+    /// The keys that it knows now: dispatch, footer and help read them here.
+    fn keys(&self, state: &State) -> &'static [Binding];
+
+    /// What it shows in so many columns.
+    fn view(&self, state: &State, columns: u16) -> Option<View>;
+
+    /// Follows one of its keys. It is not among the open windows meanwhile.
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome;
+
+    /// Whether a key would do nothing now; `None` where the same is true of the panes.
+    fn is_idle(&self, _state: &State, _command: Command) -> Option<bool> {
+        None
+    }
+
+    /// What it asks for once a second while it is in front.
+    fn each_second(&self) -> Option<Effect> {
+        None
+    }
+
+    /// The first line that is shown, where its lines can be scrolled.
+    fn scroll(&self) -> Option<usize> {
+        None
+    }
+
+    fn scroll_to(&mut self, _line: usize) {}
+
+    /// A row of its list is chosen by the mouse.
+    fn choose(&mut self, _row: usize) {}
+
+    /// The run that it is about.
+    fn run(&self) -> Option<RunId> {
+        None
+    }
+}
+
+/// What becomes of a window after a key, and what it asks for.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It stays open, below what it opened.
+    Stay(Vec<Action>),
+    Close(Vec<Action>),
+}
+
+impl Outcome {
+    pub const STAY: Outcome = Outcome::Stay(Vec::new());
+    pub const CLOSE: Outcome = Outcome::Close(Vec::new());
+}
+
+/// Copies itself into another box, so that a state can be copied.
+pub trait Boxed {
+    fn boxed(&self) -> Box<dyn Window>;
+}
+
+impl<W: Window + Clone> Boxed for W {
+    fn boxed(&self) -> Box<dyn Window> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Window> {
+    fn clone(&self) -> Box<dyn Window> {
+        (**self).boxed()
+    }
+}
+
+/// The open windows, the one in front last.
+#[derive(Clone, Debug, Default)]
+pub struct Windows(Vec<Box<dyn Window>>);
+
+impl Windows {
+    /// Opens it in the place of all that are open.
+    pub fn show(&mut self, window: impl Window) {
+        self.0.clear();
+        self.show_over(window);
+    }
+
+    /// Opens it in front of the others, which come back when it is closed.
+    pub fn show_over(&mut self, window: impl Window) {
+        self.0.push(Box::new(window));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn front(&self) -> Option<&dyn Window> {
+        self.0.last().map(Box::as_ref)
+    }
+
+    /// What the one in front asks for once a second.
+    pub fn each_second(&self) -> Option<Effect> {
+        self.front()?.each_second()
+    }
+
+    pub fn front_mut(&mut self) -> Option<&mut Box<dyn Window>> {
+        self.0.last_mut()
+    }
+
+    /// The one in front, where it is of this kind.
+    pub fn get<W: Window>(&self) -> Option<&W> {
+        (self.0.last()?.as_ref() as &dyn Any).downcast_ref()
+    }
+
+    pub fn get_mut<W: Window>(&mut self) -> Option<&mut W> {
+        (self.0.last_mut()?.as_mut() as &mut dyn Any).downcast_mut()
+    }
+
+    /// One of this kind is open, in front or behind another.
+    pub fn has<W: Window>(&self) -> bool {
+        self.0.iter().any(|window| (window.as_ref() as &dyn Any).is::<W>())
+    }
+
+    /// Closes those that do not fit.
+    pub fn retain(&mut self, fits: impl Fn(&dyn Window) -> bool) {
+        self.0.retain(|window| fits(window.as_ref()));
+    }
+
+    /// Takes the one in front away, with its place for [`Windows::put_back`].
+    pub fn take(&mut self) -> Option<(usize, Box<dyn Window>)> {
+        let window = self.0.pop()?;
+        Some((self.0.len(), window))
+    }
+
+    /// What it has opened meanwhile is in front of it.
+    pub fn put_back(&mut self, place: usize, window: Box<dyn Window>) {
+        self.0.insert(place.min(self.0.len()), window);
+    }
+}
