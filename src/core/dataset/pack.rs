@@ -144,7 +144,9 @@ impl Packing {
         }
         let beside = ["test", "testing"].map(|name| validation.with_file_name(name)).into_iter();
         let unused = beside.filter(|folder| *folder != validation && folder.is_dir());
-        train.notes.extend(unused.map(|folder| format!("{} is not packed: records have two parts, train and validation", folder.display())));
+        train.notes.extend(
+            unused.map(|folder| format!("{} is not packed: records have two parts, train and validation", folder.display())),
+        );
         let validation = Folder::open_as(&validation, &train.classes)?;
         let kept = shuffled(validation.len(), self.seed);
         Ok((Share { source: train, order }, Share { source: validation, order: kept }))

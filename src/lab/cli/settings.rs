@@ -233,7 +233,8 @@ fn parser(setting: &'static Setting) -> ValueParser {
 impl<R: Rows> clap::Args for Given<R> {
     fn augment_args(command: Command) -> Command {
         let command = command.args(rows::<R>().flat_map(flags));
-        let command = command.mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile").value_parser(NonEmptyStringValueParser::new()));
+        let command = command
+            .mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile").value_parser(NonEmptyStringValueParser::new()));
         // As sbatch calls it.
         command.mut_arg("time-limit", |limit| limit.visible_alias("time"))
     }

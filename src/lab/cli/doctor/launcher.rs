@@ -6,7 +6,7 @@ use super::check::{Check, State};
 use super::trainer::{Trainer, answer, name};
 use crate::host::installation::set_up_command;
 use crate::launch::{Flavour, LaunchError, Launcher, libraries};
-use crate::runs::scratch::Scratch;
+use crate::runs::Scratch;
 
 /// Adds the checks of library, launcher and start.
 pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
@@ -67,7 +67,9 @@ fn start(trainer: &Trainer, launcher: &Launcher) -> Check {
     let mut command = libraries::command(&launcher.mpirun);
     // As of a run; what is wrong with TMPDIR is told by itself.
     let scratch = Scratch::new().ok();
-    scratch.iter().for_each(|folder| drop(command.env("TMPDIR", folder.path())));
+    if let Some(folder) = &scratch {
+        command.env("TMPDIR", folder.path());
+    }
     if launcher.flavour != Flavour::Mpich && nix::unistd::geteuid().is_root() {
         command.arg("--allow-run-as-root");
     }

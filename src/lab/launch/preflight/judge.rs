@@ -191,7 +191,9 @@ pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>)
         let (host, seen) = &hosts[at];
         let own = outward(seen);
         if let Some((other, _)) = hosts[..at].iter().find(|(_, other)| !own.is_empty() && outward(other) == own) {
-            let found = format!("it has all addresses of {other}: both names are of one machine, and mpirun stops at one that is named twice");
+            let found = format!(
+                "it has all addresses of {other}: both names are of one machine, and mpirun stops at one that is named twice"
+            );
             return Some(Finding::doubt(host, "network", found, "name it once, with all its slots"));
         }
         let is_twin = |(name, address): &&(String, String)| {
