@@ -43,7 +43,8 @@ static RATE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether a list of words has this one.
 pub(super) fn is_in(list: &str, word: &str) -> bool {
-    list.split(' ').any(|of| of == word) && !word.is_empty()
+    let is_whole = |at: usize| list[..at].ends_with(' ') && list[at + word.len()..].starts_with(' ');
+    !word.is_empty() && list.match_indices(word).any(|(at, _)| is_whole(at))
 }
 
 /// What a word says that a figure is of.

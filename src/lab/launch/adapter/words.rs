@@ -29,6 +29,8 @@ pub(super) struct Words {
     change: Regex,
     /// Settings, help, code and warnings have numbers too.
     no_figures: Regex,
+    /// Parts of the names of all figures, and how far it is: most lines have none of them, and need no closer look.
+    stems: Regex,
     /// Of libraries whose accuracies may be in per cent however small.
     percents: Regex,
 }
@@ -94,12 +96,16 @@ impl Words {
                 r#"^(?: {4,}|\t+)[\w.]+\s=\s|[❱┃]|^\s*│\s+\d+\s+│|^\s*-+>\s*\d+\s|[\w)]\s*(?:==\s*[\w"'(]|\+=|\*=|<=|>=| \*\* | // )|\d\s+#\s+[a-z]"#,
             ))?,
             percents: compiled(r" mm\w+ - |\bxent:")?,
+            stems: compiled(r"(?i)loss|acc|prec|top|epoch|step|iter|batch|lr|learning|im(?:age|g)|sample|example|\d\s?/\s*\d")?,
         })
     }
 
     /// What a line of no family says.
     pub fn read_any(&self, line: &str, logged: Logged, percents: &Percents) -> Logged {
-        if self.no_figures.is_match(line) { logged } else { self.read(line, logged, None, percents) }
+        match self.stems.is_match(line) && !self.no_figures.is_match(line) {
+            true => self.read(line, logged, None, percents),
+            false => logged,
+        }
     }
 
     /// What the line says beside what is known of it, such as that it is of validation.
