@@ -19,7 +19,7 @@ fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {
 fn bad_flags_get_one_line_and_code_2() {
     let lab = Lab::with_fake_mpirun("4");
     let gone = lab.home().join("gone").display().to_string();
-    let cases: [(&[&str], &[&str]); 28] = [
+    let cases: [(&[&str], &[&str]); 29] = [
         (&["run", "--np", "0"], &["np is 0", "at least 1"]),
         (&["run", "--np", "-1"], &["-1"]),
         (&["run", "--np", "two"], &["two", "--np", "a whole number, such as 2"]),
@@ -33,6 +33,8 @@ fn bad_flags_get_one_line_and_code_2() {
         (&["lessons", "show", "4", "--json"], &["--json"]),
         (&["data", "fetch", "--json"], &["hvd-lab data --json"]),
         (&["run", "--np", "100000"], &["100000"]),
+        // A variable of the shell that is not set.
+        (&["run", "-H", "", "--np", "2"], &["--hosts"]),
         (&["run", "--np", "3000", "--data", "generated"], &["np 3000", "--np", "--force"]),
         (&["run", "--steps", "1-11"], &["1-11", "is not a valid step list"]),
         (&["run", "--steps", ""], &["--steps"]),

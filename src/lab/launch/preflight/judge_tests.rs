@@ -105,6 +105,8 @@ fn an_address_that_two_hosts_have_is_no_way_between_them() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].found.contains("docker0") && found[0].remedy.contains("--network-interface"), "{found:?}");
     assert_eq!(same_addresses(&hosts, Some("eth0")), []);
+    let found = same_addresses(&[with("a", "10.0.0.1/24"), with("localhost", "10.0.0.1/24")], None);
+    assert!(found.len() == 1 && found[0].found.contains("all addresses of a") && found[0].remedy.contains("once"), "{found:?}");
 }
 
 #[test]
