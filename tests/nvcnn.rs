@@ -282,7 +282,7 @@ fn what_cannot_run_is_one_line_of_one_rank() {
     let (empty, file) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
     let data = |flags: &str| format!("-m trivial --data-dir {} {flags}", empty.path().display());
     let mut cases = vec![
-        ("--data-dir /nonexistent".to_owned(), "cannot read /nonexistent"),
+        ("--data-dir /proc/none".to_owned(), "cannot read /proc/none"),
         (data(""), "holds no train images"),
         (data("--eval"), "--eval tests a checkpoint: give its folder with --log-dir"),
         ("--fp16".into(), "use --precision bf16"),

@@ -198,7 +198,7 @@ fn real_images_pass_through_the_pipeline_and_are_counted() {
     let all = iterations(&output, 1);
     assert!(all.len() == 4 && all.iter().all(|report| report.phases[Phase::Data] > 0.0), "{all:?}");
     for (flags, words) in [
-        ("--data-dir /nonexistent", "/nonexistent"),
+        ("--data-dir /proc/none", "/proc/none"),
         ("--data-dir generated --batch-size 40000", "has 60000 images, fewer than the 80000 of one batch of all ranks"),
     ] {
         let refused = run(&mpirun, 2, flags);

@@ -70,7 +70,7 @@ fn a_library_or_a_parameter_that_keeps_ranks_from_starting_is_named_with_its_var
 #[test]
 fn what_the_loader_passes_over_stops_no_run() {
     let Some(lab) = with_trainer() else { return };
-    let lab = lab.env("LD_PRELOAD", "/nowhere/libinvented.so");
+    let lab = lab.env("LD_PRELOAD", "/proc/none/libinvented.so");
     let output = run(&lab, &TRAINING);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let doctor = stdout(&lab.run(&["doctor"]));

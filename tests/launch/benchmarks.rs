@@ -110,9 +110,9 @@ fn wrong_input_is_answered_in_one_line() {
         (&["--np", "0"], "np is 0"),
         (&["--np", "999"], "999"),
         (&["--distortions=False"], "add --style tf-cnn"),
-        (&["--style", "tf-cnn", "--model", "resnet50", "--data_dir", "/nonexistent"], "--data-dir /nonexistent cannot be read"),
+        (&["--style", "tf-cnn", "--model", "resnet50", "--data_dir", "/proc/none"], "--data-dir /proc/none cannot be read"),
         (&["--model", "resnet50", "--data-dir", "generated"], "`hvd-lab data make-images`"),
-        (&["--data-dir", "/nonexistent"], "/nonexistent"),
+        (&["--data-dir", "/proc/none"], "/proc/none"),
         (&["--style", "nvcnn", "--num_batches", "20"], "none is left to count"),
         (&["--sneeze"], "--sneeze"),
         (&["--cuda", "--no-cuda"], "cannot be used with"),
@@ -130,9 +130,9 @@ fn wrong_input_is_answered_in_one_line() {
         assert!(line.contains(said) && line.lines().count() == 1, "{words:?}: {line}");
     }
     assert!(lab.store().ids().is_empty(), "no run was begun for any of them");
-    let missing = lab.env("HVD_BENCH", "/nonexistent/hvd-bench").run(&SMALL);
+    let missing = lab.env("HVD_BENCH", "/proc/none/hvd-bench").run(&SMALL);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("HVD_BENCH is /nonexistent"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("HVD_BENCH is /proc/none"), "{}", stderr(&missing));
 }
 
 /// What this machine does not have, as far as it says what it has; and what it answers.
