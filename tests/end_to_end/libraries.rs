@@ -76,3 +76,12 @@ fn what_the_loader_passes_over_stops_no_run() {
     let doctor = stdout(&lab.run(&["doctor"]));
     assert!(doctor.contains("warn  libraries ") && doctor.contains("`unset LD_PRELOAD`"), "{doctor}");
 }
+
+#[test]
+fn a_parameter_that_leaves_ranks_without_a_place_is_named() {
+    let Some(lab) = with_trainer() else { return };
+    let output = run(&lab.env("PRTE_MCA_rmaps_default_mapping_policy", "ppr:1:node"), &TRAINING);
+    let said = stderr(&output);
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("`unset PRTE_MCA_rmaps_default_mapping_policy`"), "{said}");
+}
