@@ -1,4 +1,4 @@
-//! hvd-lab: two towers on one ground floor, each a package of its own.
+//! The ground floor of hvd-lab, on which its two towers stand. Each of the three is a package.
 //!
 //! ```text
 //!  bin/hvd-train                       bin/hvd-lab

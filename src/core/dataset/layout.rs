@@ -41,7 +41,7 @@ const PARTS: [(Part, &[&str]); 2] =
 
 /// Folders that programs keep beside the user's own.
 const OF_TOOLS: [&str; 6] = ["__MACOSX", "@eaDir", "#recycle", "$RECYCLE.BIN", "lost+found", "System Volume Information"];
-/// A lone folder of such a name is no class.
+/// If the only folder has one of these names, its photos belong to no class.
 const NO_CLASSES: [&str; 8] = ["images", "image", "img", "imgs", "jpegs", "jpegimages", "photos", "data"];
 
 /// How deep below the data folder photos are looked for, as archives unpack into folders of folders.

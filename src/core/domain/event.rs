@@ -156,7 +156,7 @@ impl TopologyReport {
 }
 
 impl TopologyReport {
-    /// Of a process on a CPU, for tests of any floor.
+    /// Of a process on a CPU, for tests in any package.
     pub fn sample() -> TopologyReport {
         TopologyReport {
             topology: Topology::ALONE,
@@ -203,7 +203,7 @@ pub struct ConfigReport {
 }
 
 impl ConfigReport {
-    /// Of a run on two ranks, for tests of any floor.
+    /// Of a run on two ranks, for tests in any package.
     pub fn sample() -> ConfigReport {
         ConfigReport {
             steps: StepSet::ALL,
@@ -307,7 +307,7 @@ pub struct ProcessEpoch {
 }
 
 impl EpochReport {
-    /// A first epoch whose numbers are all different, for tests of any floor.
+    /// A first epoch whose numbers are all different, for tests in any package.
     pub fn sample() -> EpochReport {
         EpochReport {
             epoch: 1,

@@ -331,7 +331,7 @@ impl<'de> Deserialize<'de> for Workload {
 }
 
 impl TrainingJob {
-    /// A small run on two ranks, for tests of any floor.
+    /// A small run on two ranks, for tests in any package.
     pub fn sample() -> TrainingJob {
         TrainingJob { resources: Resources::ranks(2), workload: TrainingSpec::sample() }
     }

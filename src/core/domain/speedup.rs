@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The figures of one run that comparisons use. Times in seconds; `None` where the run has not got there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// 0, or null in JSON, where nobody knows: of a program of the user's own whose launcher does not say it, before its ranks do.
+    /// Number of ranks; 0 (null in JSON) while it is unknown, as for a user's own program before its ranks have reported.
     #[serde(serialize_with = "null_for_0", deserialize_with = "null_as_0")]
     pub np: usize,
     /// Images of all ranks per second of training (validation and start-up kept apart), median over epochs; of a benchmark

@@ -157,7 +157,7 @@ impl std::str::FromStr for DataSource {
 }
 
 impl TrainingSpec {
-    /// A small training, for tests of any floor.
+    /// A small training, for tests in any package.
     pub fn sample() -> TrainingSpec {
         TrainingSpec {
             steps: StepSet::ALL,

@@ -94,7 +94,7 @@ impl Catalog {
         EMBEDDED.iter().map(|(name, text)| (format!("lessons/{name}"), (*text).to_owned())).collect()
     }
 
-    /// These lessons, for tests of any floor.
+    /// A catalog of these lessons, used by tests.
     #[cfg(test)]
     pub fn of(lessons: impl IntoIterator<Item = Lesson>) -> Catalog {
         Catalog { lessons: lessons.into_iter().map(|lesson| (lesson.number, lesson)).collect() }

@@ -107,7 +107,7 @@ impl Bounded for PlacementReport {
 }
 
 impl IterationReport {
-    /// 128 images of this rank in a second, for tests of any floor.
+    /// 128 images of this rank in a second, for tests in any package.
     pub fn sample(iteration: usize) -> IterationReport {
         IterationReport {
             iteration,

@@ -144,7 +144,7 @@ impl Bounded for BenchmarkSpec {
 }
 
 impl BenchmarkSpec {
-    /// A short one, for tests of any floor.
+    /// A short one, for tests in any package.
     pub fn sample() -> BenchmarkSpec {
         BenchmarkSpec {
             batch_size: 64,

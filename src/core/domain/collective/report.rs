@@ -137,7 +137,7 @@ impl Bounded for LinkReport {
 }
 
 impl MessageReport {
-    /// A message of a schedule as it should be logged, after a microsecond; for tests of any floor.
+    /// A message of a schedule as it should be logged, after a microsecond. Used by tests.
     pub fn of((round, sent): (usize, &super::schedule::Message)) -> MessageReport {
         let (std::ops::Range { start, end }, operation) = (sent.range.clone(), sent.operation);
         MessageReport { round, from: sent.from, to: sent.to, start, end, operation, began_s: 0.0, ended_s: 1e-6 }
@@ -145,7 +145,7 @@ impl MessageReport {
 }
 
 impl AllreduceReport {
-    /// One that took a millisecond, for tests of any floor.
+    /// One that took a millisecond, for tests in any package.
     pub fn sample() -> AllreduceReport {
         AllreduceReport {
             method: "ring".into(),

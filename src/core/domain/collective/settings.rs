@@ -149,7 +149,7 @@ impl Bounded for CollectivesSpec {
 }
 
 impl CollectivesSpec {
-    /// Two methods at three sizes, for tests of any floor.
+    /// Two methods at three sizes, for tests in any package.
     pub fn sample() -> CollectivesSpec {
         CollectivesSpec {
             methods: vec!["ring".into(), "mpi".into()],
