@@ -11,7 +11,7 @@ use super::tfrecord::LARGEST_RECORD_BYTES;
 use crate::domain::units;
 use crate::host::read;
 
-/// A folder of JPEGs by class, for whoever packs it.
+/// A folder that holds a folder of JPEGs for each class.
 pub struct Folder {
     root: PathBuf,
     pub classes: Vec<String>,

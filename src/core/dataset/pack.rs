@@ -1,11 +1,11 @@
 //! A folder of JPEGs by class, packed into TFRecord files as ImageNet is kept for TensorFlow.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::example::Example;
 use super::folder::{self, Folder};
-use super::layout::{self, Place, Set};
+use super::layout::{self, Listing, Place, Set};
 use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
 use super::synthetic::Dice;
 use super::{jpeg, tfrecord};
@@ -142,11 +142,11 @@ impl Packing {
             let name = validation.display();
             return Err(PackError::Request(format!("{name} is the validation part already: leave --validation out")));
         }
-        let beside = ["test", "testing"].map(|name| validation.with_file_name(name)).into_iter();
-        let unused = beside.filter(|folder| *folder != validation && folder.is_dir());
-        train.notes.extend(
-            unused.map(|folder| format!("{} is not packed: records have two parts, train and validation", folder.display())),
-        );
+        let beside = validation.parent().map(Listing::of).transpose()?.unwrap_or_default().folders.into_iter();
+        let others =
+            beside.filter(|name| layout::part(name) == Some(Part::Validation)).map(|name| validation.with_file_name(name));
+        let say = |folder: PathBuf| format!("{} is not packed: records have two parts, train and validation", folder.display());
+        train.notes.extend(others.filter(|folder| *folder != validation).map(say));
         let validation = Folder::open_as(&validation, &train.classes)?;
         let kept = shuffled(validation.len(), self.seed);
         Ok((Share { source: train, order }, Share { source: validation, order: kept }))

@@ -41,6 +41,14 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, true, access::of_lab(), |file| file.write_all(bytes))
 }
 
+/// As [`write()`], readable by this user alone from the first moment.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, true, 0o600, |file| file.write_all(bytes))
+}
+
 /// As [`write()`]; on a full disk the room is used that [`reserve`] kept for this.
 ///
 /// # Errors
@@ -67,7 +75,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// replaced itself, whatever it points to.
 ///
 /// # Errors
-/// As [`write()`] and [`write_new`]; what is there belongs to another user, or is no file.
+/// As [`write()`] and [`write_new`]; also if the path belongs to another user, or is not a regular file.
 pub fn share(path: &Path, replace: bool, bytes: &[u8]) -> io::Result<()> {
     place(path, replace, access::FOR_ALL, |file| {
         owners::may_replace(path, file)?;

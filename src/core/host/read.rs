@@ -43,17 +43,24 @@ pub fn small_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`small_file`], and what is not UTF-8.
 pub fn small_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = small_text_with_mark(path, most)?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
+}
+
+/// As [`small_text`], with its byte order mark: for a file that another program reads, which may know of none.
+///
+/// # Errors
+/// As [`small_text`].
+pub fn small_text_with_mark(path: &Path, most: u64) -> io::Result<String> {
     let invalid = |cause: String| io::Error::new(io::ErrorKind::InvalidData, cause);
     let bytes = small_file(path, most)?;
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err(invalid("it is UTF-16 text (by its byte order mark): save it as UTF-8".into()));
     }
-    let mut text = String::from_utf8(bytes)
-        .map_err(|error| invalid(format!("it is not UTF-8 text ({}): save it as UTF-8", error.utf8_error())))?;
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
-    }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| invalid(format!("it is not UTF-8 text ({}): save it as UTF-8", error.utf8_error())))
 }
 
 /// What a look for the next line found.

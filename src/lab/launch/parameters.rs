@@ -49,28 +49,30 @@ pub(super) fn in_files(flavour: Flavour) -> Vec<Parameter> {
     parameters.filter(|parameter| !parameter.value.is_empty()).collect()
 }
 
+/// The name of a parameter, or of a framework, without what says whose it is: `PRTE_MCA_rmaps_base` is `rmaps_base`.
+fn plain(name: &str) -> &str {
+    let name = name.split_once("_MCA_").map_or(name, |(_, plain)| plain);
+    name.trim_start_matches("prte_").trim_start_matches("pmix_")
+}
+
 /// Which parameter asks for a component that the launcher misses by these words, or for places that it does not have; and what to do:
 /// two sentences.
 pub(super) fn blame(words: &str) -> Option<(String, String)> {
     let missing = Regex::new(r"requested component was not found(?s:.*?)Framework:\s*(\S+)\s+Component:\s*(\S+)").ok()?;
     let placing = Regex::new(r"(?i)ppr for this topology|(?:mapping|ranking|binding) policy|not enough slots").ok()?;
-    let plain = |parameter: &Parameter| {
-        let name = parameter.name.split_once("_MCA_").map_or(parameter.name.as_str(), |(_, plain)| plain);
-        name.trim_start_matches("prte_").trim_start_matches("pmix_").to_owned()
-    };
     let variables = std::env::vars().filter(|(name, _)| name.contains("_MCA_"));
     let variables = variables.map(|(name, value)| Parameter { place: name.clone(), name, value });
     let mut set = variables.chain([Flavour::OpenMpi5, Flavour::OpenMpi4].into_iter().flat_map(in_files));
     let (found, what) = if let Some(found) = missing.captures(words) {
         let (framework, component) = (&found[1], &found[2]);
         let asks = |parameter: &Parameter| {
-            let is_it = plain(parameter) == framework.trim_start_matches("prte_").trim_start_matches("pmix_");
-            is_it && parameter.value.split([',', '^', ' ', '"']).any(|word| word == component)
+            plain(&parameter.name) == plain(framework)
+                && parameter.value.split([',', '^', ' ', '"']).any(|word| word == component)
         };
         (set.find(asks)?, format!("asks Open MPI for `{component}`, which it does not have for {framework}"))
     } else if placing.is_match(words) {
         let places = ["rmaps_", "binding_policy"];
-        let found = set.find(|parameter| places.iter().any(|part| plain(parameter).contains(part)))?;
+        let found = set.find(|parameter| places.iter().any(|part| plain(&parameter.name).contains(part)))?;
         let what = format!("tells mpirun where ranks go: {}", found.value);
         (found, what)
     } else {

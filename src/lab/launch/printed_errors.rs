@@ -81,8 +81,8 @@ impl PrintedErrors {
                 Some(before) => PrintedError { text: body.trim().to_owned(), lines_since: 0, ..before },
                 None => PrintedError { text: body.trim().to_owned(), is_consequence, order: self.lines, lines_since: 0 },
             });
-        } else if !afterword.is_match(body)
-            && let Some(last) = &mut of.error
+        } else if let Some(last) = &mut of.error
+            && !afterword.is_match(body)
         {
             last.lines_since += 1;
             let most = if process.is_none() { LAST_WORDS_OF_ALL } else { LAST_WORDS };

@@ -65,7 +65,7 @@ fn agreement(library: &str, launcher: &str, path: &str) -> Check {
 /// One rank that only says what it is.
 fn start(trainer: &Trainer, launcher: &Launcher) -> Check {
     let mut command = libraries::command(&launcher.mpirun);
-    // As of a run; what is wrong with TMPDIR is told by itself.
+    // The same folder as a run would use. Another check reports a TMPDIR that cannot be used.
     let scratch = Scratch::new().ok();
     if let Some(folder) = &scratch {
         command.env("TMPDIR", folder.path());

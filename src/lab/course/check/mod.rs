@@ -38,9 +38,9 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
         false => decided(
             evidence,
             |step| terms::step(step.number()),
-            |group| match group.np() < 2 && step != Step::NovoGrad {
-                true => unclear(terms::ONE_RANK),
-                false => (step::rules(step).check)(group),
+            |group| {
+                let is_alone = group.np() < 2 && step != Step::NovoGrad;
+                if is_alone { unclear(terms::ONE_RANK) } else { (step::rules(step).check)(group) }
             },
         ),
     };

@@ -102,10 +102,8 @@ impl Words {
 
     /// What a line of no family says.
     pub fn read_any(&self, line: &str, logged: Logged, percents: &Percents) -> Logged {
-        match self.stems.is_match(line) && !self.no_figures.is_match(line) {
-            true => self.read(line, logged, None, percents),
-            false => logged,
-        }
+        let may_have_figures = self.stems.is_match(line) && !self.no_figures.is_match(line);
+        if may_have_figures { self.read(line, logged, None, percents) } else { logged }
     }
 
     /// What the line says beside what is known of it, such as that it is of validation.

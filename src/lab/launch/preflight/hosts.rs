@@ -53,10 +53,7 @@ pub fn hosts_of(resources: &Resources, flavour: Flavour) -> Result<Vec<Host>, La
             let cannot = |error| {
                 LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
             };
-            let text = read::small_text(Path::new(file), MOST_BYTES).map_err(cannot)?;
-            // The launcher also sees a byte order mark.
-            let whole = read::small_file(Path::new(file), MOST_BYTES).unwrap_or_default();
-            in_file(file, std::str::from_utf8(&whole).unwrap_or(&text), flavour)
+            in_file(file, &read::small_text_with_mark(Path::new(file), MOST_BYTES).map_err(cannot)?, flavour)
         }
         (None, None) => Ok(Vec::new()),
     }

@@ -183,10 +183,8 @@ pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>)
     if interfaces.is_some() {
         return Vec::new();
     }
-    let outward = |seen: &Seen| -> Vec<String> {
-        let addresses = seen.interfaces.iter().filter(|(name, address)| name != "lo" && !address.is_empty());
-        addresses.map(|(_, address)| address.clone()).collect()
-    };
+    let is_outward = |(name, address): &&(String, String)| name != "lo" && !address.is_empty() && !address.starts_with("127.");
+    let outward = |seen: &Seen| -> Vec<(String, String)> { seen.interfaces.iter().filter(is_outward).cloned().collect() };
     let twin = |at: usize| {
         let (host, seen) = &hosts[at];
         let own = outward(seen);
@@ -196,11 +194,10 @@ pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>)
             );
             return Some(Finding::doubt(host, "network", found, "name it once, with all its slots"));
         }
-        let is_twin = |(name, address): &&(String, String)| {
-            let outward = name != "lo" && !address.is_empty() && !address.starts_with("127.");
-            outward && hosts[..at].iter().any(|(_, other)| other.interfaces.iter().any(|(_, same)| same == address))
+        let is_twin = |(_, address): &&(String, String)| {
+            hosts[..at].iter().any(|(_, other)| other.interfaces.iter().any(|(_, same)| same == address))
         };
-        let (name, address) = seen.interfaces.iter().find(is_twin)?;
+        let (name, address) = own.iter().find(is_twin)?;
         let found = format!("{name} has the address {address}, which another host has as well: ranks that try it wait for ever");
         Some(Finding::doubt(host, "network", found, "name the interface that joins the hosts: --network-interface NAME"))
     };

@@ -4,7 +4,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -55,7 +54,6 @@ pub fn resume(folder: &RunFolder, secret: String, np: usize) -> io::Result<Strin
         (name, File::open(&path).and_then(|file| file.metadata()).map_or(0, |file| file.len()))
     };
     let start = Start { secret: before.map_or(secret, |before| before.secret), lengths: made.map(length).collect() };
-    files::write(&path, serde_json::to_string(&start)?.as_bytes())?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    files::write_private(&path, serde_json::to_string(&start)?.as_bytes())?;
     Ok(start.secret)
 }

@@ -177,7 +177,8 @@ pub(super) fn submit(folder: &Path, is_asked: &AtomicBool) -> io::Result<Result<
 const NOT_STARTED: &str = "sbatch does not start";
 const REFUSED: &str = "submission failed";
 
-/// What it says, or why it says nothing.
+/// What it says, or why it says nothing. Not asked by `question::ask`: the job inherits the environment of sbatch, and with it the mark
+/// by which a question ends all that it has started.
 fn sbatch(folder: &Path, asked: &[&str], is_asked: &dyn Fn() -> bool) -> Result<Answer, String> {
     let mut sbatch = Command::new("sbatch");
     // Its words win over its variables, and those over the script. The scratch folder of this host is not there on the others.
