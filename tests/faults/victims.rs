@@ -8,7 +8,7 @@ use hvd_lab_terminal::runs::{RunFolder, process};
 use nix::sys::signal::Signal;
 
 use super::campaign::Dice;
-use super::lab::LIMIT;
+use crate::support::lab::LIMIT;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victim {

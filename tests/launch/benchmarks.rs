@@ -8,7 +8,7 @@ use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
 
 /// 32 images an iteration, and each takes a second.
 const SMALL: [&str; 9] =

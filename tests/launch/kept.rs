@@ -11,7 +11,7 @@ use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::launch;
 use hvd_lab_terminal::runs::{RunId, RunRecord, process};
 
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 /// A lab with runs of 1, 2 and 4 ranks, the last of them still going.
 fn lab() -> (Lab, Supervisor) {

@@ -11,6 +11,8 @@ use hvd_lab_terminal::domain::run::RunStatus;
 use hvd_lab_terminal::runs::{RunFolder, RunId, RunStore, process};
 use nix::sys::signal::Signal;
 
+use super::needs::skip;
+
 /// No test takes nearly as long; a machine under load might.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
@@ -25,9 +27,7 @@ impl Lab {
         if Path::new(env!("HVD_LAB_BUILD_MPIRUN")).is_file() {
             return Some(Lab::new());
         }
-        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-        assert!(!required.split(',').any(|name| name == "mpi"), "HVD_LAB_REQUIRE asks for mpi, and there is no mpirun");
-        eprintln!("skipped: no mpirun; `make setup` brings one");
+        skip("mpi", "no mpirun; `make setup` brings one");
         None
     }
 

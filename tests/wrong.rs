@@ -3,16 +3,7 @@
 //!
 //! Never doctored evidence: that is in tests/course/checks.rs.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "wrong/corpus.rs"]
 mod corpus;
-// Shared with tests/launch.rs, which uses the other half of it.
-#[allow(dead_code)]
-#[path = "launch/lab.rs"]
-mod lab;
-#[path = "support/trainer.rs"]
-mod trainer;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +18,9 @@ use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN};
 use hvd_lab_terminal::runs::RunId;
-use lab::{Lab, finish, stderr};
+
+use crate::support::lab::{Lab, finish, stderr};
+use crate::support::trainer;
 
 /// A program that hangs is found and explained within this time.
 const FOUND: Duration = Duration::from_secs(20);
