@@ -38,7 +38,9 @@ programs:
 	@cargo build --release --locked
 
 # A wheel for pip, and a tarball with the libraries for machines without: target/dist/.
-dist: build
+# Built for those who run it: some ten minutes longer than `make build`.
+dist: setup
+	@cargo build --profile shipped --locked
 	@python3 assets/setup/dist.py
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: three rounds take half an hour.
