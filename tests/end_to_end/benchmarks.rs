@@ -11,13 +11,13 @@ const SMALL: [&str; 9] = ["bench", "--model", "wrn-10-1", "--batch-size", "8", "
 
 /// The program is the one built beside the lab.
 fn with_bench() -> Option<Lab> {
-    let bench = program().with_file_name("hvd-bench");
+    let bench = program().with_file_name("hvd-measure");
     if bench.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_BENCH", &bench.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &bench.display().to_string()));
     }
     let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-bench");
-    eprintln!("skipped: no hvd-bench beside hvd-lab; `make test` builds it");
+    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-measure");
+    eprintln!("skipped: no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

@@ -9,13 +9,13 @@ use crate::lab::program;
 
 /// The program is the one built beside the lab.
 fn with_collectives() -> Option<Lab> {
-    let collectives = program().with_file_name("hvd-collectives");
+    let collectives = program().with_file_name("hvd-measure");
     if collectives.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_COLLECTIVES", &collectives.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &collectives.display().to_string()));
     }
     let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-collectives");
-    eprintln!("skipped: no hvd-collectives beside hvd-lab; `make test` builds it");
+    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-measure");
+    eprintln!("skipped: no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

@@ -5,13 +5,13 @@ use crate::lab::program;
 
 /// The program is the one built beside the lab.
 fn with_nvcnn() -> Option<Lab> {
-    let nvcnn = program().with_file_name("hvd-nvcnn");
+    let nvcnn = program().with_file_name("hvd-measure");
     if nvcnn.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_NVCNN", &nvcnn.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &nvcnn.display().to_string()));
     }
     let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-nvcnn");
-    eprintln!("skipped: no hvd-nvcnn beside hvd-lab; `make test` builds it");
+    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-measure");
+    eprintln!("skipped: no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

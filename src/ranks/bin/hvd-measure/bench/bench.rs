@@ -15,7 +15,7 @@ use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::stopwatch::Clock;
 use tch::Tensor;
 
-use crate::feed::Feed;
+use super::feed::Feed;
 
 /// Of a single rank, as in Horovod's benchmark.
 pub const LEARNING_RATE: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! What a rank trains on: one synthetic batch again and again, or real images as hvd-train and hvd-nvcnn feed them.
+//! What a rank trains on: one synthetic batch again and again, or real images as hvd-train and `nvcnn` feed them.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,7 +18,7 @@ use hvd_lab::trainer::sampler::{Sampler, Shuffle};
 use rand_chacha::ChaCha8Rng;
 use tch::Device;
 
-use crate::bench::SEED;
+use super::bench::SEED;
 
 /// Batches of photos that may be ready before the model asks.
 const PREFETCH: usize = 2;
