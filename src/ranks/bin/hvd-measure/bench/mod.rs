@@ -3,9 +3,9 @@
 //! Never writes a file. What it prints is what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print.
 
 mod args;
-mod bench;
 mod feed;
 mod place;
+mod training;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -23,8 +23,8 @@ use hvd_lab::trainer::{device, shortage, startup};
 
 pub use args::PROGRAM;
 use args::{Args, refusal};
-use bench::{Bench, LEARNING_RATE};
 use feed::Feed;
+use training::{Bench, LEARNING_RATE};
 
 /// What the lab says a rank failed in.
 const DURING: &str = "the benchmark";
