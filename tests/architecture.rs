@@ -17,7 +17,15 @@ use source::{Source, dependencies, inside, sources};
 
 /// The only users of a crate: (crate, where it may be named).
 const OWNERS: [(&str, &[&str]); 8] = [
-    ("tch", &["src/ranks/trainer/", "src/ranks/bin/hvd-train.rs", "src/ranks/bin/hvd-bench/", "src/ranks/bin/hvd-nvcnn/"]),
+    (
+        "tch",
+        &[
+            "src/ranks/trainer/",
+            "src/ranks/bin/hvd-train.rs",
+            "src/ranks/bin/hvd-measure/bench/",
+            "src/ranks/bin/hvd-measure/nvcnn/",
+        ],
+    ),
     ("safetensors", &["src/ranks/trainer/"]),
     ("crc32c", &["src/core/dataset/tfrecord.rs"]),
     ("cudarc", &["src/ranks/trainer/", "src/ranks/comm/nccl"]),

@@ -57,7 +57,7 @@ fn are_built(programs: &[&str]) -> bool {
 
 #[test]
 fn models_and_the_image_pipeline_are_measured_without_their_peers() {
-    if !are_built(&["hvd-bench", "hvd-train", "examples/bench-images"]) {
+    if !are_built(&["hvd-measure", "hvd-train", "examples/bench-images"]) {
         return;
     }
     let report = super::bench::run(&options("--quick --only models --only images"), false).unwrap();

@@ -34,7 +34,7 @@ fn wheel() -> Option<&'static Path> {
     static WHEEL: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
     let packed = WHEEL.get_or_init(|| {
         let built = assert_cmd::cargo::cargo_bin("hvd-lab").parent().unwrap().to_owned();
-        let is_there = ["hvd-train", "hvd-nvcnn", "libhvd_lab_python.so"].iter().all(|name| built.join(name).is_file())
+        let is_there = ["hvd-train", "hvd-measure", "libhvd_lab_python.so"].iter().all(|name| built.join(name).is_file())
             && root().join(".deps/ready.json").is_file();
         if !is_there {
             skip("train", "the programs of the ranks are not built, or `make setup` was not run; `make test` does both");
@@ -139,7 +139,7 @@ fn it_is_installed_set_up_and_trains_without_the_checkout() {
 #[test]
 fn it_looks_for_libraries_beside_itself_only() {
     let Some(installed) = Installed::new() else { return };
-    for program in ["bin/hvd-train", "bin/hvd-bench", "lib/hvd-lab/libhvd_lab_python.so"] {
+    for program in ["bin/hvd-train", "bin/hvd-measure", "lib/hvd-lab/libhvd_lab_python.so"] {
         let path = installed.path("venv").join(program);
         let dynamic = done(Command::new("readelf").args(["--dynamic", "--wide"]).arg(&path));
         let found = dynamic.lines().find(|line| line.contains("RUNPATH") || line.contains("RPATH")).unwrap();

@@ -253,11 +253,11 @@ fn all_ranks_take_the_way_through_host_memory_if_one_must() {
     assert_eq!((code, said.matches("way true NCCL 2.30.3 between 2 GPUs").count()), (0, 2), "{said}");
 }
 
-/// What `hvd-collectives` says, and its exit code, where each rank has a GPU of the stand-in.
+/// What `hvd-measure collectives` says, and its exit code, where each rank has a GPU of the stand-in.
 fn measured(size: usize, flags: &str, variables: &[(&str, &str)]) -> Option<(String, i32)> {
     let (mpirun, folder) = (mpirun()?, stand_in()?);
     let mut command = mpi::command(&mpirun, size);
-    command.arg(env!("CARGO_BIN_EXE_hvd-collectives")).args(flags.split_whitespace());
+    command.args([env!("CARGO_BIN_EXE_hvd-measure"), "collectives"]).args(flags.split_whitespace());
     command.env("LD_LIBRARY_PATH", &folder).envs(variables.iter().copied());
     let output = run_limited(command, Duration::from_secs(60));
     Some((text(&output), output.status.code().unwrap_or(-1)))
@@ -287,7 +287,7 @@ fn why_nccl_is_not_measured_stands_in_one_line() {
         (("HVD_STAND_IN_MEMORY", "4096"), "rank 0: "),
     ] {
         let Some((said, code)) = measured(2, "--algorithm nccl -b 8K -e 8K -n 1", &[variable]) else { return };
-        let line = "hvd-collectives: --algorithm nccl cannot be measured: ";
+        let line = "hvd-measure collectives: --algorithm nccl cannot be measured: ";
         let lines: Vec<&str> = said.lines().filter(|said| said.contains(line)).collect();
         assert!(code == 2 && lines.len() == 1 && lines[0].contains(why), "{variable:?}: {code}\n{said}");
     }

@@ -285,7 +285,15 @@ fn what_the_trainer_writes_is_its_users_alone_whatever_the_umask() {
 /// Nearly no model, on photos that threads decode.
 fn train_on_photos(photos: &Path, file: &Path, flags: &[&str]) -> Option<Output> {
     let mut command = mpi::command(&mpi::mpirun()?, NP);
-    command.arg(env!("CARGO_BIN_EXE_hvd-nvcnn")).args(["-m", "trivial", "--image-size", "32", "-b", "4", "--no-cuda"]);
+    command.args([env!("CARGO_BIN_EXE_hvd-measure"), "nvcnn"]).args([
+        "-m",
+        "trivial",
+        "--image-size",
+        "32",
+        "-b",
+        "4",
+        "--no-cuda",
+    ]);
     command.args(["--threads", "2", "--data-dir"]).arg(photos).arg("--timeline").arg(file).args(flags);
     Some(mpi::run_limited(command, LIMIT))
 }

@@ -12,11 +12,11 @@ const SMALL: [&str; 9] = ["bench", "--model", "wrn-10-1", "--batch-size", "8", "
 
 /// The program is the one built beside the lab.
 fn with_bench() -> Option<Lab> {
-    let bench = program().with_file_name("hvd-bench");
+    let bench = program().with_file_name("hvd-measure");
     if bench.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_BENCH", &bench.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &bench.display().to_string()));
     }
-    skip("train", "no hvd-bench beside hvd-lab; `make test` builds it");
+    skip("train", "no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

@@ -10,11 +10,11 @@ use crate::support::needs::skip;
 
 /// The program is the one built beside the lab.
 fn with_collectives() -> Option<Lab> {
-    let collectives = program().with_file_name("hvd-collectives");
+    let collectives = program().with_file_name("hvd-measure");
     if collectives.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_COLLECTIVES", &collectives.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &collectives.display().to_string()));
     }
-    skip("train", "no hvd-collectives beside hvd-lab; `make test` builds it");
+    skip("train", "no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

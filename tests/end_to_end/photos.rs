@@ -6,11 +6,11 @@ use crate::support::needs::skip;
 
 /// The program is the one built beside the lab.
 fn with_nvcnn() -> Option<Lab> {
-    let nvcnn = program().with_file_name("hvd-nvcnn");
+    let nvcnn = program().with_file_name("hvd-measure");
     if nvcnn.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_NVCNN", &nvcnn.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &nvcnn.display().to_string()));
     }
-    skip("train", "no hvd-nvcnn beside hvd-lab; `make test` builds it");
+    skip("train", "no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

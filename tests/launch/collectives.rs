@@ -157,9 +157,9 @@ fn wrong_input_is_answered_in_one_line() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {line}");
         assert!(line.contains(said) && line.lines().count() == 1, "{words:?}: {line}");
     }
-    let missing = lab.env("HVD_COLLECTIVES", "/proc/none/hvd-collectives").run(&SMALL);
+    let missing = lab.env("HVD_MEASURE", "/proc/none/hvd-measure").run(&SMALL);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("HVD_COLLECTIVES is /proc/none"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("HVD_MEASURE is /proc/none"), "{}", stderr(&missing));
 }
 
 #[test]

@@ -39,11 +39,9 @@ impl Lab {
 
     fn new() -> Lab {
         let trainer = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch/hvd-train.sh");
-        let of_name = |name| trainer.with_file_name(name).display().to_string();
-        let (collectives, bench) = (of_name("hvd-collectives.sh"), of_name("hvd-bench.sh"));
         let lab = Lab { home: tempfile::tempdir().unwrap(), env: Vec::new() };
         let lab = lab.env("HVD_TRAIN", &trainer.display().to_string());
-        lab.env("HVD_COLLECTIVES", &collectives).env("HVD_BENCH", &bench)
+        lab.env("HVD_MEASURE", &trainer.with_file_name("hvd-measure.sh").display().to_string())
     }
 
     pub fn env(mut self, name: &str, value: &str) -> Lab {
@@ -64,16 +62,9 @@ impl Lab {
     }
 
     pub fn set_environment(&self, command: &mut Command) {
-        for name in [
-            "HVD_LAB_DATA",
-            "HVD_LAB_MPIRUN",
-            "HVD_TRAIN",
-            "HVD_COLLECTIVES",
-            "HVD_BENCH",
-            "HVD_LAB_DATA_URL",
-            "HVD_LAB_CLASS",
-            "STAND_IN",
-        ] {
+        for name in
+            ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_MEASURE", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"]
+        {
             command.env_remove(name);
         }
         command.env("HVD_LAB_HOME", self.home()).env("HVD_LAB_OFFLINE", "1").stdin(Stdio::null());
