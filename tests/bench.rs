@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use hvd_lab_terminal::runs::process::look_up;
+use hvd_lab_terminal::process::look_up;
 use suite::allreduce::SIZES;
 use suite::figures::{Round, Rounds, Spread};
 use suite::options::Options;

@@ -10,7 +10,8 @@ use std::process::Output;
 
 use hvd_lab_terminal::domain::event::{Event, EventLine};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use lab::{Lab, finish, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
 use trainer::{turn, with_trainer};

@@ -58,7 +58,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 use lab::{Lab, finish, program, stderr, stdout, wait_for};
 use nix::sys::signal::Signal;
 

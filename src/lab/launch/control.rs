@@ -16,7 +16,8 @@ use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
 use crate::host::{self, read};
-use crate::runs::{self, RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
+use crate::process::{self, RunLock};
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError, Supervision, Trial};
 
 /// For a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -297,6 +298,7 @@ fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
 
 /// Start this program again as the supervisor of a folder, which gets its lock.
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
-    let path = || runs::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
-    runs::supervisor::spawn(folder, lock).map_err(|cause| LaunchError::Supervisor { path: path(), cause })
+    let path = || process::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
+    process::supervisor::spawn(folder.path(), &folder.launcher_log(), lock)
+        .map_err(|cause| LaunchError::Supervisor { path: path(), cause })
 }

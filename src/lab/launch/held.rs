@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::host::cores;
-use crate::runs::process;
+use crate::process;
 
 /// Looks that are kept of each rank: three seconds at ten looks a second.
 const KEPT: usize = 30;

@@ -45,7 +45,8 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::load::Load;
 use crate::host::{self, access};
-use crate::runs::{self, Identity, RunFolder, Scratch, process};
+use crate::process::{self, LockIdentity, Scratch, scratch};
+use crate::runs::RunFolder;
 use crate::telemetry::{self, Sampler};
 pub(super) use end::End;
 use launcher_state::{Behind, Launcher};
@@ -102,7 +103,7 @@ pub(super) struct Job {
     /// Devices of a machine that is shared.
     lent: Option<Lent>,
     /// The lock of the run folder, to see whether that is still there.
-    lock: Option<Identity>,
+    lock: Option<LockIdentity>,
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
@@ -146,7 +147,7 @@ impl Job {
         }
         // Open MPI names its session folder by pid alone, and refuses to start on the leftovers of a killed one with the
         // same pid: so each launch gets a folder of its own.
-        runs::sweep();
+        scratch::sweep();
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
         if !scratch.path().starts_with(std::env::temp_dir()) {
             let named = std::env::temp_dir();

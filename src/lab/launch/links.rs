@@ -8,7 +8,7 @@
 use std::process::Command;
 
 use super::LaunchError;
-use super::question::{LAUNCHER_PATIENCE, ask};
+use crate::process::probe_command::{LAUNCHER_PATIENCE, ask};
 
 /// The bridge: PMIx, by which ranks talk with the launcher, has to listen there.
 pub const HUB: &str = "hub";

@@ -54,8 +54,6 @@ mod thin;
 mod verdict;
 mod work;
 
-use crate::runs::question;
-
 pub use being_built::is_going_on as is_being_built;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
@@ -67,6 +65,5 @@ pub use once::{Executed, execute_once};
 pub use own::check_patterns;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
-pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};
 pub use setup::{Launcher, Machine, Setup, find_trainer, other_programs};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};

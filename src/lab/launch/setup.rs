@@ -11,7 +11,6 @@ use std::process::Command;
 use super::being_built::Build;
 use super::flavour::{Flavour, version_line};
 use super::libraries::{self, BUILD_MPIRUN, OwnFirst};
-use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
@@ -21,6 +20,7 @@ use crate::domain::launcher::{LauncherWords, OwnLauncher};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
+use crate::process::probe_command::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use crate::telemetry::NvmlProbe;
 
 /// Everything a command line depends on beside the run's own settings.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::host::starved::Starved;
-use crate::runs::process;
+use crate::process;
 
 /// For any rank of a program that someone is working on to report anything, before it is taken for stuck. More than the
 /// ranks themselves wait for each other, for they can say more.

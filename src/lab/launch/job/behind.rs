@@ -10,7 +10,7 @@ use super::Job;
 use super::launcher_state::Behind;
 use crate::domain::run::RunState;
 use crate::host::process::command;
-use crate::runs::process::{self, Process};
+use crate::process::{self, Process};
 
 /// For helpers to follow the program that has ended.
 const A_MOMENT: Duration = Duration::from_millis(500);

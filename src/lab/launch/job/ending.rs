@@ -11,7 +11,7 @@ use super::{DRAIN, GRACE, Job, ROUND, ROUNDS};
 use crate::launch::event_socket::EventSocket;
 use crate::launch::own::rank_number;
 use crate::launch::work::Work;
-use crate::runs::process::{self, Process};
+use crate::process::{self, Process};
 
 /// For ranks that are asked to end, before they are ended, and then for the launcher to pass on what they have printed.
 const RANKS_GRACE: Duration = Duration::from_secs(1);

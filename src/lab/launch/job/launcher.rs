@@ -12,7 +12,7 @@ use crate::host::process::command;
 use crate::launch::endless::Busy;
 use crate::launch::own::rank_number;
 use crate::launch::slurm;
-use crate::runs::process::{self, Process};
+use crate::process::{self, Process};
 
 impl Job {
     /// Where a batch job is. Once it trains, what Slurm says or does not say about it changes nothing.

@@ -11,7 +11,7 @@ use crate::launch::own::OwnProgram;
 use crate::launch::silence::Silence;
 use crate::launch::work::Work;
 use crate::lease::Lease;
-use crate::runs::Identity;
+use crate::process::LockIdentity;
 
 impl Job {
     /// What its ranks do, for the words about it; of a training with the epochs that launches before this one have left.
@@ -46,7 +46,7 @@ impl Job {
     }
 
     /// End the ranks when the run folder is not there any more.
-    pub fn with_lock(self, lock: Identity) -> Job {
+    pub fn with_lock(self, lock: LockIdentity) -> Job {
         Job { lock: Some(lock), ..self }
     }
 
@@ -74,7 +74,7 @@ impl Job {
     /// Each of its ranks has a network of so many bits a second.
     pub fn with_link(mut self, bits: Option<u64>) -> Job {
         let hub = bits.zip(self.child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
-        self.faults.may_slow(hub);
+        self.faults.may_slow(hub.clone());
         Job { cables: hub.map(Cables::new), ..self }
     }
 

@@ -14,7 +14,7 @@ use crate::launch::discovery::Wish;
 use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
-use crate::runs::process;
+use crate::process;
 
 /// For somebody to let a stopped rank go on, before an elastic run gives it up.
 pub(super) const FROZEN: Duration = Duration::from_secs(8);

@@ -10,7 +10,7 @@ use crate::domain::safe;
 use crate::host;
 use crate::launch::libraries;
 use crate::launch::mpirun::quoted;
-use crate::launch::question::{self, Answer, NoAnswer};
+use crate::process::probe_command::{self, Answer, NoAnswer};
 
 /// Before each line of an answer.
 const MARK: &str = "hvd-lab-host ";
@@ -105,7 +105,7 @@ impl Question<'_> {
 /// Ask, and read the answer.
 pub(super) fn ask(command: &mut Command) -> Result<Seen, Unheard> {
     let before = host::now_s();
-    let answer = question::ask(command, PATIENCE).map_err(|error| match error {
+    let answer = probe_command::ask(command, PATIENCE).map_err(|error| match error {
         NoAnswer::Late { patience, .. } => Unheard::Late(patience.as_secs()),
         NoAnswer::TooLong { .. } => Unheard::Garbled,
         other => Unheard::Refused(None, other.to_string()),

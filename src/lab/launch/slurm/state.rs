@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::process::probe_command;
 use crate::runs::batch_job::{BatchJob, said};
-use crate::runs::question;
 
 /// What Slurm says of a job.
 pub(super) enum Answer {
@@ -56,7 +56,7 @@ pub(super) fn of_job(job: &BatchJob, patience: Duration) -> Answer {
     known.unwrap_or(Answer::Silent(why))
 }
 
-fn is_unknown(answer: &question::Answer) -> bool {
+fn is_unknown(answer: &probe_command::Answer) -> bool {
     answer.stderr.contains("nvalid job id")
 }
 

@@ -11,9 +11,9 @@ use super::{ASKED, NEWS, SCRIPT, tell};
 use crate::domain::event::SOCKET_VARIABLE;
 use crate::domain::safe;
 use crate::host::access;
+use crate::process;
+use crate::process::probe_command::Answer;
 use crate::runs::batch_job::{BatchJob, said, without_others};
-use crate::runs::process;
-use crate::runs::question::Answer;
 
 /// For a controller that is busy or just being started again, and for an sbatch that does not end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -177,7 +177,7 @@ pub(super) fn submit(folder: &Path, is_asked: &AtomicBool) -> io::Result<Result<
 const NOT_STARTED: &str = "sbatch does not start";
 const REFUSED: &str = "submission failed";
 
-/// What it says, or why it says nothing. Not asked by `question::ask`: the job inherits the environment of sbatch, and with it the mark
+/// What it says, or why it says nothing. Not asked by `probe_command::ask`: the job inherits the environment of sbatch, and with it the mark
 /// by which a question ends all that it has started.
 fn sbatch(folder: &Path, asked: &[&str], is_asked: &dyn Fn() -> bool) -> Result<Answer, String> {
     let mut sbatch = Command::new("sbatch");

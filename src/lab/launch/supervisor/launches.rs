@@ -28,7 +28,8 @@ use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
 use crate::launch::{CommandLine, Setup, command_line};
 use crate::lease::Lease;
-use crate::runs::{Attempt, process};
+use crate::process;
+use crate::runs::Attempt;
 
 /// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
 fn secret() -> anyhow::Result<String> {
