@@ -111,9 +111,10 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
 /// The system's, what is there is no file, or a link of another user.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let file = owners::open(path, OpenOptions::new().create(true).read(true).append(true), O_NONBLOCK)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file"))
     }
 }
 
@@ -195,9 +196,10 @@ fn place(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> 
     let _ = file.try_lock();
     file_limit::explained(fill(&mut file).and_then(|()| file.sync_all()))?;
     let _ = file.unlock();
-    match replace {
-        true => fs::rename(&temporary.0, path)?,
-        false => name(&temporary.0, path)?,
+    if replace {
+        fs::rename(&temporary.0, path)?
+    } else {
+        name(&temporary.0, path)?
     }
     // Without it the new name may be gone after a power cut, but never the old version with it.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -333,7 +335,7 @@ mod tests {
             file.set_modified(SystemTime::now() - if name == "3" { Duration::ZERO } else { 2 * LEFT_OVER }).unwrap();
             file
         });
-        let _being_written = Flock::lock(slow, FlockArg::LockExclusive).unwrap();
+        slow.lock().unwrap();
         write(&folder.path().join("status.json"), b"x").unwrap();
         assert_eq!(names(folder.path()), [".hvd-lab-7-2-0.tmp", ".hvd-lab-7-3-0.tmp", "status.json"]);
         drop((old, young));

@@ -56,9 +56,10 @@ impl Hub {
         let words = links::let_through(process, bits);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let answer = ask(&mut links::tc(self.launcher.pid, &words), LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
-        match answer.status.success() {
-            true => Ok(()),
-            false => Err(format!("the network cannot be changed: {}", answer.stderr.lines().last().unwrap_or("it said nothing"))),
+        if answer.status.success() {
+            Ok(())
+        } else {
+            Err(format!("the network cannot be changed: {}", answer.stderr.lines().last().unwrap_or("it said nothing")))
         }
     }
 }

@@ -264,9 +264,10 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
             Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
             Supervision::Here { pid, start_ticks } => {
                 if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) {
-                    return match process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
-                        true => Err(LaunchError::Suspended { id, pid }),
-                        false => Ok(()),
+                    return if process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
+                        Err(LaunchError::Suspended { id, pid })
+                    } else {
+                        Ok(())
                     };
                 }
             }

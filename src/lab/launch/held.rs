@@ -62,9 +62,10 @@ impl Held {
         let stops = looks.iter().filter(|stopped| **stopped).count();
         let changes = looks.iter().zip(looks.iter().skip(1)).filter(|(before, after)| before != after).count();
         let is_down = looks.iter().rev().take_while(|stopped| **stopped).count() >= STOPPED;
-        match is_down {
-            true => _ = self.down.entry(rank).or_insert_with(Instant::now),
-            false => _ = self.down.remove(&rank),
+        if is_down {
+            _ = self.down.entry(rank).or_insert_with(Instant::now)
+        } else {
+            _ = self.down.remove(&rank)
         }
         if stops == 0 {
             self.told.retain(|(told, _)| *told != rank);

@@ -175,9 +175,10 @@ impl Journal {
                         ))?;
                     }
                     // It may be the line end that stands in front of an event.
-                    match text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
-                        true => Ok(None),
-                        false => self.print(process, &text).map(|()| None),
+                    if text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
+                        Ok(None)
+                    } else {
+                        self.print(process, &text).map(|()| None)
                     }
                 }
             },

@@ -102,8 +102,9 @@ pub fn probe() -> Result<(), LaunchError> {
 /// Its last words where it does not.
 fn succeeds(command: &mut Command) -> Result<(), String> {
     let answer = ask(command, LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
-    match answer.status.success() {
-        true => Ok(()),
-        false => Err(answer.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()),
+    if answer.status.success() {
+        Ok(())
+    } else {
+        Err(answer.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned())
     }
 }

@@ -43,10 +43,7 @@ impl CommandLine {
 
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The command line of a run. `data` is a folder with the four files, or `generated`.
@@ -204,9 +201,10 @@ fn open_mpi(
         }
         if domainless.iter().collect::<BTreeSet<_>>().len() < domainless.len() {
             // It cuts names at their first dot, and takes w.1.lab and w.2.lab for one.
-            match is_4 {
-                true => add(&["--mca", "orte_keep_fqdn_hostnames", "1"]),
-                false => add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"]),
+            if is_4 {
+                add(&["--mca", "orte_keep_fqdn_hostnames", "1"])
+            } else {
+                add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"])
             }
         }
         if let Some(networks) = &resources.network_interface {

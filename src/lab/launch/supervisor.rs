@@ -106,10 +106,7 @@ impl Supervisor {
         self.status.state = state;
         self.status.message = message.into();
         // What is at its path now is another run's folder, or the run was given up: neither is ours to write to.
-        match self.lock.is_in_place() {
-            true => self.folder.write_status(&self.status),
-            false => Ok(()),
-        }
+        if self.lock.is_in_place() { self.folder.write_status(&self.status) } else { Ok(()) }
     }
 
     fn end(&mut self, mut verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {

@@ -57,9 +57,10 @@ pub(super) fn common_folder(path: &Path) -> io::Result<()> {
         // Another may have been faster.
         made.or_else(|error| if fs::symlink_metadata(path).is_ok() { Ok(()) } else { Err(error) })?;
     }
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder, or a link to one")),
+    if fs::symlink_metadata(path)?.is_dir() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder, or a link to one"))
     }
 }
 
@@ -140,10 +141,7 @@ fn open_or_make(path: &Path) -> io::Result<File> {
 
 fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")),
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")) }
 }
 
 /// A new file that all may read and its maker may write, whatever the umask.

@@ -179,9 +179,10 @@ impl NvmlProbe {
                 other => read(other.map(state_name)),
             },
             compute_mode: read(device.compute_mode().map(|mode| compute_mode_name(mode).to_owned())),
-            mig_enabled: match is_slice {
-                true => Reading::missing("it is a MIG device itself"),
-                false => read_or(device.mig_mode().map(|mode| mode.current == 1), || Some("this GPU cannot be cut".into())),
+            mig_enabled: if is_slice {
+                Reading::missing("it is a MIG device itself")
+            } else {
+                read_or(device.mig_mode().map(|mode| mode.current == 1), || Some("this GPU cannot be cut".into()))
             },
             ecc_enabled: read_or(device.is_ecc_enabled().map(|mode| mode.currently_enabled), || Some("no ECC built in".into())),
             ecc_errors: read_or(device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile), || {

@@ -118,9 +118,10 @@ fn read(answer: &Answer, before: f64, after: f64) -> Result<Seen, Unheard> {
     let lines: Vec<(&str, String)> = answer.stdout.lines().filter_map(said).collect();
     let of = |key: &str| lines.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
     if of("end").is_none() {
-        return Err(match answer.status.success() {
-            true => Unheard::Garbled,
-            false => Unheard::Refused(answer.status.code(), last_words(&answer.stderr)),
+        return Err(if answer.status.success() {
+            Unheard::Garbled
+        } else {
+            Unheard::Refused(answer.status.code(), last_words(&answer.stderr))
         });
     }
     let time_s = of("time").and_then(|time| time.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<f64>().ok());
