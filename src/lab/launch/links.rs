@@ -77,9 +77,10 @@ pub fn around_rank() -> Vec<String> {
 /// Whether this system allows it.
 ///
 /// # Errors
-/// [`LaunchError::NoLinks`] with what is missing, and what to do.
+/// [`LaunchError::Spec`] with what is missing, and what to do.
 pub fn probe() -> Result<(), LaunchError> {
-    let refuse = |cause: String, remedy: &str| Err(LaunchError::NoLinks { cause, remedy: remedy.to_owned() });
+    let refuse =
+        |cause: String, remedy: &str| Err(LaunchError::Spec(format!("this machine cannot make slow links: {cause}; {remedy}")));
     if !cfg!(target_os = "linux") {
         return refuse("this system has no network namespaces".into(), "run it on Linux, or leave the link out");
     }

@@ -51,7 +51,7 @@ pub(super) fn quoted(word: &str) -> String {
 /// `force` lets more ranks through than the machine has room for.
 ///
 /// # Errors
-/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there, [`LaunchError::NotText`].
+/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there.
 pub fn command_line(
     spec: &RunSpec,
     preset: &str,

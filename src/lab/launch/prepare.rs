@@ -121,7 +121,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 /// What the run will train on as far as can be told without a download.
 ///
 /// # Errors
-/// [`LaunchError::Data`] where the choice cannot be met, [`LaunchError::NotText`].
+/// [`LaunchError::Data`] where the choice cannot be met.
 pub(super) fn expected(choice: &DataSource, data_dir: Option<&Path>, offline: bool) -> Result<Images, LaunchError> {
     Images::new(dataset::locate(choice.clone(), data_dir, offline)?)
 }

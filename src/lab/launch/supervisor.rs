@@ -45,10 +45,13 @@ pub type BeforeEnd = fn(&RunFolder, RunState);
 pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode> {
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
-    let Some(lock) = RunLock::take_over(folder.path()).map_err(StoreError::lock)? else { bail!(LaunchError::Supervised) };
+    let Some(lock) = RunLock::take_over(folder.path()).map_err(StoreError::lock)? else {
+        bail!(LaunchError::Spec("the run has a supervisor already, and can have only one".into()));
+    };
     let status = folder.read_status()?;
     if status.state.is_over() {
-        bail!(LaunchError::Over);
+        let text = "`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`";
+        bail!(LaunchError::Spec(text.into()));
     }
     // Whoever starts or continues a run leaves the number out: there was a supervisor before this one.
     let is_resumed = status.supervisor_pid != 0 && slurm::is_left(&folder);
