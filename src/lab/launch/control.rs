@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use super::discovery::Discovery;
 use super::preflight::hosts_of;
 use super::prepare::{self, Images};
-use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
+use super::{CommandLine, LaunchError, Setup, command_line, leased, rank_networks};
 use crate::dataset::Location;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
@@ -92,7 +92,7 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
     if request.spec.link_bits().is_some() {
-        links::probe()?;
+        rank_networks::probe()?;
     }
     let resources = &mut request.spec.resources;
     if let Some(script) = &mut resources.host_discovery_script {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::cables::Hub;
+use super::link_monitor::Hub;
 use crate::domain::bounds::Bounded;
 use crate::domain::checkpoint::Place;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};

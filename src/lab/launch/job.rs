@@ -7,10 +7,10 @@ mod end;
 mod ending;
 mod launcher;
 mod launcher_state;
-mod lent;
-mod moments;
+mod lease;
+mod options;
 mod own;
-mod terms;
+mod timers;
 mod watch;
 
 use std::path::Path;
@@ -25,19 +25,19 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::CommandLine;
-use super::cables::Cables;
 use super::discovery::Wish;
 use super::event_socket::EventSocket;
-use super::excess::Bounds;
 use super::fault::Faults;
-use super::held::Held;
-use super::journal::Journal;
-use super::line_file::JournalError;
+use super::line_file::WriteError;
+use super::link_monitor::LinkMonitor;
+use super::no_progress::NoProgress;
 use super::output::{Line, Tags};
 use super::own::OwnProgram;
 use super::pipe::read;
-use super::silence::Silence;
+use super::run_writer::RunWriter;
+use super::runaway::RunawayLimits;
 use super::slurm;
+use super::stopped_ranks::StoppedRanks;
 use super::verdict::judge;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
@@ -50,8 +50,8 @@ use crate::runs::RunFolder;
 use crate::telemetry::{self, Sampler};
 pub(super) use end::End;
 use launcher_state::{Behind, Launcher};
-use lent::Lent;
-use moments::{at, ticks};
+use lease::JobLease;
+use timers::{at, ticks};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -76,8 +76,8 @@ pub(super) struct Job {
     /// Name of this host.
     host: String,
     np: usize,
-    bounds: Bounds,
-    journal: Journal,
+    bounds: RunawayLimits,
+    writer: RunWriter,
     child: Child,
     lines: mpsc::Receiver<Line>,
     readers: Vec<JoinHandle<()>>,
@@ -90,10 +90,10 @@ pub(super) struct Job {
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
-    silence: Silence,
-    held: Held,
+    no_progress: NoProgress,
+    stopped_ranks: StoppedRanks,
     /// Where its ranks have networks of their own.
-    cables: Option<Cables>,
+    link_monitor: Option<LinkMonitor>,
     faults: Faults,
     /// Where the ranks run a program of the user's own, which reports nothing by itself.
     own: Option<OwnProgram>,
@@ -101,7 +101,7 @@ pub(super) struct Job {
     began: Option<Load>,
     others_cpu: Option<f64>,
     /// Devices of a machine that is shared.
-    lent: Option<Lent>,
+    lease: Option<JobLease>,
     /// The lock of the run folder, to see whether that is still there.
     lock: Option<LockIdentity>,
     /// When SIGKILL follows; set once the ranks are being ended.
@@ -137,13 +137,13 @@ impl Job {
         folder: RunFolder,
         secret: String,
         (np, line, tags): (usize, &CommandLine, Tags),
-        bounds: Bounds,
+        bounds: RunawayLimits,
     ) -> anyhow::Result<Job> {
-        let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
-        journal.evidence.is_untagged = matches!(tags, Tags::No);
-        journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
+        let mut writer = RunWriter::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
+        writer.evidence.is_untagged = matches!(tags, Tags::No);
+        writer.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
-            journal.say(&format!("hvd-lab: {note}"))?;
+            writer.say(&format!("hvd-lab: {note}"))?;
         }
         // Open MPI names its session folder by pid alone, and refuses to start on the leftovers of a killed one with the
         // same pid: so each launch gets a folder of its own.
@@ -151,12 +151,12 @@ impl Job {
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
         if !scratch.path().starts_with(std::env::temp_dir()) {
             let named = std::env::temp_dir();
-            journal.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
+            writer.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
         }
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
         let events = EventSocket::listen(&scratch, &secret, sender.clone());
         if let Err(error) = &events {
-            journal.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
+            writer.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
         }
         let events = events.ok();
         let mut launcher = Command::new(&line.argv[0]);
@@ -184,14 +184,14 @@ impl Job {
         });
         Ok(Job {
             faults: Faults::new(folder.clone()),
-            held: Held::default(),
-            cables: None,
+            stopped_ranks: StoppedRanks::default(),
+            link_monitor: None,
             own: None,
             folder,
             host: host::name(),
             np,
             bounds,
-            journal,
+            writer,
             child,
             lines,
             readers: out.into_iter().chain(err).collect(),
@@ -201,10 +201,10 @@ impl Job {
             scratch,
             failed_at: None,
             vanished_at: None,
-            silence: Silence::new(None),
+            no_progress: NoProgress::new(None),
             began: None,
             others_cpu: None,
-            lent: None,
+            lease: None,
             lock: None,
             kill_at: None,
             asked_to_stop: false,
@@ -237,7 +237,7 @@ impl Job {
                     }
                 },
                 Some(sample) = self.samples.recv() => {
-                    let written = self.journal.telemetry(&sample);
+                    let written = self.writer.telemetry(&sample);
                     self.fail_if_unwritten(written);
                 }
                 exit = self.child.wait(), if self.behind.is_none() => {
@@ -255,7 +255,7 @@ impl Job {
                 }
                 _ = flush.tick() => {
                     self.look_at_ranks();
-                    let written = self.journal.flush();
+                    let written = self.writer.flush();
                     self.fail_if_unwritten(written);
                     self.tell_what_is_unwritten(tell);
                 }
@@ -271,10 +271,10 @@ impl Job {
                     self.look_for_vanished();
                     self.look_for_folder();
                     self.look_at_lease();
-                    self.silence.look();
+                    self.no_progress.look();
                     if self.began.is_some() && self.kill_at.is_none() {
-                        let evidence = &self.journal.evidence;
-                        match self.silence.news() {
+                        let evidence = &self.writer.evidence;
+                        match self.no_progress.news() {
                             Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.np))),
                             Some(None) => tell(RunState::Running, evidence.work.going()),
                             None => {}
@@ -282,7 +282,7 @@ impl Job {
                     }
                 }
                 () = at(self.faults.turn_at().map(Instant::from_std)) => self.faults.turn(),
-                () = at(self.silence.ends_at()), if self.kill_at.is_none() => self.give_up(),
+                () = at(self.no_progress.ends_at()), if self.kill_at.is_none() => self.give_up(),
                 () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
                     (self.asked_to_stop, self.out_of_time) = (true, true);
                     self.begin_end();
@@ -301,9 +301,9 @@ impl Job {
         self.end_what_is_left().await;
         self.tell_what_is_lost();
         self.finish_own_program();
-        let written = self.journal.flush();
+        let written = self.writer.flush();
         self.fail_if_unwritten(written);
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         let broken = self.broken.take();
         let is_broken = broken.is_some() || self.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
@@ -323,7 +323,7 @@ impl Job {
         let np = self.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
         self.judged(&verdict);
         let is_requeued =
-            !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+            !self.asked_to_stop && slurm::ended(self.writer.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
         let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
         End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
@@ -331,11 +331,11 @@ impl Job {
 
     fn take(&mut self, line: Line) -> Option<Event> {
         let process = line.process().unwrap_or(0);
-        let last = self.journal.evidence.step(process);
+        let last = self.writer.evidence.step(process);
         self.read_own_program(&line);
-        match self.journal.take(line) {
+        match self.writer.take(line) {
             Ok(event) => {
-                let evidence = &self.journal.evidence;
+                let evidence = &self.writer.evidence;
                 let excess = |event| self.bounds.excess(process, event, last, evidence.config(process));
                 let flood = || self.bounds.flood(evidence.flooding?, evidence.printed);
                 if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
@@ -345,8 +345,8 @@ impl Job {
                 event.iter().for_each(|event| self.heard(process, event));
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
-                    self.silence.is_broken();
-                    self.journal.evidence.printed = 0;
+                    self.no_progress.is_broken();
+                    self.writer.evidence.printed = 0;
                 }
                 if matches!(event, Some(Event::Fatal { .. })) && !self.is_batch {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
@@ -366,7 +366,7 @@ impl Job {
         if process::look_up(report.pid).is_some_and(|found| found.session == std::process::id()) {
             self.scratch.adopt_shared_memory(report.pid);
         }
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
         if evidence.introduced().count() == self.np && self.kill_at.is_none() {
@@ -377,7 +377,7 @@ impl Job {
 
     /// A run that cannot be written down is ended: nobody could tell what it did. A program of the user's own goes on: a log is no
     /// reason to end a training.
-    fn fail_if_unwritten(&mut self, written: Result<(), JournalError>) {
+    fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
             if self.own.is_some() {
                 self.unwritten.get_or_insert((error.to_string(), false));
@@ -390,10 +390,10 @@ impl Job {
 
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         // On a busy machine it takes longer to print too much than to be taken for stuck.
         let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
-        let cause = format!("{}, so it was ended: {question} Last seen: ", self.silence.in_words());
+        let cause = format!("{}, so it was ended: {question} Last seen: ", self.no_progress.in_words());
         self.stuck = Some(cause + &evidence.last_seen(self.np));
         self.begin_end();
     }

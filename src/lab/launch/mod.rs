@@ -5,15 +5,14 @@
 //!
 //! ```text
 //!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench, hvd-nvcnn x np
-//!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
+//!                        │  reads tagged lines (output), sorts them into files (writer), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
 //! ```
 
 mod adapter;
-mod being_built;
 mod binding;
-mod cables;
+mod build_lock;
 mod control;
 mod discovery;
 mod elastic;
@@ -21,20 +20,18 @@ mod endless;
 mod error;
 mod event_socket;
 mod evidence;
-mod excess;
 mod fault;
 mod fault_request;
 mod flavour;
 mod hearing;
-mod held;
 mod host_name;
 mod job;
-mod journal;
 mod leased;
 pub mod libraries;
 mod line_file;
-mod links;
+mod link_monitor;
 mod mpirun;
+mod no_progress;
 mod notice;
 mod once;
 mod output;
@@ -45,16 +42,19 @@ pub mod preflight;
 mod prepare;
 mod preset;
 mod printed_errors;
+mod rank_networks;
+mod run_writer;
+mod runaway;
 mod setup;
 mod shared;
-mod silence;
 pub mod slurm;
+mod stopped_ranks;
 pub mod supervisor;
 mod thin;
 mod verdict;
 mod work;
 
-pub use being_built::is_going_on as is_being_built;
+pub use build_lock::is_going_on as is_being_built;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use fault_request::{faults_made, make_fault};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::host_name::HostName;
 use super::preflight::{hosts_of, listed};
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, libraries, links, own, presets};
+use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
@@ -115,9 +115,9 @@ pub fn command_line(
         if let Some(problem) = no_links(spec, setup) {
             return Err(LaunchError::Spec(problem));
         }
-        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), links::HUB.to_owned()));
+        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), rank_networks::HUB.to_owned()));
         notes.push(format!("every rank has a link of {}, made on this machine", units::bits_per_second(bits)));
-        argv = links::around_launcher(resources.np, bits);
+        argv = rank_networks::around_launcher(resources.np, bits);
     }
     argv.push(LaunchError::text(&setup.mpirun)?);
     match setup.flavour {
@@ -131,7 +131,7 @@ pub fn command_line(
     }
     argv.extend(["-np".to_owned(), resources.np.to_string()]);
     if link_bits.is_some() {
-        argv.extend(links::around_rank());
+        argv.extend(rank_networks::around_rank());
     }
     argv.extend(program(spec, setup, data, log_dir)?);
     Ok(CommandLine { argv, env, notes, directory: spec.command().map(|command| PathBuf::from(&command.directory)) })
@@ -176,7 +176,7 @@ fn open_mpi(
     add(&YIELD);
     if has_made_links {
         // Past memory, which all ranks still share.
-        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", links::NETWORK]);
+        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", rank_networks::NETWORK]);
     } else if !is_spread {
         // On one host memory is all it takes; looking for networks would cost a second at every start.
         add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::being_built::Build;
+use super::build_lock::Build;
 use super::flavour::{Flavour, version_line};
 use super::libraries::{self, BUILD_MPIRUN, OwnFirst};
 use super::{LaunchError, Preset, default_preset};

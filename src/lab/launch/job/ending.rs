@@ -30,7 +30,7 @@ impl Job {
                 process::signal(launcher, Signal::SIGTERM);
             }
             self.end_behind();
-            let writes_checkpoint = self.journal.evidence.work == Work::Photos;
+            let writes_checkpoint = self.writer.evidence.work == Work::Photos;
             self.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
             self.launcher.is_spared = is_asked;
         }

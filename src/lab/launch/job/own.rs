@@ -14,7 +14,7 @@ impl Job {
             return;
         }
         for (process, logged) in own.read(line) {
-            let written = self.journal.note(process, Event::Logged(logged));
+            let written = self.writer.note(process, Event::Logged(logged));
             self.fail_if_unwritten(written);
         }
     }
@@ -26,11 +26,11 @@ impl Job {
         // Its words may not have said how many there are.
         self.np = reports.iter().map(|report| report.topology.size.0).fold(self.np, usize::max);
         let mut topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
-        let mut written = topologies.try_for_each(|(process, event)| self.journal.note(process, event));
+        let mut written = topologies.try_for_each(|(process, event)| self.writer.note(process, event));
         let news = own.news();
         own.read_files(&mut |logged| {
             if written.is_ok() {
-                written = self.journal.note(0, Event::Logged(logged));
+                written = self.writer.note(0, Event::Logged(logged));
             }
         });
         self.fail_if_unwritten(written);
@@ -66,12 +66,12 @@ impl Job {
         let said = self.own.as_mut().and_then(|own| {
             own.finish(&mut |logged| {
                 if written.is_ok() {
-                    written = self.journal.note(0, Event::Logged(logged));
+                    written = self.writer.note(0, Event::Logged(logged));
                 }
             })
         });
-        let said = said.map_or(Ok(()), |said| self.journal.say(&said));
-        let written = written.and(said).and(self.journal.finish_events());
+        let said = said.map_or(Ok(()), |said| self.writer.say(&said));
+        let written = written.and(said).and(self.writer.finish_events());
         self.fail_if_unwritten(written);
     }
 }

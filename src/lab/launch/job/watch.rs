@@ -5,13 +5,13 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-use super::lent::Lent;
+use super::lease::JobLease;
 use super::{FAILURE_GRACE, Job};
 use crate::domain::event::{CheckpointAction, Event, TopologyReport};
 use crate::domain::units;
-use crate::launch::cables::Cables;
 use crate::launch::discovery::Wish;
 use crate::launch::fault::FAULT_REFUSED;
+use crate::launch::link_monitor::LinkMonitor;
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
 use crate::process;
@@ -22,7 +22,7 @@ pub(super) const FROZEN: Duration = Duration::from_secs(8);
 impl Job {
     /// The processes of this host that reported and are of this run, with their pids.
     fn ranks_here(&self) -> Vec<(usize, u32)> {
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         // A pid is what a program printed: only one of this session is a rank.
         let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
         let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
@@ -31,7 +31,7 @@ impl Job {
 
     /// Ranks of this host that have ended without a word.
     pub(super) fn look_for_vanished(&mut self) {
-        let evidence = &mut self.journal.evidence;
+        let evidence = &mut self.writer.evidence;
         if evidence.work == Work::Program || self.is_batch {
             // It need not say when it has finished; its launcher knows who failed.
             return;
@@ -48,7 +48,7 @@ impl Job {
     /// The time for every rank to report is over.
     pub(super) fn judge_start(&mut self) {
         let Some((_, seconds)) = self.start.take() else { return };
-        let reported: Vec<usize> = self.journal.evidence.introduced().map(|(process, _)| process).collect();
+        let reported: Vec<usize> = self.writer.evidence.introduced().map(|(process, _)| process).collect();
         let missing = (0..self.np).filter(|process| !reported.contains(process));
         let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
         if let Some((first, others)) = missing.split_first() {
@@ -66,7 +66,7 @@ impl Job {
     /// Ten times a second: a rank that is stopped.
     pub(super) fn look_at_ranks(&mut self) {
         if self.kill_at.is_none() {
-            for (process, words) in self.held.look() {
+            for (process, words) in self.stopped_ranks.look() {
                 self.warn(process, &words);
             }
             self.end_frozen();
@@ -78,9 +78,9 @@ impl Job {
         if !self.is_elastic {
             return;
         }
-        for (rank, pid) in self.held.down_for(FROZEN) {
-            self.held.forget(rank);
-            self.journal.evidence.given_up.insert(rank);
+        for (rank, pid) in self.stopped_ranks.down_for(FROZEN) {
+            self.stopped_ranks.forget(rank);
+            self.writer.evidence.given_up.insert(rank);
             self.say(&format!(
                 "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
                 FROZEN.as_secs()
@@ -100,8 +100,8 @@ impl Job {
             let line = match request.and_then(|request| self.faults.begin(request, &ranks).map(|()| request)) {
                 Ok(request) => {
                     // The same fault may be made twice in a row.
-                    self.held.forget(request.process);
-                    self.cables.iter_mut().for_each(Cables::forget);
+                    self.stopped_ranks.forget(request.process);
+                    self.link_monitor.iter_mut().for_each(LinkMonitor::forget);
                     format!("hvd-lab: fault {} in process {}, as asked for", request.kind, request.process)
                 }
                 Err(problem) => format!("{FAULT_REFUSED}{problem}"),
@@ -109,8 +109,8 @@ impl Job {
             self.say(&line);
         }
         // As long as a rank is there, so are the cables.
-        let slow = self.cables.as_mut().filter(|_| !ranks.is_empty()).and_then(Cables::look);
-        for (process, words) in self.held.watch(ranks).into_iter().chain(slow) {
+        let slow = self.link_monitor.as_mut().filter(|_| !ranks.is_empty()).and_then(LinkMonitor::look);
+        for (process, words) in self.stopped_ranks.watch(ranks).into_iter().chain(slow) {
             self.warn(process, &words);
         }
         if let Some(news) = self.wish.as_ref().and_then(Wish::news) {
@@ -127,8 +127,8 @@ impl Job {
         };
         line.into_iter().for_each(|line| self.say(&line));
         self.resize(process, event);
-        if let (0, Some(lent), Some(epochs)) = (process, &mut self.lent, self.bounds.epochs) {
-            lent.heard(event, epochs);
+        if let (0, Some(lease), Some(epochs)) = (process, &mut self.lease, self.bounds.epochs) {
+            lease.heard(event, epochs);
         }
     }
 
@@ -147,7 +147,7 @@ impl Job {
 
     /// Once a second: its devices are still its own.
     pub(super) fn look_at_lease(&mut self) {
-        let said: Vec<String> = self.lent.iter_mut().flat_map(Lent::look).collect();
+        let said: Vec<String> = self.lease.iter_mut().flat_map(JobLease::look).collect();
         said.iter().for_each(|line| self.say(line));
     }
 
@@ -158,7 +158,7 @@ impl Job {
         let line = line.or_else(|| self.faults.found_in(&verdict.message));
         line.into_iter().for_each(|line| self.say(&line));
         // The run is judged: that a last line cannot be written changes nothing.
-        let _ = self.journal.flush();
+        let _ = self.writer.flush();
     }
 
     /// Whether the run folder is not there any more.
@@ -175,13 +175,13 @@ impl Job {
     }
 
     pub(super) fn warn(&mut self, process: usize, words: &str) {
-        let written = self.journal.warn(process, words);
+        let written = self.writer.warn(process, words);
         self.fail_if_unwritten(written);
         self.faults.found(process, words).into_iter().for_each(|line| self.say(&line));
     }
 
     pub(super) fn say(&mut self, line: &str) {
-        let written = self.journal.say(line);
+        let written = self.writer.say(line);
         self.fail_if_unwritten(written);
     }
 }

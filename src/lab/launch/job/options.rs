@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::Job;
-use super::lent::Lent;
-use super::moments::until;
-use crate::launch::cables::{Cables, Hub};
+use super::lease::JobLease;
+use super::timers::until;
 use crate::launch::discovery::Wish;
+use crate::launch::link_monitor::{Hub, LinkMonitor};
+use crate::launch::no_progress::NoProgress;
 use crate::launch::own::OwnProgram;
-use crate::launch::silence::Silence;
 use crate::launch::work::Work;
 use crate::lease::Lease;
 use crate::process::LockIdentity;
@@ -16,33 +16,33 @@ use crate::process::LockIdentity;
 impl Job {
     /// What its ranks do, for the words about it; of a training with the epochs that launches before this one have left.
     pub fn with_work(mut self, work: Work, epochs_before: usize) -> Job {
-        (self.journal.evidence.work, self.journal.evidence.epochs_before) = (work, epochs_before);
+        (self.writer.evidence.work, self.writer.evidence.epochs_before) = (work, epochs_before);
         self
     }
 
     /// Who starts the ranks, as people call it.
     pub fn with_launcher(mut self, name: &'static str) -> Job {
-        self.journal.evidence.launcher_name = name;
+        self.writer.evidence.launcher_name = name;
         self
     }
 
     /// Read what a program of the user's own prints.
     pub fn with_own_program(mut self, own: Option<OwnProgram>) -> Job {
         let is_alone = own.as_ref().is_some_and(|own| own.is_alone);
-        self.journal.evidence.is_alone = is_alone;
+        self.writer.evidence.is_alone = is_alone;
         // What it prints is nobody else's.
-        self.journal.evidence.is_untagged &= !is_alone;
+        self.writer.evidence.is_untagged &= !is_alone;
         Job { own, ..self }
     }
 
     /// With these devices of a shared machine, until nothing of it is left.
     pub fn with_lease(self, lease: Option<Lease>) -> Job {
-        Job { lent: lease.map(Lent::new), ..self }
+        Job { lease: lease.map(JobLease::new), ..self }
     }
 
     /// For the next attempt, once nothing of this one is left.
     pub fn take_lease(&mut self) -> Option<Lease> {
-        self.lent.take().map(Lent::into_lease)
+        self.lease.take().map(JobLease::into_lease)
     }
 
     /// End the ranks when the run folder is not there any more.
@@ -52,7 +52,7 @@ impl Job {
 
     /// Take the ranks for stuck, and end them, when none has reported anything for so long; never without.
     pub fn with_patience(self, patience: Option<Duration>) -> Job {
-        Job { silence: Silence::new(patience), ..self }
+        Job { no_progress: NoProgress::new(patience), ..self }
     }
 
     /// Stop the run when it has taken so many seconds, of which attempts before took some; never without.
@@ -75,7 +75,7 @@ impl Job {
     pub fn with_link(mut self, bits: Option<u64>) -> Job {
         let hub = bits.zip(self.child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
         self.faults.may_slow(hub.clone());
-        Job { cables: hub.map(Cables::new), ..self }
+        Job { link_monitor: hub.map(LinkMonitor::new), ..self }
     }
 
     /// As a job of Slurm.

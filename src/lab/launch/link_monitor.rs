@@ -1,4 +1,4 @@
-//! The cables of ranks that have networks of their own (`links`): one that lets less through than it should is found by its queue.
+//! The cables of ranks that have networks of their own (`rank_networks`): one that lets less through than it should is found by its queue.
 //!
 //! Never asks how fast a cable was made: it counts what waits at its end, and what gets through.
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::links;
+use super::rank_networks;
 use crate::domain::units;
 use crate::process::ProcessHandle;
 use crate::process::probe_command::{LAUNCHER_PATIENCE, ask};
@@ -53,9 +53,10 @@ impl Hub {
         if !self.launcher.is_alive() {
             return Err("the launcher has ended, and the network with it".into());
         }
-        let words = links::let_through(process, bits);
+        let words = rank_networks::let_through(process, bits);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let answer = ask(&mut links::tc(self.launcher.pid, &words), LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
+        let answer =
+            ask(&mut rank_networks::tc(self.launcher.pid, &words), LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
         if answer.status.success() {
             Ok(())
         } else {
@@ -65,15 +66,15 @@ impl Hub {
 }
 
 /// All cables of a run, and whoever looks at them.
-pub(super) struct Cables {
+pub(super) struct LinkMonitor {
     hub: Hub,
     watch: Option<Watch>,
     queues: Queues,
 }
 
-impl Cables {
-    pub fn new(hub: Hub) -> Cables {
-        Cables { watch: None, queues: Queues::new(hub.bits), hub }
+impl LinkMonitor {
+    pub fn new(hub: Hub) -> LinkMonitor {
+        LinkMonitor { watch: None, queues: Queues::new(hub.bits), hub }
     }
 
     /// What there is to say by now, and of which rank. To be called about once a second, while there are ranks.
@@ -104,7 +105,7 @@ struct Watch {
 
 impl Watch {
     fn start(hub: &Hub) -> std::io::Result<Watch> {
-        let mut command = links::tc(hub.launcher.pid, &["-statistics", "-json", "-force", "-batch", "-"]);
+        let mut command = rank_networks::tc(hub.launcher.pid, &["-statistics", "-json", "-force", "-batch", "-"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (sender, looks) = channel();
@@ -165,7 +166,7 @@ impl Look {
         }
         let rows: Vec<Row> = serde_json::from_str(line).unwrap_or_default();
         let end = |row: Row| {
-            let process = row.dev.strip_prefix(links::HUB)?.parse().ok()?;
+            let process = row.dev.strip_prefix(rank_networks::HUB)?.parse().ok()?;
             Some(End { process, sent: row.bytes, waiting: row.backlog })
         };
         Look { at: Instant::now(), ends: rows.into_iter().filter_map(end).collect() }
