@@ -63,7 +63,8 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(folder: RunFolder) -> Faults {
+    /// `hub` is where the ranks have links, which can be made slow.
+    pub(super) fn new(folder: RunFolder, hub: Option<Hub>) -> Faults {
         // What was asked of a launch before is not for this one.
         let _ = std::fs::remove_file(folder.fault_file());
         let entries = std::fs::read_dir(folder.path()).into_iter().flatten().flatten();
@@ -76,12 +77,7 @@ impl Faults {
         {
             let _ = std::fs::set_permissions(folder.log_dir(), Permissions::from_mode(log_dir.permissions().mode() | 0o200));
         }
-        Faults { folder, going: None, open: None, hub: None, writable: None }
-    }
-
-    /// The ranks have cables, which can be made slow.
-    pub(super) fn may_slow(&mut self, hub: Option<Hub>) {
-        self.hub = hub;
+        Faults { folder, going: None, open: None, hub, writable: None }
     }
 
     /// A request that has come, or what is wrong with it.

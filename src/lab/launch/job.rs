@@ -3,13 +3,12 @@
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
 mod behind;
-mod end;
 mod ending;
 mod launcher;
-mod launcher_state;
 mod lease;
 mod options;
 mod own;
+mod state;
 mod timers;
 mod watch;
 
@@ -25,17 +24,15 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::CommandLine;
-use super::discovery::Wish;
 use super::event_socket::EventSocket;
+use super::evidence::Evidence;
 use super::fault::Faults;
 use super::line_file::WriteError;
-use super::link_monitor::LinkMonitor;
+use super::link_monitor::{Hub, LinkMonitor};
 use super::no_progress::NoProgress;
 use super::output::{Line, Tags};
-use super::own::OwnProgram;
 use super::pipe::read;
 use super::run_writer::RunWriter;
-use super::runaway::RunawayLimits;
 use super::slurm;
 use super::stopped_ranks::StoppedRanks;
 use super::verdict::judge;
@@ -45,13 +42,14 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::load::Load;
 use crate::host::{self, access};
-use crate::process::{self, LockIdentity, Scratch, scratch};
-use crate::runs::RunFolder;
+use crate::lease::Lease;
+use crate::process::{self, Scratch, scratch};
 use crate::telemetry::{self, Sampler};
-pub(super) use end::End;
-use launcher_state::{Behind, Launcher};
 use lease::JobLease;
-use timers::{at, ticks};
+pub(super) use options::JobOptions;
+pub(super) use state::End;
+use state::{Behind, Launcher};
+use timers::{at, ticks, until};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -72,11 +70,9 @@ const LINES_IN_FLIGHT: usize = 4096;
 
 /// The launcher with its ranks, going.
 pub(super) struct Job {
-    folder: RunFolder,
+    options: JobOptions,
     /// Name of this host.
     host: String,
-    np: usize,
-    bounds: RunawayLimits,
     writer: RunWriter,
     child: Child,
     lines: mpsc::Receiver<Line>,
@@ -95,15 +91,11 @@ pub(super) struct Job {
     /// Where its ranks have networks of their own.
     link_monitor: Option<LinkMonitor>,
     faults: Faults,
-    /// Where the ranks run a program of the user's own, which reports nothing by itself.
-    own: Option<OwnProgram>,
     /// Who used the cores up to the moment in which training began, and what part of them others used since then.
     began: Option<Load>,
     others_cpu: Option<f64>,
     /// Devices of a machine that is shared.
     lease: Option<JobLease>,
-    /// The lock of the run folder, to see whether that is still there.
-    lock: Option<LockIdentity>,
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
@@ -113,13 +105,8 @@ pub(super) struct Job {
     deadline: Option<(Instant, f64)>,
     out_of_time: bool,
     launcher: Launcher,
-    /// It goes on with other hosts, if there are, and is being ended for that.
-    wish: Option<Wish>,
+    /// It is being ended to go on with other hosts.
     is_resized: bool,
-    /// It goes on without a rank that is lost.
-    is_elastic: bool,
-    /// Slurm has it: what becomes of a job whose ranks fail is Slurm's to say.
-    is_batch: bool,
     /// Why the ranks were taken for stuck.
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
@@ -133,14 +120,18 @@ pub(super) struct Job {
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(
-        folder: RunFolder,
-        secret: String,
-        (np, line, tags): (usize, &CommandLine, Tags),
-        bounds: RunawayLimits,
-    ) -> anyhow::Result<Job> {
-        let mut writer = RunWriter::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
-        writer.evidence.is_untagged = matches!(tags, Tags::No);
+    pub fn start(line: &CommandLine, mut options: JobOptions) -> anyhow::Result<Job> {
+        let folder = options.folder.clone();
+        let mut writer = RunWriter::open(folder.clone(), options.np, options.secret.clone(), options.limits.log_bytes())?;
+        writer.evidence = Evidence {
+            work: options.work,
+            epochs_before: options.epochs_before,
+            launcher_name: options.launcher_name,
+            is_alone: options.own.as_ref().is_some_and(|own| own.is_alone),
+            ..writer.evidence
+        };
+        // What a single process prints is its own in any case.
+        writer.evidence.is_untagged = matches!(options.tags, Tags::No) && !writer.evidence.is_alone;
         writer.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
             writer.say(&format!("hvd-lab: {note}"))?;
@@ -154,7 +145,7 @@ impl Job {
             writer.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
         }
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
-        let events = EventSocket::listen(&scratch, &secret, sender.clone());
+        let events = EventSocket::listen(&scratch, &options.secret, sender.clone());
         if let Err(error) = &events {
             writer.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
         }
@@ -164,33 +155,39 @@ impl Job {
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
-            .env(SECRET_VARIABLE, secret)
+            .env(SECRET_VARIABLE, &options.secret)
             .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), EventSocket::path))
             .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         // Only MPI needs it: what a program keeps in the folder of temporary files, such as compiled kernels, is there at its next run.
-        if matches!(tags, Tags::Of(_)) {
+        if matches!(options.tags, Tags::Of(_)) {
             launcher.env("TMPDIR", scratch.path());
         }
+        let handed_on = options.lease.as_ref().map(Lease::handed_on);
         let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
-        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags.clone(), sender.clone())));
-        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
+        drop(handed_on);
+        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender.clone())));
+        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
         let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
             // Nobody listens any more at the very end.
             let _ = sample_sender.send(sample);
         });
+        let hub = options.link_bits.zip(child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
+        let elapsed_s = options.elapsed.as_secs_f64();
+        let deadline = |limit_s: f64| until((limit_s - elapsed_s).max(0.0)).map(|(end, _)| (end, limit_s));
         Ok(Job {
-            faults: Faults::new(folder.clone()),
+            faults: Faults::new(folder, hub.clone()),
             stopped_ranks: StoppedRanks::default(),
-            link_monitor: None,
-            own: None,
-            folder,
+            link_monitor: hub.map(LinkMonitor::new),
+            no_progress: NoProgress::new(options.patience),
+            lease: options.lease.take().map(JobLease::new),
+            start: options.start_timeout_s.and_then(until),
+            deadline: options.time_limit_s.and_then(deadline),
+            options,
             host: host::name(),
-            np,
-            bounds,
             writer,
             child,
             lines,
@@ -201,26 +198,23 @@ impl Job {
             scratch,
             failed_at: None,
             vanished_at: None,
-            no_progress: NoProgress::new(None),
             began: None,
             others_cpu: None,
-            lease: None,
-            lock: None,
             kill_at: None,
             asked_to_stop: false,
-            start: None,
-            deadline: None,
             out_of_time: false,
             launcher: Launcher::default(),
-            wish: None,
             is_resized: false,
-            is_elastic: false,
-            is_batch: false,
             stuck: None,
             broken: None,
             unwritten: None,
             behind: None,
         })
+    }
+
+    /// The lease for the next launch, once nothing of this one is left.
+    pub fn take_lease(&mut self) -> Option<Lease> {
+        self.lease.take().map(JobLease::into_lease)
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
@@ -275,7 +269,7 @@ impl Job {
                     if self.began.is_some() && self.kill_at.is_none() {
                         let evidence = &self.writer.evidence;
                         match self.no_progress.news() {
-                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.np))),
+                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.options.np))),
                             Some(None) => tell(RunState::Running, evidence.work.going()),
                             None => {}
                         }
@@ -289,14 +283,13 @@ impl Job {
                     tell(RunState::Stopping, "its time limit is over");
                 }
                 () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
-                () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
-                () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
+                () = at(self.failed_at.into_iter().chain(self.vanished_at).min()), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.kill_at) => self.end_by_force(),
             }
         };
         let now = Load::of_session(std::process::id());
         // The ranks of a batch job are no part of this session.
-        let began = self.began.filter(|_| !self.is_batch);
+        let began = self.began.filter(|_| !self.options.is_batch);
         self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.tell_what_is_lost();
@@ -320,11 +313,12 @@ impl Job {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
         let versions = evidence.versions();
-        let np = self.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
+        let np = self.options.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
         self.judged(&verdict);
         let is_requeued =
             !self.asked_to_stop && slurm::ended(self.writer.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
-        let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
+        let is_left =
+            self.options.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.options.folder);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
         End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
     }
@@ -336,8 +330,8 @@ impl Job {
         match self.writer.take(line) {
             Ok(event) => {
                 let evidence = &self.writer.evidence;
-                let excess = |event| self.bounds.excess(process, event, last, evidence.config(process));
-                let flood = || self.bounds.flood(evidence.flooding?, evidence.printed);
+                let excess = |event| self.options.limits.excess(process, event, last, evidence.config(process));
+                let flood = || self.options.limits.flood(evidence.flooding?, evidence.printed);
                 if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
                     self.stuck = Some(why);
                     self.begin_end();
@@ -348,7 +342,7 @@ impl Job {
                     self.no_progress.is_broken();
                     self.writer.evidence.printed = 0;
                 }
-                if matches!(event, Some(Event::Fatal { .. })) && !self.is_batch {
+                if matches!(event, Some(Event::Fatal { .. })) && !self.options.is_batch {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
                 }
                 event
@@ -369,7 +363,7 @@ impl Job {
         let evidence = &self.writer.evidence;
         let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
-        if evidence.introduced().count() == self.np && self.kill_at.is_none() {
+        if evidence.introduced().count() == self.options.np && self.kill_at.is_none() {
             self.began = self.began.or_else(|| Load::of_session(std::process::id()));
             tell(RunState::Running, evidence.work.going());
         }
@@ -379,7 +373,7 @@ impl Job {
     /// reason to end a training.
     fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
-            if self.own.is_some() {
+            if self.options.own.is_some() {
                 self.unwritten.get_or_insert((error.to_string(), false));
                 return;
             }
@@ -394,7 +388,7 @@ impl Job {
         // On a busy machine it takes longer to print too much than to be taken for stuck.
         let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
         let cause = format!("{}, so it was ended: {question} Last seen: ", self.no_progress.in_words());
-        self.stuck = Some(cause + &evidence.last_seen(self.np));
+        self.stuck = Some(cause + &evidence.last_seen(self.options.np));
         self.begin_end();
     }
 }

@@ -32,7 +32,7 @@ impl Job {
     /// Ranks of this host that have ended without a word.
     pub(super) fn look_for_vanished(&mut self) {
         let evidence = &mut self.writer.evidence;
-        if evidence.work == Work::Program || self.is_batch {
+        if evidence.work == Work::Program || self.options.is_batch {
             // It need not say when it has finished; its launcher knows who failed.
             return;
         }
@@ -49,14 +49,14 @@ impl Job {
     pub(super) fn judge_start(&mut self) {
         let Some((_, seconds)) = self.start.take() else { return };
         let reported: Vec<usize> = self.writer.evidence.introduced().map(|(process, _)| process).collect();
-        let missing = (0..self.np).filter(|process| !reported.contains(process));
+        let missing = (0..self.options.np).filter(|process| !reported.contains(process));
         let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
         if let Some((first, others)) = missing.split_first() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             self.stuck = Some(format!(
                 "process {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
                  HOSTS` looks at hosts, and --start-timeout gives more time",
-                self.np,
+                self.options.np,
                 units::clock(seconds)
             ));
             self.begin_end();
@@ -75,7 +75,7 @@ impl Job {
 
     /// An elastic run goes on without a rank that stays stopped: the others would wait for it for ever.
     fn end_frozen(&mut self) {
-        if !self.is_elastic {
+        if !self.options.is_elastic {
             return;
         }
         for (rank, pid) in self.stopped_ranks.down_for(FROZEN) {
@@ -113,7 +113,7 @@ impl Job {
         for (process, words) in self.stopped_ranks.watch(ranks).into_iter().chain(slow) {
             self.warn(process, &words);
         }
-        if let Some(news) = self.wish.as_ref().and_then(Wish::news) {
+        if let Some(news) = self.options.wish.as_ref().and_then(Wish::news) {
             self.say(&format!("hvd-lab: {news}"));
         }
     }
@@ -127,7 +127,7 @@ impl Job {
         };
         line.into_iter().for_each(|line| self.say(&line));
         self.resize(process, event);
-        if let (0, Some(lease), Some(epochs)) = (process, &mut self.lease, self.bounds.epochs) {
+        if let (0, Some(lease), Some(epochs)) = (process, &mut self.lease, self.options.limits.epochs) {
             lease.heard(event, epochs);
         }
     }
@@ -135,9 +135,9 @@ impl Job {
     /// At a checkpoint nothing is lost: the moment to go on with other hosts, unless there is nothing left to train.
     fn resize(&mut self, process: usize, event: &Event) {
         let Event::Checkpoint(report) = event else { return };
-        let is_wished = self.wish.as_ref().is_some_and(Wish::is_better);
+        let is_wished = self.options.wish.as_ref().is_some_and(Wish::is_better);
         let is_saved = matches!(report.action, CheckpointAction::Written | CheckpointAction::Committed);
-        let is_last = self.bounds.epochs.is_none_or(|epochs| report.epoch >= epochs);
+        let is_last = self.options.limits.epochs.is_none_or(|epochs| report.epoch >= epochs);
         if process == 0 && is_saved && is_wished && !is_last && self.kill_at.is_none() {
             self.is_resized = true;
             self.say("hvd-lab: there are other hosts now: the ranks are ended at this checkpoint, and started there");
@@ -163,7 +163,7 @@ impl Job {
 
     /// Whether the run folder is not there any more.
     pub(super) fn is_lost(&self) -> bool {
-        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+        !self.options.lock.is_in_place()
     }
 
     /// At once, and by force: a rank that is given time makes its folders again.
