@@ -44,7 +44,7 @@ pub fn is_queued(status: &RunStatus) -> bool {
 
 /// GPUs of this machine with what uses them, as NVML lists them.
 pub fn gpus() -> Vec<DeviceSample> {
-    let sample = telemetry::probe().sample(&[]);
+    let sample = telemetry::probe()(&[]);
     sample.devices.into_iter().filter(|device| device.kind == DeviceKind::Gpu && !device.uuid.is_empty()).collect()
 }
 
