@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::process;
+use hvd_lab_terminal::process;
 use nix::sys::signal::Signal;
 
 use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use hvd_lab_terminal::runs::process::look_up;
+use hvd_lab_terminal::process::look_up;
 
 use super::bench::allreduce::SIZES;
 use super::bench::figures::{Round, Rounds, Spread};

@@ -8,7 +8,8 @@ use std::process::Output;
 
 use hvd_lab_terminal::domain::event::{Event, EventLine};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 
 use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};

@@ -30,7 +30,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 use nix::sys::signal::Signal;
 
 use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};

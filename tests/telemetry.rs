@@ -12,7 +12,7 @@ use hvd_lab_terminal::domain::event::{Event, EventLine, TopologyReport};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::domain::topology::Topology;
 use hvd_lab_terminal::runs::{RunId, RunRecord, RunStore};
-use hvd_lab_terminal::telemetry::{DeviceProbe, NvmlProbe};
+use hvd_lab_terminal::telemetry::NvmlProbe;
 
 use crate::support::nvml::stand_in;
 

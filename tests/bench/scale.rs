@@ -67,7 +67,7 @@ fn measure(scale: &Scale) -> Round {
 
 /// Of all threads, those that have ended too: of a run so large some end while it is measured.
 fn cpu_seconds(pid: i32) -> f64 {
-    let ticks = u32::try_from(pid).ok().and_then(hvd_lab_terminal::runs::process::look_up).map_or(0, |found| found.cpu_ticks);
+    let ticks = u32::try_from(pid).ok().and_then(hvd_lab_terminal::process::look_up).map_or(0, |found| found.cpu_ticks);
     // The kernel counts in ticks of 10 ms.
     ticks as f64 / 100.0
 }

@@ -11,7 +11,7 @@ use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::TEN_STEPS;
-use hvd_lab_terminal::runs::process;
+use hvd_lab_terminal::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::TEN_STEPS_IN_PYTHON;
-use hvd_lab_terminal::runs::process;
+use hvd_lab_terminal::process;
 use serde::Deserialize;
 
 use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use hvd_lab_terminal::domain::event::{CheckpointAction, Event, EventLine};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 
 use super::killed::assert_unbroken;

@@ -5,7 +5,8 @@
 use std::fs;
 use std::process::{Output, Stdio};
 
-use hvd_lab_terminal::runs::{RunFolder, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunFolder;
 
 use super::campaign::{Dice, try_all};
 use super::home::{Home, copy};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use hvd_lab_terminal::runs::{RunFolder, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunFolder;
 use nix::sys::signal::Signal;
 
 use super::campaign::Dice;

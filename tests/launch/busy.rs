@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
-use hvd_lab_terminal::runs::{RunId, RunRecord, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunRecord};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 

@@ -9,7 +9,8 @@ use hvd_lab_terminal::domain::event::{EpochReport, Event, EventLine, Metrics};
 use hvd_lab_terminal::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::launch;
-use hvd_lab_terminal::runs::{RunId, RunRecord, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunRecord};
 
 use crate::support::lab::{Lab, stderr, stdout};
 

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::process;
+use hvd_lab_terminal::process;
 use nix::sys::signal::Signal;
 
 use super::run;

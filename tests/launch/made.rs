@@ -2,7 +2,8 @@
 
 use hvd_lab_terminal::domain::fault::{FaultKind, FaultRecord};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 

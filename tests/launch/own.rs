@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::Output;
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, RunSummary, gained, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunSummary, gained};
 use nix::sys::signal::Signal;
 
 use crate::support::lab::{Lab, finish, stderr, wait_for};

@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 

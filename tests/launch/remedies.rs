@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Output;
 
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 

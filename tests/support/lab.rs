@@ -8,7 +8,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunStatus;
-use hvd_lab_terminal::runs::{RunFolder, RunId, RunStore, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunFolder, RunId, RunStore};
 use nix::sys::signal::Signal;
 
 use super::needs::skip;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use hvd_lab_terminal::runs::{RunId, RunStore, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunStore};
 use nix::sys::termios::LocalFlags;
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};

@@ -7,16 +7,16 @@ use crate::host;
 use crate::lease::Lease;
 
 /// The lease of a job, and how far that job is.
-pub(super) struct Lent {
+pub(super) struct JobLease {
     lease: Lease,
     since: Instant,
     /// The first epoch of this attempt: what came before it took none of its time.
     first: Option<usize>,
 }
 
-impl Lent {
-    pub fn new(lease: Lease) -> Lent {
-        Lent { lease, since: Instant::now(), first: None }
+impl JobLease {
+    pub fn new(lease: Lease) -> JobLease {
+        JobLease { lease, since: Instant::now(), first: None }
     }
 
     pub fn into_lease(self) -> Lease {

@@ -27,7 +27,7 @@ pub struct Request {
 
 /// The text of a ticket.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Slip {
+pub struct Allocation {
     #[serde(flatten)]
     pub request: Request,
     /// Those that it has; empty while it waits.
@@ -40,14 +40,14 @@ pub struct Slip {
     pub ends_s: Option<f64>,
 }
 
-impl Slip {
+impl Allocation {
     /// Tickets may come from strangers: one that makes no sense is none.
-    pub(super) fn parse(text: &str) -> Option<Slip> {
-        let slip: Slip = serde_json::from_str(text.trim_end_matches([' ', '\n'])).ok()?;
+    pub(super) fn parse(text: &str) -> Option<Allocation> {
+        let allocation: Allocation = serde_json::from_str(text.trim_end_matches([' ', '\n'])).ok()?;
         let is_time = |time: f64| time.is_finite() && (0.0..1e12).contains(&time);
-        let times = [Some(slip.request.asked_s), slip.request.limit_s, slip.granted_s, slip.ends_s];
-        let is_sound = (1..=MOST_DEVICES).contains(&slip.request.count) && times.into_iter().flatten().all(is_time);
-        is_sound.then_some(slip)
+        let times = [Some(allocation.request.asked_s), allocation.request.limit_s, allocation.granted_s, allocation.ends_s];
+        let is_sound = (1..=MOST_DEVICES).contains(&allocation.request.count) && times.into_iter().flatten().all(is_time);
+        is_sound.then_some(allocation)
     }
 }
 
@@ -58,36 +58,36 @@ pub struct Entry {
     pub ticket: String,
     /// Number of the user, as the system knows the owner of the ticket.
     pub user: u32,
-    pub slip: Slip,
+    pub allocation: Allocation,
 }
 
 /// Who has devices and who waits for some, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Standing {
+pub struct Queue {
     pub held: Vec<Entry>,
     pub waiting: Vec<Entry>,
 }
 
 /// What one that waits can expect.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outlook {
+pub struct Estimate {
     /// From 1.
     pub place: usize,
     pub of: usize,
     /// Unix time in seconds; `None` where a run ahead of it has no end that is known.
     pub start_s: Option<f64>,
     /// Its user has as many devices as allowed, so that others go first.
-    pub is_passed_over: bool,
+    pub is_skipped: bool,
 }
 
 /// Devices by user.
 type Counts = BTreeMap<u32, usize>;
 
-impl Standing {
+impl Queue {
     fn counts(&self) -> Counts {
         let mut counts = Counts::new();
         for entry in &self.held {
-            *counts.entry(entry.user).or_default() += entry.slip.devices.len();
+            *counts.entry(entry.user).or_default() += entry.allocation.devices.len();
         }
         counts
     }
@@ -99,16 +99,17 @@ impl Standing {
     }
 
     /// What this ticket can expect of a machine with so many devices; `None` where it does not wait.
-    pub fn outlook(&self, ticket: &str, per_user: Option<usize>, devices: usize, now_s: f64) -> Option<Outlook> {
+    pub fn estimate(&self, ticket: &str, per_user: Option<usize>, devices: usize, now_s: f64) -> Option<Estimate> {
         let index = self.waiting.iter().position(|entry| entry.ticket == ticket)?;
         let counts = self.counts();
         let user = self.waiting[index].user;
-        let wants = self.waiting[..=index].iter().filter(|entry| entry.user == user).map(|entry| entry.slip.request.count).sum();
-        Some(Outlook {
+        let wants =
+            self.waiting[..=index].iter().filter(|entry| entry.user == user).map(|entry| entry.allocation.request.count).sum();
+        Some(Estimate {
             place: index + 1,
             of: self.waiting.len(),
             start_s: self.start_of(ticket, per_user, devices, now_s),
-            is_passed_over: !fits(&counts, user, wants, per_user),
+            is_skipped: !fits(&counts, user, wants, per_user),
         })
     }
 
@@ -117,18 +118,18 @@ impl Standing {
         let mut counts = self.counts();
         let mut waiting: Vec<&Entry> = self.waiting.iter().collect();
         // Ends with their users and devices; an end that is not known never comes.
-        let ends = self.held.iter().map(|entry| (entry.slip.ends_s, entry.user, entry.slip.devices.len()));
+        let ends = self.held.iter().map(|entry| (entry.allocation.ends_s, entry.user, entry.allocation.devices.len()));
         let mut ends: Vec<(Option<f64>, u32, usize)> = ends.collect();
         let mut free = devices.saturating_sub(counts.values().sum());
         let mut now_s = now_s;
         loop {
-            let next = turn(&waiting, &counts, per_user).filter(|index| waiting[*index].slip.request.count <= free);
+            let next = turn(&waiting, &counts, per_user).filter(|index| waiting[*index].allocation.request.count <= free);
             if let Some(index) = next {
                 let entry = waiting.remove(index);
                 if entry.ticket == ticket {
                     return Some(now_s);
                 }
-                let request = &entry.slip.request;
+                let request = &entry.allocation.request;
                 free -= request.count;
                 *counts.entry(entry.user).or_default() += request.count;
                 ends.push((request.limit_s.map(|limit_s| now_s + limit_s), entry.user, request.count));
@@ -152,11 +153,11 @@ fn fits(counts: &Counts, user: u32, count: usize, per_user: Option<usize>) -> bo
 }
 
 fn turn(waiting: &[&Entry], counts: &Counts, per_user: Option<usize>) -> Option<usize> {
-    let mut passed_over = BTreeSet::new();
+    let mut skipped = BTreeSet::new();
     waiting.iter().position(|entry| {
-        let is_next = !passed_over.contains(&entry.user) && fits(counts, entry.user, entry.slip.request.count, per_user);
+        let is_next = !skipped.contains(&entry.user) && fits(counts, entry.user, entry.allocation.request.count, per_user);
         if !is_next {
-            passed_over.insert(entry.user);
+            skipped.insert(entry.user);
         }
         is_next
     })
@@ -168,39 +169,40 @@ mod tests {
 
     fn entry(ticket: &str, user: u32, count: usize, limit_s: Option<f64>) -> Entry {
         let request = Request { count, limit_s, ..Request::default() };
-        Entry { ticket: ticket.into(), user, slip: Slip { request, ..Slip::default() } }
+        Entry { ticket: ticket.into(), user, allocation: Allocation { request, ..Allocation::default() } }
     }
 
     fn holder(user: u32, count: usize, ends_s: Option<f64>) -> Entry {
         let mut entry = entry("held", user, count, None);
-        entry.slip = Slip { devices: (0..count).map(|at| format!("{user}-{at}")).collect(), ends_s, ..entry.slip };
+        entry.allocation =
+            Allocation { devices: (0..count).map(|at| format!("{user}-{at}")).collect(), ends_s, ..entry.allocation };
         entry
     }
 
     #[test]
     fn the_first_is_served_first_and_a_large_request_is_not_overtaken() {
-        let standing =
-            Standing { held: vec![holder(1, 1, None)], waiting: vec![entry("large", 2, 4, None), entry("small", 3, 1, None)] };
-        assert_eq!(standing.turn(None), Some("large"));
-        assert_eq!(Standing::default().turn(None), None);
+        let queue =
+            Queue { held: vec![holder(1, 1, None)], waiting: vec![entry("large", 2, 4, None), entry("small", 3, 1, None)] };
+        assert_eq!(queue.turn(None), Some("large"));
+        assert_eq!(Queue::default().turn(None), None);
     }
 
     #[test]
     fn who_has_enough_is_passed_over_with_all_that_comes_later() {
-        let standing = Standing {
+        let queue = Queue {
             held: vec![holder(1, 1, None)],
             waiting: vec![entry("two", 1, 2, None), entry("one", 1, 1, None), entry("other", 2, 1, None)],
         };
-        assert_eq!(standing.turn(Some(2)), Some("other"), "a smaller request of the same user does not overtake a larger one");
-        assert_eq!(standing.turn(Some(3)), Some("two"));
-        let outlook = standing.outlook("two", Some(2), 4, 0.0).unwrap();
-        assert!(outlook.is_passed_over && outlook.place == 1 && outlook.of == 3, "{outlook:?}");
-        assert!(!standing.outlook("other", Some(2), 4, 0.0).unwrap().is_passed_over);
+        assert_eq!(queue.turn(Some(2)), Some("other"), "a smaller request of the same user does not overtake a larger one");
+        assert_eq!(queue.turn(Some(3)), Some("two"));
+        let estimate = queue.estimate("two", Some(2), 4, 0.0).unwrap();
+        assert!(estimate.is_skipped && estimate.place == 1 && estimate.of == 3, "{estimate:?}");
+        assert!(!queue.estimate("other", Some(2), 4, 0.0).unwrap().is_skipped);
     }
 
     #[test]
     fn the_expected_start_plays_the_queue_forward() {
-        let standing = Standing {
+        let queue = Queue {
             held: vec![holder(1, 1, Some(130.0)), holder(2, 1, Some(110.0))],
             waiting: vec![
                 entry("both", 3, 2, Some(50.0)),
@@ -209,27 +211,27 @@ mod tests {
                 entry("last", 3, 1, None),
             ],
         };
-        let start = |ticket| standing.outlook(ticket, None, 2, 100.0).unwrap().start_s;
+        let start = |ticket| queue.estimate(ticket, None, 2, 100.0).unwrap().start_s;
         assert_eq!(start("both"), Some(130.0), "both GPUs are free when the later of the two ends");
         assert_eq!(start("next"), Some(180.0));
         assert_eq!(start("beside"), Some(180.0));
         assert_eq!(start("last"), Some(185.0));
-        assert_eq!(standing.outlook("nobody", None, 2, 100.0), None);
+        assert_eq!(queue.estimate("nobody", None, 2, 100.0), None);
     }
 
     #[test]
     fn without_a_known_end_nothing_is_promised() {
-        let standing = Standing { held: vec![holder(1, 1, None)], waiting: vec![entry("one", 2, 1, None)] };
-        assert_eq!(standing.outlook("one", None, 1, 0.0).unwrap().start_s, None);
+        let queue = Queue { held: vec![holder(1, 1, None)], waiting: vec![entry("one", 2, 1, None)] };
+        assert_eq!(queue.estimate("one", None, 1, 0.0).unwrap().start_s, None);
         // One that is late ends now, as far as anybody knows.
-        let late = Standing { held: vec![holder(1, 1, Some(5.0))], ..standing };
-        assert_eq!(late.outlook("one", None, 1, 9.0).unwrap().start_s, Some(9.0));
+        let late = Queue { held: vec![holder(1, 1, Some(5.0))], ..queue };
+        assert_eq!(late.estimate("one", None, 1, 9.0).unwrap().start_s, Some(9.0));
     }
 
     #[test]
     fn a_ticket_that_makes_no_sense_is_none() {
         let good = r#"{"run": "run 1", "count": 2, "pid": 7, "asked_s": 5.0}"#;
-        assert_eq!(Slip::parse(&format!("{good}   ")).unwrap().request.count, 2);
+        assert_eq!(Allocation::parse(&format!("{good}   ")).unwrap().request.count, 2);
         for bad in [
             "",
             "[]",
@@ -238,7 +240,7 @@ mod tests {
             r#"{"run": "run 1", "count": 2, "pid": 7, "asked_s": -1.0}"#,
             r#"{"run": "run 1", "count": 2, "pid": 7, "asked_s": 5.0, "ends_s": 1e300}"#,
         ] {
-            assert_eq!(Slip::parse(bad), None, "{bad}");
+            assert_eq!(Allocation::parse(bad), None, "{bad}");
         }
     }
 }

@@ -10,10 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::of_run::with_variable;
 use nix::unistd::Uid;
-use rustix::fs::{FlockOperation, flock};
-
-use super::process;
 
 /// Where sockets are made if the folder of temporary files has a path that is too long for them.
 pub const SHORT: &str = "/tmp";
@@ -55,7 +53,7 @@ impl Scratch {
     pub fn under(folder: &Path) -> io::Result<Scratch> {
         let made = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(folder)?;
         let owner = File::create(made.path().join(OWNER))?;
-        flock(&owner, FlockOperation::NonBlockingLockExclusive)?;
+        owner.try_lock()?;
         let name = made.path().file_name().unwrap_or_default().to_string_lossy().replacen(UNFINISHED, PREFIX, 1);
         let path = made.path().with_file_name(name);
         fs::rename(made.path(), &path)?;
@@ -139,14 +137,15 @@ fn sweep_in(folder: &Path) {
 /// Ranks may outlive a supervisor that was killed, until the next look at their run.
 fn has_no_owner(folder: &Path) -> bool {
     let Ok(owner) = File::open(folder.join(OWNER)) else { return false };
-    flock(&owner, FlockOperation::NonBlockingLockExclusive).is_ok() && process::with_variable("TMPDIR", folder).is_empty()
+    owner.try_lock().is_ok() && with_variable("TMPDIR", folder).is_empty()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::os::unix::fs::symlink;
+    use std::process::Stdio;
 
-    use super::super::tests::Started;
     use super::*;
 
     #[test]
@@ -180,12 +179,18 @@ mod tests {
         let target = make("target");
         symlink(&target, folder.path().join("hvd-lab-launch-link")).unwrap();
         let owner = File::open(held.join(OWNER)).unwrap();
-        flock(&owner, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let rank = Started::new(std::process::Command::new("sh").args(["-c", "echo; read line"]).env("TMPDIR", &used));
+        owner.try_lock().unwrap();
+        let mut rank = std::process::Command::new("sh");
+        rank.args(["-c", "echo; read line"]).env("TMPDIR", &used).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut rank = rank.spawn().unwrap();
+        // Just started, it has no environment to be read yet.
+        rank.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         sweep_in(folder.path());
         assert!(!left.exists());
         assert!([&held, &used, &unfinished, &other, &target].into_iter().all(|path| path.join(OWNER).exists()));
-        drop((owner, rank));
+        drop(owner);
+        rank.kill().unwrap();
+        rank.wait().unwrap();
         sweep_in(folder.path());
         assert!(!held.exists() && !used.exists() && unfinished.exists());
         sweep();

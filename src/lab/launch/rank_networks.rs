@@ -8,7 +8,7 @@
 use std::process::Command;
 
 use super::LaunchError;
-use super::question::{LAUNCHER_PATIENCE, ask};
+use crate::process::probe_command::{LAUNCHER_PATIENCE, ask};
 
 /// The bridge: PMIx, by which ranks talk with the launcher, has to listen there.
 pub const HUB: &str = "hub";
@@ -77,9 +77,10 @@ pub fn around_rank() -> Vec<String> {
 /// Whether this system allows it.
 ///
 /// # Errors
-/// [`LaunchError::NoLinks`] with what is missing, and what to do.
+/// [`LaunchError::Spec`] with what is missing, and what to do.
 pub fn probe() -> Result<(), LaunchError> {
-    let refuse = |cause: String, remedy: &str| Err(LaunchError::NoLinks { cause, remedy: remedy.to_owned() });
+    let refuse =
+        |cause: String, remedy: &str| Err(LaunchError::Spec(format!("this machine cannot make slow links: {cause}; {remedy}")));
     if !cfg!(target_os = "linux") {
         return refuse("this system has no network namespaces".into(), "run it on Linux, or leave the link out");
     }
@@ -102,8 +103,9 @@ pub fn probe() -> Result<(), LaunchError> {
 /// Its last words where it does not.
 fn succeeds(command: &mut Command) -> Result<(), String> {
     let answer = ask(command, LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
-    match answer.status.success() {
-        true => Ok(()),
-        false => Err(answer.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()),
+    if answer.status.success() {
+        Ok(())
+    } else {
+        Err(answer.stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned())
     }
 }

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
+use super::of_run::{self as process, QUESTION_VARIABLE};
 use crate::host::access;
-use crate::runs::process::{self, QUESTION_VARIABLE};
 
 /// A launcher says its version in milliseconds; longer than this, also on a busy machine, is a hang.
 pub const LAUNCHER_PATIENCE: Duration = Duration::from_secs(10);
@@ -212,7 +212,7 @@ mod tests {
         let pids = std::fs::read_to_string(file).unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
         for pid in pids.split_whitespace().map(|pid| pid.parse().unwrap()) {
-            while process::look_up(pid).is_some_and(|found| !found.zombie) {
+            while crate::host::process::look_up(pid).is_some_and(|found| !found.zombie) {
                 assert!(Instant::now() < deadline, "process {pid} is left");
                 std::thread::sleep(TICK);
             }

@@ -1,4 +1,4 @@
-//! The cables of ranks that have networks of their own (`links`): one that lets less through than it should is found by its queue.
+//! The cables of ranks that have networks of their own (`rank_networks`): one that lets less through than it should is found by its queue.
 //!
 //! Never asks how fast a cable was made: it counts what waits at its end, and what gets through.
 
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use super::links;
-use super::question::{LAUNCHER_PATIENCE, ask};
+use super::rank_networks;
 use crate::domain::units;
-use crate::runs::process;
+use crate::process::ProcessHandle;
+use crate::process::probe_command::{LAUNCHER_PATIENCE, ask};
 
 /// A slow cable lets so many bits a second through, and no more than a tenth of what it did.
 const SLOW_BITS: u64 = 2_000_000;
@@ -27,26 +27,21 @@ const BUSY: f64 = 0.6;
 const PART: f64 = 0.25;
 
 /// The launcher's network, where all cables end.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Hub {
-    launcher: u32,
-    start_ticks: u64,
-    bits: u64,
+    launcher: ProcessHandle,
+    /// Bits a second that each link was made for.
+    pub bits: u64,
 }
 
 impl Hub {
     /// Of this launcher, whose cables were made for so many bits a second; `None` if it has ended.
     pub fn of(launcher: u32, bits: u64) -> Option<Hub> {
-        let start_ticks = process::look_up(launcher)?.start_ticks;
-        Some(Hub { launcher, start_ticks, bits })
-    }
-
-    pub fn bits(self) -> u64 {
-        self.bits
+        Some(Hub { launcher: ProcessHandle::open(launcher)?, bits })
     }
 
     /// What a cable lets through while it is made slow.
-    pub fn slow_bits(self) -> u64 {
+    pub fn slow_bits(&self) -> u64 {
         SLOW_BITS.min(self.bits / 10)
     }
 
@@ -54,38 +49,39 @@ impl Hub {
     ///
     /// # Errors
     /// Why that cannot be, as a sentence.
-    pub fn set(self, process: usize, bits: u64) -> Result<(), String> {
-        // The number of one that has ended may be another's by now.
-        if !process::is_alive(self.launcher, self.start_ticks) {
+    pub fn set(&self, process: usize, bits: u64) -> Result<(), String> {
+        if !self.launcher.is_alive() {
             return Err("the launcher has ended, and the network with it".into());
         }
-        let words = links::let_through(process, bits);
+        let words = rank_networks::let_through(process, bits);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let answer = ask(&mut links::tc(self.launcher, &words), LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
-        match answer.status.success() {
-            true => Ok(()),
-            false => Err(format!("the network cannot be changed: {}", answer.stderr.lines().last().unwrap_or("it said nothing"))),
+        let answer =
+            ask(&mut rank_networks::tc(self.launcher.pid, &words), LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
+        if answer.status.success() {
+            Ok(())
+        } else {
+            Err(format!("the network cannot be changed: {}", answer.stderr.lines().last().unwrap_or("it said nothing")))
         }
     }
 }
 
 /// All cables of a run, and whoever looks at them.
-pub(super) struct Cables {
+pub(super) struct LinkMonitor {
     hub: Hub,
     watch: Option<Watch>,
     queues: Queues,
 }
 
-impl Cables {
-    pub fn new(hub: Hub) -> Cables {
-        Cables { hub, watch: None, queues: Queues::new(hub.bits) }
+impl LinkMonitor {
+    pub fn new(hub: Hub) -> LinkMonitor {
+        LinkMonitor { watch: None, queues: Queues::new(hub.bits), hub }
     }
 
     /// What there is to say by now, and of which rank. To be called about once a second, while there are ranks.
     pub fn look(&mut self) -> Option<(usize, String)> {
         if self.watch.is_none() {
             // Without it the run is as well as before.
-            self.watch = Watch::start(self.hub).ok();
+            self.watch = Watch::start(&self.hub).ok();
         }
         let looks: Vec<Look> = self.watch.iter().flat_map(|watch| watch.looks.try_iter()).collect();
         looks.into_iter().filter_map(|look| self.queues.seen(look)).last()
@@ -108,8 +104,8 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(hub: Hub) -> std::io::Result<Watch> {
-        let mut command = links::tc(hub.launcher, &["-statistics", "-json", "-force", "-batch", "-"]);
+    fn start(hub: &Hub) -> std::io::Result<Watch> {
+        let mut command = rank_networks::tc(hub.launcher.pid, &["-statistics", "-json", "-force", "-batch", "-"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (sender, looks) = channel();
@@ -170,7 +166,7 @@ impl Look {
         }
         let rows: Vec<Row> = serde_json::from_str(line).unwrap_or_default();
         let end = |row: Row| {
-            let process = row.dev.strip_prefix(links::HUB)?.parse().ok()?;
+            let process = row.dev.strip_prefix(rank_networks::HUB)?.parse().ok()?;
             Some(End { process, sent: row.bytes, waiting: row.backlog })
         };
         Look { at: Instant::now(), ends: rows.into_iter().filter_map(end).collect() }

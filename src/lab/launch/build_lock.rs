@@ -44,8 +44,6 @@ pub fn is_going_on() -> bool {
 mod tests {
     use std::fs::{self, File};
 
-    use rustix::fs::{FlockOperation, flock};
-
     use super::*;
 
     #[test]
@@ -57,7 +55,7 @@ mod tests {
         let build = |is_going_on| Some(Build { log: log.clone(), is_going_on });
         assert_eq!(Build::beside(&program), build(false), "nobody has its lock");
         let builder = File::open(&log).unwrap();
-        flock(&builder, FlockOperation::NonBlockingLockExclusive).unwrap();
+        builder.try_lock().unwrap();
         assert_eq!(Build::beside(&program), build(true));
         assert_eq!(build(true).unwrap().progress(), "1 package so far");
         drop(builder);

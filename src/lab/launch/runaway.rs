@@ -19,14 +19,14 @@ const LAUNCHER: u64 = 256 << 20;
 
 /// What a run may do before it is ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Bounds {
+pub(super) struct RunawayLimits {
     /// It runs a program of the learner's own, which may do anything.
     pub is_own: bool,
     /// Epochs asked for, in total; `None` of a run that trains none.
     pub epochs: Option<usize>,
 }
 
-impl Bounds {
+impl RunawayLimits {
     pub fn log_bytes(&self) -> u64 {
         if self.is_own { OWN_LOG } else { ANY_LOG }
     }
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn more_than_was_asked_for_is_said_with_its_place() {
         let config = ConfigReport { train_images: 130, local_batch_size: 64, ..ConfigReport::sample() };
-        let own = Bounds { is_own: true, epochs: Some(2) };
+        let own = RunawayLimits { is_own: true, epochs: Some(2) };
         let at = |epoch, batch| TrainingStep { epoch, batch, lr: 0.1, loss: 1.0, time_s: 0.0 };
-        let step = |bounds: Bounds, epoch, batch, last| {
+        let step = |bounds: RunawayLimits, epoch, batch, last| {
             bounds.excess(1, &Event::Step { epoch, batch, lr: 0.1, loss: 1.0 }, last, Some(&config))
         };
         assert_eq!(step(own, 0, 0, None), None);
@@ -103,7 +103,7 @@ mod tests {
         let ended = Event::Epoch(EpochReport { epoch: 3, ..EpochReport::sample() });
         assert!(own.excess(0, &ended, None, None).unwrap().contains("ended epoch 3"));
         // Whatever the lab's own trainer does is asked for.
-        let trainer = Bounds { is_own: false, ..own };
+        let trainer = RunawayLimits { is_own: false, ..own };
         assert_eq!((step(trainer, 9, 9, None), trainer.flood(0, u64::MAX)), (None, None));
         assert_eq!((own.backlog(LAUNCHER), trainer.backlog(LAUNCHER + 1)), (None, None));
         assert!(own.backlog(300 << 20).unwrap().contains("it holds 300"));

@@ -1,19 +1,19 @@
-//! The processes of a run: is this one proven to be the run's, who is in this session, and ending them.
+//! The processes of a run: finding them, proving that they belong to it, and signalling them.
 //!
-//! Never starts a process. A pid alone is no name: it goes with its start time, since numbers are used again, and with the
-//! mark in its environment, since other hosts and containers use the same numbers at the same times.
+//! A number that another process wrote into a file does not name a process by itself. Its start time is compared as well, since numbers
+//! are used again, and so is the mark in its environment, since other hosts and containers use the same numbers at the same times.
+//! Within the life of one process a [`ProcessHandle`] takes the place of the start time.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
+use super::ProcessHandle;
 pub use crate::domain::run::RUN_DIR_VARIABLE;
-use crate::host::process;
-pub use crate::host::process::{Process, look_up};
+use crate::host::process::{self, Process, look_up};
 
 /// Marks every process of a short question in its environment.
 pub const QUESTION_VARIABLE: &str = "HVD_LAB_QUESTION";
@@ -170,44 +170,8 @@ pub fn signal(pid: u32, signal: Signal) {
 }
 
 fn send(pid: u32, signal: Signal, is_it: impl FnOnce() -> bool) -> bool {
-    let held = i32::try_from(pid).ok().filter(|number| *number > 1).and_then(hold);
-    held.is_some_and(|held| is_it() && held.signal(signal))
-}
-
-/// A process that is about to get a signal.
-enum Held {
-    /// It is held while it is asked for, so that what was proven is true of the process that gets the signal.
-    #[cfg(target_os = "linux")]
-    Process(std::os::fd::OwnedFd),
-    /// Before Linux 5.3, and elsewhere, nothing holds a process.
-    Number(i32),
-}
-
-/// Nothing if it is gone.
-#[cfg(target_os = "linux")]
-fn hold(number: i32) -> Option<Held> {
-    use rustix::process::{PidfdFlags, pidfd_open};
-    match pidfd_open(rustix::process::Pid::from_raw(number)?, PidfdFlags::empty()) {
-        Ok(process) => Some(Held::Process(process)),
-        Err(rustix::io::Errno::SRCH) => None,
-        Err(_) => Some(Held::Number(number)),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn hold(number: i32) -> Option<Held> {
-    Some(Held::Number(number))
-}
-
-impl Held {
-    fn signal(&self, signal: Signal) -> bool {
-        match self {
-            #[cfg(target_os = "linux")]
-            Held::Process(process) => rustix::process::Signal::from_named_raw(signal as i32)
-                .is_some_and(|signal| rustix::process::pidfd_send_signal(process, signal).is_ok()),
-            Held::Number(number) => kill(Pid::from_raw(*number), signal).is_ok(),
-        }
-    }
+    // Held while the proof is made, so that what was proven is true of the process that gets the signal.
+    ProcessHandle::open(pid).is_some_and(|process| is_it() && process.signal(signal))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The files of a run while it goes: events, logs and telemetry.
 //!
-//! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`Journal::flush`]).
+//! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`RunWriter::flush`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
 use super::evidence::Evidence;
 use super::hearing::Hearing;
-use super::line_file::{JournalError, LineFile};
+use super::line_file::{LineFile, WriteError};
 use super::output::Line;
 use super::thin::Thin;
 use super::work::Work;
@@ -29,7 +29,7 @@ struct Log {
 
 /// Writes the lines of a run to where they belong.
 #[derive(Debug)]
-pub struct Journal {
+pub struct RunWriter {
     folder: RunFolder,
     events: LineFile,
     launcher: LineFile,
@@ -49,11 +49,11 @@ pub struct Journal {
     pub evidence: Evidence,
 }
 
-impl Journal {
+impl RunWriter {
     /// Open the files of a folder for another attempt, with a log for each of `np` processes of at most so many bytes. `secret`
     /// stands in each event line.
-    pub fn open(folder: RunFolder, np: usize, secret: String, log_bytes: u64) -> Result<Journal, JournalError> {
-        let mut journal = Journal {
+    pub fn open(folder: RunFolder, np: usize, secret: String, log_bytes: u64) -> Result<RunWriter, WriteError> {
+        let mut writer = RunWriter {
             events: LineFile::open(folder.events_file())?,
             launcher: LineFile::open(folder.launcher_log())?,
             telemetry: LineFile::open(folder.telemetry_file())?,
@@ -69,26 +69,26 @@ impl Journal {
             folder,
         };
         for process in 0..np {
-            match journal.log(process) {
-                Err(error) if error.cause.kind() != ErrorKind::StorageFull => journal.go_on_without(process, &error)?,
+            match writer.log(process) {
+                Err(error) if error.cause.kind() != ErrorKind::StorageFull => writer.go_on_without(process, &error)?,
                 opened => drop(opened?),
             }
         }
         let launched = EventLine { time_s: host::now_s(), process: 0, event: Event::Launched { np } };
-        journal.events.line(&launched.to_line())?;
-        journal.events.flush()?;
-        if journal.arrivals.length() == 0 {
+        writer.events.line(&launched.to_line())?;
+        writer.events.flush()?;
+        if writer.arrivals.length() == 0 {
             // What an older lab wrote came at times that nobody knows.
-            let logs = journal.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length()));
-            let all: Vec<_> = logs.chain([(LogSource::Launcher, journal.launcher.length())]).collect();
+            let logs = writer.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length()));
+            let all: Vec<_> = logs.chain([(LogSource::Launcher, writer.launcher.length())]).collect();
             for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
-                journal.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
+                writer.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
             }
         }
-        Ok(journal)
+        Ok(writer)
     }
 
-    fn arrived(&mut self, source: LogSource, end: u64) -> Result<(), JournalError> {
+    fn arrived(&mut self, source: LogSource, end: u64) -> Result<(), WriteError> {
         let arrival = Arrival { time_ms: (host::now_s() * 1e3) as u64, source, end };
         match self.arrived.take(arrival) {
             Some(complete) => self.arrivals.line(&complete.to_string()),
@@ -96,7 +96,7 @@ impl Journal {
         }
     }
 
-    fn log(&mut self, process: usize) -> Result<&mut Log, JournalError> {
+    fn log(&mut self, process: usize) -> Result<&mut Log, WriteError> {
         match self.logs.entry(process) {
             std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
             std::collections::btree_map::Entry::Vacant(entry) => {
@@ -106,13 +106,13 @@ impl Journal {
     }
 
     /// The log of a process cannot be opened.
-    fn go_on_without(&mut self, process: usize, error: &JournalError) -> Result<(), JournalError> {
+    fn go_on_without(&mut self, process: usize, error: &WriteError) -> Result<(), WriteError> {
         self.unopened.insert(process);
         self.say(&format!("hvd-lab: what process {process} prints is not kept, and it goes on: {error}"))
     }
 
     /// A line of a process's log, as long as that is not too long already.
-    fn write_log(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
+    fn write_log(&mut self, process: usize, text: &str) -> Result<(), WriteError> {
         let most = self.log_bytes;
         self.evidence.printed += text.len() as u64 + 1;
         if self.unopened.contains(&process) {
@@ -140,7 +140,7 @@ impl Journal {
     }
 
     /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
-    pub fn take(&mut self, line: Line) -> Result<Option<Event>, JournalError> {
+    pub fn take(&mut self, line: Line) -> Result<Option<Event>, WriteError> {
         // Events on the socket do not show that the launcher passes anything on.
         self.evidence.lines += u64::from(!matches!(line, Line::Event { .. } | Line::Lost { .. }));
         match line {
@@ -175,9 +175,10 @@ impl Journal {
                         ))?;
                     }
                     // It may be the line end that stands in front of an event.
-                    match text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
-                        true => Ok(None),
-                        false => self.print(process, &text).map(|()| None),
+                    if text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
+                        Ok(None)
+                    } else {
+                        self.print(process, &text).map(|()| None)
                     }
                 }
             },
@@ -190,7 +191,7 @@ impl Journal {
     }
 
     /// Something that a process printed for people.
-    fn print(&mut self, process: usize, text: &str) -> Result<(), JournalError> {
+    fn print(&mut self, process: usize, text: &str) -> Result<(), WriteError> {
         if self.hearing.blanks.remove(&process) {
             self.write_log(process, "")?;
         }
@@ -200,7 +201,7 @@ impl Journal {
     }
 
     /// The JSON of an event that came from a process.
-    fn event(&mut self, process: usize, json: &str) -> Result<Option<Event>, JournalError> {
+    fn event(&mut self, process: usize, json: &str) -> Result<Option<Event>, WriteError> {
         // Events of a newer trainer are kept, though this lab may not know them.
         let is_whole = json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok();
         if !is_whole {
@@ -226,7 +227,7 @@ impl Journal {
     }
 
     /// Events of a process are missing: it is written down, for what is left may look like something else.
-    fn lose(&mut self, process: usize, events: u64) -> Result<(), JournalError> {
+    fn lose(&mut self, process: usize, events: u64) -> Result<(), WriteError> {
         if events == 0 {
             return Ok(());
         }
@@ -236,7 +237,7 @@ impl Journal {
     }
 
     /// Somebody tells events that are not of this process. Then none of its events shows anything.
-    fn distrust(&mut self, process: usize, why: &str) -> Result<(), JournalError> {
+    fn distrust(&mut self, process: usize, why: &str) -> Result<(), WriteError> {
         if !self.hearing.distrusted.insert(process) {
             return Ok(());
         }
@@ -245,20 +246,20 @@ impl Journal {
     }
 
     /// A line of the launcher or of the supervisor itself.
-    pub fn say(&mut self, text: &str) -> Result<(), JournalError> {
+    pub fn say(&mut self, text: &str) -> Result<(), WriteError> {
         self.evidence.remember_launcher(text.to_owned());
         self.launcher.line(text)?;
         self.arrived(LogSource::Launcher, self.launcher.length())
     }
 
     /// What the supervisor itself has noticed of a process.
-    pub fn warn(&mut self, process: usize, words: &str) -> Result<(), JournalError> {
+    pub fn warn(&mut self, process: usize, words: &str) -> Result<(), WriteError> {
         self.note(process, Event::Warning { message: words.to_owned() })?;
         self.say(&format!("hvd-lab: {words}"))
     }
 
     /// What the supervisor itself has seen of a process that reports nothing, as if the process had.
-    pub fn note(&mut self, process: usize, event: Event) -> Result<(), JournalError> {
+    pub fn note(&mut self, process: usize, event: Event) -> Result<(), WriteError> {
         let line = EventLine { time_s: host::now_s(), process, event };
         if !self.keeps(process, Some(&line.event), 0)? {
             self.thin.skipped(line);
@@ -269,7 +270,7 @@ impl Journal {
     }
 
     /// Whether an event is written down: not one of very many that a program logs.
-    fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, JournalError> {
+    fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, WriteError> {
         let is_logged = self.evidence.work == Work::Program || matches!(event, Some(Event::Logged(_)));
         let keeps = !is_logged || self.thin.keeps(process, event, bytes);
         if let Some(process) = self.thin.news() {
@@ -281,11 +282,11 @@ impl Journal {
     }
 
     /// The newest of what was not kept so far, at the end of a launch.
-    pub fn finish_events(&mut self) -> Result<(), JournalError> {
+    pub fn finish_events(&mut self) -> Result<(), WriteError> {
         self.thin.rest().iter().try_for_each(|line| self.events.line(&line.to_line()))
     }
 
-    pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), JournalError> {
+    pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), WriteError> {
         match serde_json::to_string(sample) {
             Ok(text) => self.telemetry.line(&text),
             Err(_) => Ok(()),
@@ -296,7 +297,7 @@ impl Journal {
     ///
     /// # Errors
     /// The first file that cannot be written; the others are.
-    pub fn flush(&mut self) -> Result<(), JournalError> {
+    pub fn flush(&mut self) -> Result<(), WriteError> {
         let mut done = Ok(());
         for process in std::mem::take(&mut self.hearing.blanks) {
             done = done.and(self.write_log(process, ""));
@@ -315,5 +316,5 @@ impl Journal {
 }
 
 #[cfg(test)]
-#[path = "journal_tests.rs"]
+#[path = "run_writer_tests.rs"]
 mod tests;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::host::starved::Starved;
-use crate::runs::process;
+use crate::process;
 
 /// For any rank of a program that someone is working on to report anything, before it is taken for stuck. More than the
 /// ranks themselves wait for each other, for they can say more.
@@ -18,22 +18,22 @@ const NOTICE: Duration = Duration::from_secs(5);
 
 /// Time in which a process of the job wanted a core and got none does not count: on a machine that others keep busy, a rank
 /// that is merely slow is not stuck.
-pub(super) struct Silence {
+pub(super) struct NoProgress {
     /// `None` where silence may last for ever.
     patience: Option<Duration>,
     since: Instant,
     starved: Starved,
-    /// For how long processes were starved so far, and up to the moment since when there is silence.
+    /// For how long processes were starved so far, and up to the moment since when there is no_progress.
     so_far: Duration,
     before: Duration,
-    /// The user knows that there is silence.
+    /// The user knows that there is no_progress.
     is_told: bool,
 }
 
-impl Silence {
-    pub(super) fn new(patience: Option<Duration>) -> Silence {
+impl NoProgress {
+    pub(super) fn new(patience: Option<Duration>) -> NoProgress {
         let starved = Starved::since_now(&[]);
-        Silence { patience, since: Instant::now(), starved, so_far: Duration::ZERO, before: Duration::ZERO, is_told: false }
+        NoProgress { patience, since: Instant::now(), starved, so_far: Duration::ZERO, before: Duration::ZERO, is_told: false }
     }
 
     /// A rank has got on.
@@ -89,16 +89,16 @@ mod tests {
     #[test]
     fn silence_is_told_once_and_so_is_its_end() {
         let ago = |time: Duration| Instant::now().checked_sub(time).unwrap();
-        let mut silence = Silence::new(Some(PATIENCE));
-        assert_eq!(silence.news(), None);
-        silence.since = ago(NOTICE);
-        let told = silence.news().unwrap().unwrap();
+        let mut no_progress = NoProgress::new(Some(PATIENCE));
+        assert_eq!(no_progress.news(), None);
+        no_progress.since = ago(NOTICE);
+        let told = no_progress.news().unwrap().unwrap();
         assert!(told.contains("for 5 s, and after 16 s the run is ended"), "{told}");
-        assert_eq!(silence.news(), None);
-        silence.is_broken();
-        assert_eq!((silence.news(), silence.news()), (Some(None), None));
+        assert_eq!(no_progress.news(), None);
+        no_progress.is_broken();
+        assert_eq!((no_progress.news(), no_progress.news()), (Some(None), None));
         // Some programs may be silent for ever.
-        let mut patient = Silence::new(None);
+        let mut patient = NoProgress::new(None);
         patient.since = ago(PATIENCE);
         assert_eq!(patient.news(), None);
     }

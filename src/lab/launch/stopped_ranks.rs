@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::host::cores;
-use crate::runs::process;
+use crate::process;
 
 /// Looks that are kept of each rank: three seconds at ten looks a second.
 const KEPT: usize = 30;
 /// A rank that was stopped in each of the last looks is stopped.
 const STOPPED: usize = 10;
-/// Between its stops a rank that is held up in turns gets on: so often was it seen to change.
+/// Between its stops a rank that is ranks up in turns gets on: so often was it seen to change.
 const CHANGES: usize = 4;
 
 /// What was seen of the ranks of this host so far.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct StoppedRanks {
     /// The ranks with their pids.
     ranks: Vec<(usize, u32)>,
     looks: BTreeMap<usize, VecDeque<bool>>,
@@ -28,7 +28,7 @@ pub(super) struct Held {
     down: BTreeMap<usize, Instant>,
 }
 
-impl Held {
+impl StoppedRanks {
     /// The ranks that have been stopped for so long by now, with their pids.
     pub(super) fn down_for(&self, limit: Duration) -> Vec<(usize, u32)> {
         let is_down = |rank: &usize| self.down.get(rank).is_some_and(|since| since.elapsed() >= limit);
@@ -62,9 +62,10 @@ impl Held {
         let stops = looks.iter().filter(|stopped| **stopped).count();
         let changes = looks.iter().zip(looks.iter().skip(1)).filter(|(before, after)| before != after).count();
         let is_down = looks.iter().rev().take_while(|stopped| **stopped).count() >= STOPPED;
-        match is_down {
-            true => _ = self.down.entry(rank).or_insert_with(Instant::now),
-            false => _ = self.down.remove(&rank),
+        if is_down {
+            _ = self.down.entry(rank).or_insert_with(Instant::now)
+        } else {
+            _ = self.down.remove(&rank)
         }
         if stops == 0 {
             self.told.retain(|(told, _)| *told != rank);
@@ -116,8 +117,8 @@ mod tests {
     use super::*;
 
     fn told(looks: impl IntoIterator<Item = bool>) -> Vec<String> {
-        let mut held = Held::default();
-        looks.into_iter().filter_map(|stopped| held.seen(1, 77, stopped)).collect()
+        let mut ranks = StoppedRanks::default();
+        looks.into_iter().filter_map(|stopped| ranks.seen(1, 77, stopped)).collect()
     }
 
     #[test]
@@ -147,16 +148,16 @@ mod tests {
     #[test]
     fn ranks_crowd_only_where_a_core_is_left() {
         let cores = |list: &[usize]| list.iter().copied().collect::<BTreeSet<_>>();
-        let mut held = Held::default();
+        let mut ranks = StoppedRanks::default();
         let apart = [(0, cores(&[0])), (1, cores(&[1]))];
         let together = [(0, cores(&[1])), (1, cores(&[1]))];
-        assert_eq!(held.crowds(&apart, &cores(&[0, 1])), []);
-        assert_eq!(held.crowds(&together, &cores(&[1])), [], "there is no other");
-        let said = held.crowds(&together, &cores(&[0, 1]));
+        assert_eq!(ranks.crowds(&apart, &cores(&[0, 1])), []);
+        assert_eq!(ranks.crowds(&together, &cores(&[1])), [], "there is no other");
+        let said = ranks.crowds(&together, &cores(&[0, 1]));
         assert_eq!(said.iter().map(|(rank, _)| *rank).collect::<Vec<_>>(), [0, 1]);
         assert!(said[0].1.contains("processes 0, 1 share core 1, and core 0 is left"), "{said:?}");
-        assert_eq!(held.crowds(&together, &cores(&[0, 1])), [], "once");
-        held.crowds(&apart, &cores(&[0, 1]));
-        assert_eq!(held.crowds(&together, &cores(&[0, 1])).len(), 2, "again, after it was over");
+        assert_eq!(ranks.crowds(&together, &cores(&[0, 1])), [], "once");
+        ranks.crowds(&apart, &cores(&[0, 1]));
+        assert_eq!(ranks.crowds(&together, &cores(&[0, 1])).len(), 2, "again, after it was over");
     }
 }

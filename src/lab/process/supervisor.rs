@@ -2,10 +2,11 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{RunFolder, RunLock, process};
+use super::RunLock;
+use super::of_run::RUN_DIR_VARIABLE;
 use crate::host::{access, files};
 
 /// Not by its path where Linux knows it without: a new build may have taken its place while the screen was open.
@@ -19,18 +20,18 @@ pub fn is_lab() -> bool {
     program.is_ok_and(|program| program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hvd-lab")))
 }
 
-/// Start this program again as the supervisor of a folder.
+/// Start this program again as the supervisor of a run folder. What it prints goes to `log`.
 ///
 /// # Errors
-/// The system's: it does not start, or `launcher.log` cannot be written.
-pub fn spawn(folder: &RunFolder, lock: RunLock) -> io::Result<()> {
-    let log = files::open_to_append(&folder.launcher_log())?;
+/// The system's: it does not start, or the log cannot be written.
+pub fn spawn(folder: &Path, log: &Path, lock: RunLock) -> io::Result<()> {
+    let log = files::open_to_append(log)?;
     let mut supervisor = Command::new(this_program()?);
     supervisor
         .arg0("hvd-lab")
         .arg("supervise")
-        .arg(folder.path())
-        .env(process::RUN_DIR_VARIABLE, folder.path())
+        .arg(folder)
+        .env(RUN_DIR_VARIABLE, folder)
         .stdin(lock.hand_over())
         .stdout(Stdio::null())
         .stderr(log);

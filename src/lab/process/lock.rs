@@ -3,7 +3,7 @@
 //! Never replaced while it is held: a lock on a file that is renamed over stays with the old one. A supervisor holds it for
 //! as long as it lives, and gets it from whoever starts it, so that there is no moment in between.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
-
-use super::StoreError;
 use crate::host::{owners, read};
 
 const NAME: &str = "lock";
@@ -36,6 +33,25 @@ pub enum Held {
     Unknown,
 }
 
+/// Which step failed, and on which file.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {}: {cause}", path.display())]
+pub struct LockError {
+    pub what: &'static str,
+    pub path: PathBuf,
+    pub cause: io::Error,
+}
+
+impl LockError {
+    /// The step that fails on a file system without locks.
+    pub const NO_LOCKS: &str = "cannot lock";
+
+    /// For `map_err`.
+    fn at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LockError {
+        move |cause| LockError { what, path: path.to_owned(), cause }
+    }
+}
+
 fn path_in(folder: &Path) -> PathBuf {
     folder.join(NAME)
 }
@@ -43,10 +59,10 @@ fn path_in(folder: &Path) -> PathBuf {
 /// Whether anybody holds the lock of this folder, in whatever container, and on whatever host where the file system says so.
 pub fn held(folder: &Path) -> Held {
     let Ok(file) = read::open(&path_in(folder)) else { return Held::Unknown };
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
+    match file.try_lock_shared() {
         Ok(()) => Held::No,
-        Err(error) if io::Error::from(error).kind() == io::ErrorKind::WouldBlock => Held::Yes,
-        Err(_) => Held::Unknown,
+        Err(TryLockError::WouldBlock) => Held::Yes,
+        Err(TryLockError::Error(_)) => Held::Unknown,
     }
 }
 
@@ -54,15 +70,15 @@ impl RunLock {
     /// Take the lock of a run folder; `None` where somebody else has it.
     ///
     /// # Errors
-    /// [`StoreError::Io`] where there is no such folder, and [`StoreError::NoLocks`] on file systems without locks.
-    pub fn take(folder: &Path) -> Result<Option<RunLock>, StoreError> {
+    /// There is no such folder, or its file system has no locks.
+    pub fn take(folder: &Path) -> Result<Option<RunLock>, LockError> {
         let path = path_in(folder);
         let open = |writing| {
             let mut options = OpenOptions::new();
             owners::open(&path, options.read(true).write(writing).create(writing).truncate(false), 0)
         };
         // What is there can be locked on a full disk and in a folder that is read-only, too.
-        let file = open(true).or_else(|error| open(false).map_err(|_| error)).map_err(StoreError::io("cannot open", &path))?;
+        let file = open(true).or_else(|error| open(false).map_err(|_| error)).map_err(LockError::at("cannot open", &path))?;
         RunLock { file, path }.locked()
     }
 
@@ -70,15 +86,14 @@ impl RunLock {
     ///
     /// # Errors
     /// As [`RunLock::take`].
-    pub fn take_over(folder: &Path) -> Result<Option<RunLock>, StoreError> {
+    pub fn take_over(folder: &Path) -> Result<Option<RunLock>, LockError> {
         let path = path_in(folder);
         let handed = io::stdin().as_fd().try_clone_to_owned().map(|file| RunLock { file: file.into(), path });
         match handed {
             Ok(lock) if lock.identity().is_ok_and(|identity| identity.is_in_place()) => {
                 // Programs that are started from here must not hold it as well.
-                let nothing = File::open("/dev/null").map_err(StoreError::io("cannot open", Path::new("/dev/null")))?;
-                rustix::stdio::dup2_stdin(nothing)
-                    .map_err(|error| StoreError::io("cannot let go of", &lock.path)(error.into()))?;
+                let nothing = File::open("/dev/null").map_err(LockError::at("cannot open", Path::new("/dev/null")))?;
+                nix::unistd::dup2_stdin(nothing).map_err(|error| LockError::at("cannot let go of", &lock.path)(error.into()))?;
                 lock.locked()
             }
             _ => RunLock::take(folder),
@@ -90,25 +105,23 @@ impl RunLock {
     ///
     /// # Errors
     /// As [`RunLock::take`].
-    pub fn seize(folder: &Path) -> Result<Option<RunLock>, StoreError> {
+    pub fn seize(folder: &Path) -> Result<Option<RunLock>, LockError> {
         let path = path_in(folder);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("cannot remove", &path)(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LockError::at("cannot remove", &path)(error)),
             _ => RunLock::take(folder),
         }
     }
 
-    fn locked(self) -> Result<Option<RunLock>, StoreError> {
+    fn locked(self) -> Result<Option<RunLock>, LockError> {
         let begin = Instant::now();
         loop {
-            match flock(&self.file, FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from) {
+            match self.file.try_lock() {
                 // Between opening and locking it, the folder may have been moved away.
                 Ok(()) => return Ok(self.identity()?.is_in_place().then_some(self)),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    return Err(StoreError::NoLocks { path: self.path, cause: error });
-                }
-                Err(_) if begin.elapsed() > PATIENCE => return Ok(None),
-                Err(_) => std::thread::sleep(Duration::from_millis(1)),
+                Err(TryLockError::Error(cause)) => return Err(LockError { what: LockError::NO_LOCKS, path: self.path, cause }),
+                Err(TryLockError::WouldBlock) if begin.elapsed() > PATIENCE => return Ok(None),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
             }
         }
     }
@@ -116,10 +129,10 @@ impl RunLock {
     /// To find out later whether it is still the lock of the folder.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
-    pub fn identity(&self) -> Result<Identity, StoreError> {
-        let metadata = self.file.metadata().map_err(StoreError::io("cannot look at", &self.path))?;
-        Ok(Identity { path: self.path.clone(), device: metadata.dev(), inode: metadata.ino() })
+    /// The system's.
+    pub fn identity(&self) -> Result<LockIdentity, LockError> {
+        let metadata = self.file.metadata().map_err(LockError::at("cannot look at", &self.path))?;
+        Ok(LockIdentity { path: self.path.clone(), device: metadata.dev(), inode: metadata.ino() })
     }
 
     /// As the standard input of a process, which [takes it over](RunLock::take_over).
@@ -130,13 +143,13 @@ impl RunLock {
 
 /// Which file a lock is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct LockIdentity {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl LockIdentity {
     /// Whether the folder is still where it was, and the lock still that of its supervisor: it may have been removed,
     /// moved, or given up by another host.
     pub fn is_in_place(&self) -> bool {
