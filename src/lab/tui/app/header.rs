@@ -3,6 +3,7 @@
 //! Never hides that images are generated.
 
 use super::gain::{self, Said};
+use crate::tui::replay;
 use crate::tui::state::State;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -58,7 +59,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let lab = || [Span::styled(" hvd-lab ", theme.key()), Span::styled("│ ", theme.dim())];
     let (step, number) = (state.shared.step, format!("Step {}/10", state.shared.step.number()));
     let lefts = match &state.shared.replay {
-        Some(playing) => [true, false].map(|whole| crate::tui::replay::draw::bar(playing, theme, whole)).into(),
+        Some(playing) => [true, false].map(|whole| replay::bar(playing, theme, whole)).into(),
         None => vec![
             Line::from_iter(lab().into_iter().chain([Span::styled(step.to_string(), theme.strong())])),
             Line::from_iter(lab().into_iter().chain([Span::styled(number.clone(), theme.strong())])),

@@ -5,7 +5,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::dispatch::{self, act};
-use super::{active, clicks, screen, windows};
+use super::{clicks, keymap, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
@@ -160,7 +160,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if !has_window && tour::takes(&mut state.help, key.code, state.shared.replay.is_some()) {
         return Vec::new();
     }
-    match active::command(state, key) {
+    match keymap::command(state, key) {
         Some(command) => dispatch::perform(state, command),
         None => Vec::new(),
     }
@@ -310,7 +310,7 @@ fn ranks(watched: &Watched, here: Option<&Hardware>) -> Vec<RankPlace> {
 
 /// A recording was played a little further.
 fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
-    let Some((run, is_watched)) = replay::update::advance(&mut state.shared, step.position, step.played.rewound) else {
+    let Some((run, is_watched)) = replay::advance(&mut state.shared, step.position, step.played.rewound) else {
         return Vec::new();
     };
     if step.played.rewound {
@@ -323,7 +323,7 @@ fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
             measured(state, sample);
         }
     }
-    let turns = replay::update::begins_or_ends(&updates);
+    let turns = replay::begins_or_ends(&updates);
     let mut effects = follow(state, run, updates);
     if !is_watched && turns {
         effects.push(Effect::ListRuns);

@@ -1,5 +1,6 @@
 //! Which part of the chart is shown, and where its cursor stands.
 
+use crate::tui::actions::command::cycle;
 use crate::tui::shared::curves::{Along, Curve};
 
 /// Each level shows half of the one before it.
@@ -84,7 +85,7 @@ impl Range {
 
     /// Measures along something else from now on; `curve` says what lies where.
     pub fn turn(&mut self, curve: Option<&Curve>) {
-        self.measure(self.along.next(), curve);
+        self.measure(cycle(&Along::ALL, self.along, 1), curve);
         self.turned = true;
     }
 

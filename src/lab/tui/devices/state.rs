@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
+use crate::tui::actions::command::cycle;
 
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
@@ -37,11 +38,6 @@ impl DeviceOrder {
             DeviceOrder::Power => "power",
             DeviceOrder::Temperature => "temperature",
         }
-    }
-
-    fn next(self) -> DeviceOrder {
-        let place = DeviceOrder::ALL.iter().position(|order| *order == self).unwrap_or(0);
-        DeviceOrder::ALL[(place + 1) % DeviceOrder::ALL.len()]
     }
 
     fn figure(self, device: &DeviceSample) -> f64 {
@@ -269,7 +265,7 @@ impl Devices {
         if self.chosen.is_none() {
             self.choose(0);
         }
-        self.order = self.order.next();
+        self.order = cycle(&DeviceOrder::ALL, self.order, 1);
     }
 }
 

@@ -35,10 +35,10 @@ pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool, width: usi
     }
     for section in sections {
         let title = &section.title;
-        let rows = section.rows.iter().filter(|row| {
+        let rows = section.keys.iter().filter(|row| {
             let all = format!("{} {} {} {title}", row.key, row.label, row.help).to_lowercase();
             // A recording is neither started nor stopped: keys that would are not named.
-            !(is_replay && row.starts_or_stops) && words.split_whitespace().all(|word| all.contains(word))
+            !(is_replay && row.command.starts_or_stops()) && words.split_whitespace().all(|word| all.contains(word))
         });
         let rows: Vec<Line> = rows
             .flat_map(|row| {

@@ -1,5 +1,7 @@
 //! The help: what it lists, and where the tour of the screen is.
 
+use crate::tui::actions::command::Command;
+use crate::tui::actions::keys::Binding;
 use crate::tui::actions::pane::Pane;
 
 #[derive(Clone, Debug, Default)]
@@ -22,21 +24,13 @@ pub struct Section {
     pub title: String,
     /// Keys that only a replay has.
     pub of_replay: bool,
-    pub rows: Vec<KeyRow>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct KeyRow {
-    pub key: &'static str,
-    pub label: &'static str,
-    pub help: &'static str,
-    /// What a replay does not do.
-    pub starts_or_stops: bool,
+    pub keys: Vec<Binding>,
 }
 
 /// A command of the palette.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    pub command: Command,
     /// The pane that it works in, which gets the focus.
     pub pane: Option<Pane>,
     pub key: String,

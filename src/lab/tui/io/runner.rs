@@ -13,22 +13,18 @@ use crate::dataset;
 use crate::domain::job::TrainingJob;
 use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, MoreWork, SharedMachine, StartRequest};
-use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate, measured};
+use crate::runs::{RunId, RunStore, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
-use crate::tui::io::log_thread::{LogOrder, LogThread};
+use crate::tui::io::followed::{Followed, curves};
+use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
-use crate::tui::shared::curves::Curves;
 use crate::tui::shared::state::DataInfo;
 
 /// What is done with the learner's program; it tells of each run that begins.
 type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;
 
-/// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
-const LOOK: Duration = Duration::from_millis(100);
-/// Updates in one message: little enough that a key never waits for long behind them.
-const AT_ONCE: usize = 200;
 /// The folder of runs is looked at so often, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 /// Of a run with more events than these bytes the screen does not judge the steps by itself: all of its steps would lie in memory.
@@ -46,10 +42,7 @@ pub struct Runner {
     saves_of: Vec<Track>,
     /// Set when the screen is leaving: nobody waits for a run of the learner's program any more.
     leaving: Arc<AtomicBool>,
-    /// Set to end the thread that follows a run.
-    follower: Arc<AtomicBool>,
-    /// Reads the log of the followed run.
-    logs: Option<LogThread>,
+    followed: Followed,
     sampler: Sampler,
 }
 
@@ -71,8 +64,7 @@ impl Runner {
             chosen: None,
             saves_of: Vec::new(),
             leaving: Arc::default(),
-            follower: Arc::default(),
-            logs: None,
+            followed: Followed::default(),
             sampler,
         }
     }
@@ -90,8 +82,8 @@ impl Runner {
             Effect::TryExercise => return self.try_exercise(super::exercise::attempt),
             Effect::CompareExercise => return self.try_exercise(super::exercise::compare),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
-            Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
-            Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
+            Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
+            Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
             effect => effect,
         };
         let chosen = self.chosen;
@@ -138,28 +130,10 @@ impl Runner {
     }
 
     fn follow(&mut self, run: RunId) {
-        self.follower.store(true, Ordering::Relaxed);
-        self.follower = Arc::default();
-        let (messages, folder, stop) = (self.messages.clone(), self.store.folder(run), Arc::clone(&self.follower));
-        // The thread of the run before ends with its orders.
-        self.logs = match LogThread::start(run, folder.clone(), messages.clone()) {
-            Ok(thread) => Some(thread),
-            Err(error) => return self.tell(format!("the log of run {run} cannot be read: {error}")),
-        };
-        let follower = std::thread::Builder::new().name("follow".into());
-        if let Err(error) = follower.spawn(move || follow(run, folder, &messages, &stop)) {
-            self.tell(format!("run {run} cannot be followed: {error}"));
-        }
-    }
-
-    fn log(&self, run: RunId, order: LogOrder) {
-        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
-            thread.order(order);
-        }
-    }
-
-    fn tell(&self, problem: String) {
-        let _ = self.messages.try_send(Message::Failed(problem));
+        let folder = self.store.folder(run);
+        self.followed.stop();
+        self.followed.read_logs(run, &folder, &self.messages);
+        self.followed.follow(run, folder, &self.messages);
     }
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
@@ -175,7 +149,7 @@ impl Runner {
     /// Waits a little for what was asked last: a stop before quitting must reach the run.
     pub async fn finish(mut self) {
         self.leaving.store(true, Ordering::Relaxed);
-        self.follower.store(true, Ordering::Relaxed);
+        self.followed.stop();
         let all_done = async { while self.tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_ORDERS, all_done).await;
     }
@@ -287,40 +261,6 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
             let _ = messages.blocking_send(Message::Runs(store.list()));
         }
     }
-}
-
-/// Tells what a run writes, until it is over and all is told, or until the screen follows another.
-pub(super) fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
-    let mut follower = Follower::without_lines(folder);
-    loop {
-        let updates = follower.poll();
-        if stop.load(Ordering::Relaxed) {
-            return;
-        }
-        // Its status comes last of all when it is over.
-        let over = matches!(updates.last(), Some(RunUpdate::Status(status)) if status.state.is_over());
-        let idle = updates.is_empty();
-        let mut updates = updates.into_iter();
-        loop {
-            let some: Vec<RunUpdate> = updates.by_ref().take(AT_ONCE).collect();
-            if some.is_empty() {
-                break;
-            }
-            if messages.blocking_send(Message::Updates(run, some)).is_err() {
-                return;
-            }
-        }
-        if over {
-            return;
-        }
-        if idle {
-            std::thread::sleep(LOOK);
-        }
-    }
-}
-
-pub(super) fn curves(folder: &RunFolder) -> Curves {
-    Curves::of(folder.events())
 }
 
 fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {

@@ -27,19 +27,13 @@ pub enum Along {
 }
 
 impl Along {
+    pub const ALL: [Along; 3] = [Along::Epoch, Along::Step, Along::Time];
+
     pub fn name(self) -> &'static str {
         match self {
             Along::Epoch => "epoch",
             Along::Step => "step",
             Along::Time => "training time",
-        }
-    }
-
-    pub fn next(self) -> Along {
-        match self {
-            Along::Epoch => Along::Step,
-            Along::Step => Along::Time,
-            Along::Time => Along::Epoch,
         }
     }
 }

@@ -101,12 +101,6 @@ impl Look {
         TABLE.iter().map(|(look, ..)| *look)
     }
 
-    /// In the order of the table, round and round.
-    pub fn next(self) -> Look {
-        let place = TABLE.iter().position(|(look, ..)| *look == self).unwrap_or(0);
-        TABLE[(place + 1) % TABLE.len()].0
-    }
-
     pub fn colours(self, background: Background) -> Colours {
         let column = match background {
             Background::Dark => 0,
@@ -145,6 +139,7 @@ impl Background {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::actions::command::cycle;
 
     #[test]
     fn the_background_is_read_from_what_terminals_say() {
@@ -179,11 +174,12 @@ mod tests {
 
     #[test]
     fn every_theme_comes_by_once() {
+        let all: Vec<Look> = Look::all().collect();
         let mut look = Look::Auto;
         let mut names = Vec::new();
         for _ in 0..TABLE.len() {
             names.push(look.name());
-            look = look.next();
+            look = cycle(&all, look, 1);
         }
         assert_eq!(names, ["auto", "dark", "light", "high-contrast", "colour-blind", "mono"]);
         assert_eq!(look, Look::Auto);

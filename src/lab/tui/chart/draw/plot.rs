@@ -14,7 +14,6 @@ use ratatui::widgets::{Paragraph, Widget};
 use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
-use crate::tui::chart::draw::ending::Ending;
 use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
 use crate::tui::chart::draw::handover;
 use crate::tui::chart::draw::scale::Scale;
@@ -30,8 +29,8 @@ pub struct Shown<'a> {
     pub style: Style,
     pub slot: usize,
     pub curves: &'a Curves,
-    /// How it ended, if not well.
-    pub ending: Option<Ending>,
+    /// The mark of how it ended, if not well.
+    pub ending: Option<&'static str>,
 }
 
 /// What all plots of the pane have in common.
@@ -113,7 +112,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
     let traces: Vec<Drawn> = common.runs.iter().map(|run| Drawn::of(graph, run.curves, &view)).collect();
     if traces.iter().all(|drawn| drawn.measured == Trace::default()) {
-        let text = if common.magnification > 1 { "nothing was measured here" } else { graph.nothing_yet() };
+        let text = if common.magnification > 1 { "nothing was measured here" } else { graph.row().nothing_yet };
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
@@ -126,7 +125,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         if let Some(smooth) = &drawn.smooth {
             // Two dots thick.
             let above = [0.0, 1.0 / (f64::from(plot.height) * 4.0)];
-            lines(buffer, plot, run, smooth, &view, marker(run, theme), &above);
+            lines(buffer, plot, run, smooth, &view, (marker(run, theme), Style::new()), &above);
         }
     }
     let mut taken = Vec::new();
@@ -137,7 +136,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, drawn.measured.points.last()) {
             // At the edge where its last value is cut off.
             let cell = view.cell((spot.0, spot.1.clamp(0.0, 1.0)));
-            put(buffer, plot, cell, ending.sign(), theme.warn().add_modifier(Modifier::BOLD));
+            put(buffer, plot, cell, ending, theme.warn().add_modifier(Modifier::BOLD));
             taken.extend(cell);
         }
         letters(buffer, plot, run, trace, &view, &mut taken);
@@ -175,27 +174,30 @@ fn marker(run: &Shown, theme: Theme) -> Marker {
 fn measured(buffer: &mut Buffer, plot: Rect, run: &Shown, drawn: &Drawn, view: &View, theme: Theme) {
     let trace = &drawn.measured;
     if drawn.smooth.is_none() {
-        lines(buffer, plot, run, trace, view, marker(run, theme), &[0.0]);
+        lines(buffer, plot, run, trace, view, (marker(run, theme), Style::new()), &[0.0]);
     } else {
-        let mut apart = Buffer::empty(plot);
-        lines(&mut apart, plot, run, trace, view, theme.marker(), &[0.0]);
-        for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
-            buffer[at] = apart[at].clone();
-            buffer[at].set_style(theme.dim());
-        }
+        lines(buffer, plot, run, trace, view, (theme.marker(), theme.dim()), &[0.0]);
     }
     // Few points are measurements that one wants to see, with lines between them only to lead the eye.
     let few = trace.points.len() <= usize::from(plot.width / 6);
     for spot in if few { &trace.points } else { &trace.lone } {
-        put(buffer, plot, view.cell(*spot), '•', run.style);
+        put(buffer, plot, view.cell(*spot), "•", run.style);
     }
     for column in trace.gaps.iter().filter_map(|x| view.column(*x)) {
-        put(buffer, plot, Some((column, plot.height - 1)), '×', run.style.add_modifier(Modifier::BOLD));
+        put(buffer, plot, Some((column, plot.height - 1)), "×", run.style.add_modifier(Modifier::BOLD));
     }
 }
 
-/// The lines of a trace, once for each distance above its place.
-fn lines(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, marker: Marker, above: &[f64]) {
+/// The lines of a trace in the colour of its run and this style, once for each distance above its place.
+fn lines(
+    buffer: &mut Buffer,
+    plot: Rect,
+    run: &Shown,
+    trace: &Trace,
+    view: &View,
+    (marker, style): (Marker, Style),
+    above: &[f64],
+) {
     let colour = run.style.fg.unwrap_or(Color::Reset);
     let canvas = Canvas::default().marker(marker).x_bounds([view.from, view.to]).y_bounds([0.0, 1.0]);
     let lines = canvas.paint(|context| {
@@ -211,6 +213,7 @@ fn lines(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &Vie
     lines.render(plot, &mut apart);
     for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
         buffer[at] = apart[at].clone();
+        buffer[at].set_style(style);
     }
 }
 
@@ -228,7 +231,7 @@ fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &V
         cells().filter(|(column, _)| colourless && (usize::from(*column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2);
     for cell in along.chain(end) {
         if !taken.contains(&cell) {
-            put(buffer, plot, Some(cell), run.letter, style);
+            put(buffer, plot, Some(cell), run.letter.encode_utf8(&mut [0; 4]), style);
             taken.push(cell);
         }
     }
@@ -266,13 +269,13 @@ fn cursor(buffer: &mut Buffer, plot: Rect, x: f64, graph: Graph, view: &View, co
     for run in common.runs.iter().rev() {
         let read = read(graph.curve(run.curves), common);
         let spot = read.and_then(|(x, value)| Some((x, view.scale.place(value)?)));
-        put(buffer, plot, spot.and_then(|spot| view.cell(spot)), '•', run.style.add_modifier(Modifier::BOLD));
+        put(buffer, plot, spot.and_then(|spot| view.cell(spot)), "•", run.style.add_modifier(Modifier::BOLD));
     }
 }
 
-fn put(buffer: &mut Buffer, plot: Rect, cell: Option<(u16, u16)>, symbol: char, style: Style) {
+fn put(buffer: &mut Buffer, plot: Rect, cell: Option<(u16, u16)>, symbol: &str, style: Style) {
     if let Some((column, row)) = cell.filter(|(column, row)| *column < plot.width && *row < plot.height) {
-        buffer[(plot.x + column, plot.y + row)].set_char(symbol).set_style(style);
+        buffer[(plot.x + column, plot.y + row)].set_symbol(symbol).set_style(style);
     }
 }
 
@@ -311,7 +314,8 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
         let wide: usize = entries(*named).iter().flatten().map(Span::width).sum();
         title(text).width() + wide <= usize::from(width)
     };
-    let looks = [(graph.name(), true), (graph.name(), false), (graph.short_name(), false)];
+    let row = graph.row();
+    let looks = [(row.name, true), (row.name, false), (row.short_name, false)];
     let (text, named) = looks.into_iter().find(fits).unwrap_or(looks[1]);
     let mut lines = vec![title(text)];
     for entry in entries(named) {
