@@ -2,9 +2,8 @@
 //!
 //! Never keeps the screen waiting: a search over a million lines is done in pieces, and a newer wish comes first.
 
-use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -24,29 +23,8 @@ pub enum LogOrder {
     Save(LogQuery, String),
 }
 
-/// Ends when it is dropped.
-#[derive(Debug)]
-pub struct LogThread {
-    pub run: RunId,
-    orders: Sender<LogOrder>,
-}
-
-impl LogThread {
-    /// # Errors
-    /// No thread.
-    pub fn start(run: RunId, folder: RunFolder, messages: mpsc::Sender<Message>) -> io::Result<LogThread> {
-        let (orders, inbox) = channel();
-        std::thread::Builder::new().name("logs".into()).spawn(move || serve(run, folder, &inbox, &messages))?;
-        Ok(LogThread { run, orders })
-    }
-
-    pub fn order(&self, order: LogOrder) {
-        // A thread that is gone has told why.
-        let _ = self.orders.send(order);
-    }
-}
-
-fn serve(run: RunId, folder: RunFolder, inbox: &Receiver<LogOrder>, messages: &mpsc::Sender<Message>) {
+/// Follows orders, and tells of new lines, until there is nobody left to give orders.
+pub fn serve(run: RunId, folder: RunFolder, inbox: &Receiver<LogOrder>, messages: &mpsc::Sender<Message>) {
     let places: Vec<PathBuf> = std::env::current_dir().into_iter().chain([folder.path().to_owned()]).collect();
     let mut reader = LogReader::new(folder);
     let mut told = Instant::now();

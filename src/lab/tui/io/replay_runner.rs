@@ -100,7 +100,8 @@ impl ReplayRunner {
             });
             play(player, over.collect(), &inbox, &told);
         })?;
-        Ok(ReplayRunner { messages, player: orders, played, runs, followed: Followed::default(), _unpacked: unpacked })
+        let followed = Followed::new(messages.clone());
+        Ok(ReplayRunner { messages, player: orders, played, runs, followed, _unpacked: unpacked })
     }
 
     pub fn perform(&mut self, effect: Effect) {
@@ -137,14 +138,10 @@ impl ReplayRunner {
     }
 
     fn watch(&mut self, run: RunId) {
-        self.followed.stop();
-        let Some((_, folder)) = self.find(run).cloned() else { return };
-        self.followed.read_logs(run, &folder, &self.messages);
-        // The player tells what the run that is played writes.
+        let Some((_, folder)) = self.find(run).cloned() else { return self.followed.stop() };
+        self.followed.watch(run, folder, run == self.played);
         if run == self.played {
-            self.order(Order::Player(PlayerOrder::Again))
-        } else {
-            self.followed.follow(run, folder, &self.messages)
+            self.order(Order::Player(PlayerOrder::Again));
         }
     }
 }

@@ -58,13 +58,13 @@ impl Runner {
         // Without this thread runs started elsewhere show up later; nothing else is lost.
         let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
         Runner {
+            followed: Followed::new(messages.clone()),
             messages,
             store,
             tasks: JoinSet::new(),
             chosen: None,
             saves_of: Vec::new(),
             leaving: Arc::default(),
-            followed: Followed::default(),
             sampler,
         }
     }
@@ -77,7 +77,7 @@ impl Runner {
                 self.chosen = Some(track);
                 Effect::ChooseExercise(track)
             }
-            Effect::Watch(run) => return self.follow(run),
+            Effect::Watch(run) => return self.followed.watch(run, self.store.folder(run), false),
             Effect::WatchExercise => return self.watch_exercise(),
             Effect::TryExercise => return self.try_exercise(super::exercise::attempt),
             Effect::CompareExercise => return self.try_exercise(super::exercise::compare),
@@ -127,13 +127,6 @@ impl Runner {
             let news = attempt(&store, chosen, &leaving, &tell);
             tell(news.unwrap_or_else(|error| News::Failed(format!("{error:#}"))));
         });
-    }
-
-    fn follow(&mut self, run: RunId) {
-        let folder = self.store.folder(run);
-        self.followed.stop();
-        self.followed.read_logs(run, &folder, &self.messages);
-        self.followed.follow(run, folder, &self.messages);
     }
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
