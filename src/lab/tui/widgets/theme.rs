@@ -1,10 +1,11 @@
 //! Colours and signs: blue and orange beside marks and words, so that nothing is said by colour alone.
 //!
-//! Never names a colour: `looks` has the table of them.
+//! The colours are in the table of `looks`.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
+use ratatui::text::Span;
 use ratatui::widgets::BorderType;
 
 use crate::domain::run::RunState;
@@ -85,6 +86,12 @@ impl Theme {
     /// The colour of a rank in the log, beside its sign and number.
     pub fn rank(self, process: usize) -> Style {
         self.run(process)
+    }
+
+    /// A [`bar`] whose filled part has this style.
+    pub fn gauge(self, part: f64, width: usize, style: Style) -> [Span<'static>; 2] {
+        let (full, rest) = bar(part, width);
+        [Span::styled(full, style), Span::styled(rest, self.dim())]
     }
 
     pub fn marker(self) -> Marker {
