@@ -1,6 +1,6 @@
 //! What the screen remembers from one time to the next: borders, settings, pinned runs, the baseline, and whether the tour was shown.
 //!
-//! Never in the way: a file that cannot be read or written is as good as none.
+//! A file that cannot be read or written is ignored.
 
 use crate::tui::config::{self, Config};
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ impl Session {
     }
 }
 
-/// Writes down what is to be remembered as soon as it changes, on a thread of its own: a terminal may be closed at any time.
+/// Writes down what is to be remembered as soon as it changes, on a separate thread: a terminal may be closed at any time.
 pub struct Keeper {
     kept: Session,
     /// Takes changes; the receiver says nothing, and ends with the thread. `None` if the session is not saved, or the thread could

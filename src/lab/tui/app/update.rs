@@ -1,6 +1,6 @@
 //! What each message does to the state, and what it asks of the world.
 //!
-//! Never does I/O, reads a clock or waits.
+//! `update` does no I/O, reads no clock and does not wait.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
@@ -40,7 +40,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Tick(now_s) => {
             shared.now_s = now_s;
-            // A run that goes on behind the one on the screen has no follower: its row comes from the list.
+            // A run that is going behind the one on the screen has no follower: its row comes from the list.
             let is_behind = shared.going().is_some() && !shared.watched.as_ref().is_some_and(Watched::is_going);
             let asked = state.windows.each_second();
             let lists = is_behind && asked != Some(Effect::ListRuns);
@@ -123,7 +123,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     let has_window = !state.windows.is_empty();
-    // Esc takes away what is in front, and nothing else: a problem before its window, but not news that nobody asked for.
+    // Esc only dismisses what is in front: a problem before its window, but not news that the user did not ask for.
     let bare = !has_window && state.help.tour.is_none();
     let in_front = state.shared.notice.as_ref().is_some_and(|notice| notice.is_error || bare);
     if key.code == KeyCode::Esc && in_front {
@@ -161,7 +161,7 @@ fn measured(state: &mut State, sample: TelemetrySample) {
     state.devices.measured(sample);
 }
 
-/// The first sample tells what hardware there is: it picks the preset, unless the user has chosen.
+/// The first sample shows the hardware, which picks the preset unless the user has chosen one.
 fn fit_presets(shared: &mut Shared, sample: &TelemetrySample) {
     let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
     if gpus == 0 {

@@ -64,7 +64,7 @@ pub struct Page {
     pub replay: Option<&'static str>,
     /// The pane it speaks of, which is shown as if it had the focus.
     pub pane: Option<Pane>,
-    /// Keys that can be tried: they do what they do, and the tour goes on.
+    /// Keys that can be tried: they work as usual, and the next page follows.
     pub keys: &'static str,
 }
 

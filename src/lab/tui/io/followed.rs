@@ -12,15 +12,15 @@ use crate::tui::io::log_thread::{self, LogOrder};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
 
-/// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
+/// The time between two looks at a followed run: new lines seem to appear at once, and looking costs next to nothing.
 const LOOK: Duration = Duration::from_millis(100);
-/// Updates in one message: little enough that a key never waits for long behind them.
+/// Updates in one message: few enough that a key does not wait long behind them.
 const AT_ONCE: usize = 200;
 
 /// The run on the screen, as far as threads read it.
 pub struct Followed {
     messages: Sender<Message>,
-    /// Set to end the thread that tells what the run writes.
+    /// Set to end the thread that reports what the run writes.
     stop: Arc<AtomicBool>,
     /// Whose logs are read. The thread ends with its orders.
     logs: Option<(RunId, mpsc::Sender<LogOrder>)>,
@@ -31,13 +31,13 @@ impl Followed {
         Followed { messages, stop: Arc::default(), logs: None }
     }
 
-    /// Tells nothing more of the run.
+    /// Reports nothing more of the run.
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
     }
 
-    /// Reads the logs of this run, and of no other; and tells what it writes, unless a player does.
+    /// Reads the logs of this run only, and reports what it writes, unless a player does.
     pub fn watch(&mut self, run: RunId, folder: RunFolder, is_played: bool) {
         self.stop();
         let (orders, inbox) = channel();
@@ -61,13 +61,13 @@ impl Followed {
     /// Reads or saves lines, if the logs of this run are being read.
     pub fn order(&self, run: RunId, order: LogOrder) {
         if let Some((_, orders)) = self.logs.as_ref().filter(|(read, _)| *read == run) {
-            // A thread that is gone has told why.
+            // If the thread is gone, it has reported why.
             let _ = orders.send(order);
         }
     }
 }
 
-/// Tells what a run writes, until it is over and all is told, or until the screen follows another.
+/// Reports what a run writes, until it is over and all is reported, or until the screen follows another run.
 fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
     let mut follower = Follower::without_lines(folder);
     loop {

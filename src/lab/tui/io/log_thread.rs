@@ -1,6 +1,6 @@
 //! The thread that reads the logs of the watched run: what the screen asks for, and new lines as they come.
 //!
-//! Never keeps the screen waiting: a search over a million lines is done in pieces, and a newer wish comes first.
+//! The screen does not wait: a search over a million lines is done in pieces, and a newer request comes first.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -11,9 +11,9 @@ use tokio::sync::mpsc;
 use crate::runs::{LogQuery, LogReader, LogRequest, RunFolder, RunId};
 use crate::tui::message::Message;
 
-/// The logs are looked at so often for new lines.
+/// The time between two looks for new lines.
 const LOOK: Duration = Duration::from_millis(100);
-/// While there is work, the screen is told so often how far it is.
+/// While there is work, the time between two reports of how far it is.
 const TELL: Duration = Duration::from_millis(60);
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub enum LogOrder {
     Save(LogQuery, String),
 }
 
-/// Follows orders, and tells of new lines, until there is nobody left to give orders.
+/// Follows orders and reports new lines until the sender of orders is dropped.
 pub fn serve(run: RunId, folder: RunFolder, inbox: &Receiver<LogOrder>, messages: &mpsc::Sender<Message>) {
     let places: Vec<PathBuf> = std::env::current_dir().into_iter().chain([folder.path().to_owned()]).collect();
     let mut reader = LogReader::new(folder);

@@ -1,6 +1,6 @@
 //! Does what `update` asks for while a recording is played: from the recording alone.
 //!
-//! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
+//! It starts no run, asks no device, and writes only the log that the user saves.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -133,7 +133,7 @@ impl ReplayRunner {
     }
 
     fn order(&self, order: Order) {
-        // A player that is gone has told why.
+        // If the player is gone, it has reported why.
         let _ = self.player.send(order);
     }
 
