@@ -1,6 +1,6 @@
 //! The configuration file: what it may say, what is wrong with one, and how a fresh one reads.
 //!
-//! Never written unless asked for, and never in the way: what cannot be read is named with its line, and left as it was.
+//! It is only written on request. A value that cannot be read is named with its line, and stays at its default.
 
 use std::fmt;
 use std::io;
@@ -132,7 +132,7 @@ impl fmt::Display for Problem {
 impl Config {
     /// What a text says; what is wrong in it stays at its default, and is returned as well.
     pub fn parse(text: &str) -> (Config, Vec<Problem>) {
-        // Each problem asks for its line: counted anew for each of many, that would take minutes.
+        // Counting the lines for each of many problems would take minutes.
         let ends: Vec<usize> = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         let line = |at: usize| 1 + ends.partition_point(|end| *end < at);
         let mut config = Config::default();
@@ -186,7 +186,7 @@ fn short(text: &str) -> String {
 
 fn unknown(name: &str) -> String {
     let whole = name;
-    // Whoever meant one of the keys wrote no more.
+    // A misspelt key is not longer than this.
     let name: &str = name.char_indices().nth(SHOWN).map_or(name, |(end, _)| &name[..end]);
     let near = KEYS.iter().map(|key| (strsim::jaro_winkler(name, key.name), key.name)).max_by(|a, b| a.0.total_cmp(&b.0));
     let name = short(whole);

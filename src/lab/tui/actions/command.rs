@@ -175,7 +175,7 @@ impl Command {
         if let Command::Type(Typing::Insert(_)) = self { Command::Type(Typing::Insert(c)) } else { self }
     }
 
-    /// What a recording cannot: be started, stopped or continued. It has no trainer of the learner's own either.
+    /// Whether a recording refuses it: a recording cannot be started, stopped or continued, and has no trainer of the learner.
     pub fn starts_or_stops(self) -> bool {
         use Command as C;
         matches!(self, C::Run | C::StartRun | C::Stop | C::Continue | C::Guided | C::Ablation | C::Again | C::Make | C::Measure)
@@ -221,7 +221,7 @@ impl Move {
         self.by_pages(place, len, PAGE)
     }
 
-    /// As [`Move::within`], with pages of so many places.
+    /// As [`Move::within`], with pages of `page` places.
     pub fn by_pages(self, place: usize, len: usize, page: usize) -> usize {
         let last = len.saturating_sub(1);
         match self {

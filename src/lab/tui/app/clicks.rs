@@ -1,6 +1,6 @@
 //! What the mouse does: a click chooses, the wheel scrolls what is under it, a pressed button drags a border or the cursor.
 //!
-//! Never a way of its own: all that it does, a key does too. Every click is resolved here.
+//! Whatever the mouse does, a key does too. Every click is resolved here.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
@@ -206,7 +206,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
         (Pane::Chart, Move::Down) => (Command::ZoomOut, 1),
         (Pane::Chart, Move::Left) => (Command::CursorLeft, 1),
         (Pane::Chart, _) => (Command::CursorRight, 1),
-        // Values are changed by a key or a click, never in passing.
+        // The wheel does not change values: that takes a key or a click.
         _ if is_sideways => return Vec::new(),
         (_, by) => (Command::Move(by), 1),
     };

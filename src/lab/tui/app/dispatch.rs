@@ -1,6 +1,6 @@
 //! Commands go to the window in front, else to the application or to the pane with the focus. What they ask for is done here.
 //!
-//! Never does nothing: a command that cannot be followed says why.
+//! A command that cannot be followed says why.
 
 use super::screen::focus;
 use super::{features, hint, places, windows};

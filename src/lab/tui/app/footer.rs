@@ -1,6 +1,6 @@
 //! One line of keys, from the key tables: those of the focused pane first.
 //!
-//! Never names a key that does nothing, and never leaves out how to get help.
+//! A key that does nothing now is left out; the key for help stays.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

@@ -60,7 +60,7 @@ pub fn back(state: &mut State) -> Vec<Action> {
     Vec::new()
 }
 
-/// Gives another pane the keyboard, so many places on in their order.
+/// Gives the keyboard to the pane `by` places further in their order.
 pub fn turn(state: &mut State, by: usize) -> Vec<Action> {
     focus(state, cycle(&Pane::ALL, state.focus, by));
     Vec::new()

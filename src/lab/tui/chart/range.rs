@@ -64,7 +64,7 @@ impl Range {
         *self = Range { along: self.along, turned: self.turned, ..Range::default() };
     }
 
-    /// Moves the cursor by so many of its places, and what is shown with it. It comes in at the newest value.
+    /// Moves the cursor by `places` of its steps, and the visible part with it. It starts at the newest value.
     pub fn move_cursor(&mut self, places: f64, reach: Reach) {
         let (from, to) = self.window(reach);
         let at = match self.cursor {

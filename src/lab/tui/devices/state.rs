@@ -1,6 +1,6 @@
 //! What the devices pane keeps: the newest sample of each host, the minutes before it, and what the user looks at.
 //!
-//! Never measures, and never forgets why a figure is missing.
+//! A missing figure keeps its reason.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::tui::actions::command::cycle;
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
 
-/// From so many devices on one cell each tells more than lines that scroll away.
+/// From this number of devices on, a cell for each shows more than lines that scroll away.
 pub const PACKED_FROM: usize = 33;
 
 /// In what order devices are shown; missing figures come last.
@@ -186,7 +186,7 @@ impl Devices {
         self.others.clear();
     }
 
-    /// The hosts of a run are no news once another run is looked at.
+    /// Drops the hosts of a run when another run is watched.
     pub fn forget_others(&mut self) {
         self.others.clear();
     }

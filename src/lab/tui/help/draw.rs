@@ -1,6 +1,6 @@
 //! All keys, from the key tables, and how a first session goes.
 //!
-//! Never written by hand: a key that is in no table is not here. A search shows only what has its words.
+//! Everything comes from the key tables. A search keeps the rows that contain its words.
 
 use ratatui::text::{Line, Span};
 

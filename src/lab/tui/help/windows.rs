@@ -1,6 +1,6 @@
 //! The help with all keys, and the palette with all commands.
 //!
-//! Never a list of its own: what is in no key table is not here.
+//! Both list what the key tables hold.
 
 use crossterm::event::KeyCode as K;
 

@@ -2,65 +2,72 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, channel};
 use std::time::Duration;
 
 use tokio::sync::mpsc::Sender;
 
 use crate::runs::{Follower, RunFolder, RunId, RunUpdate};
-use crate::tui::io::log_thread::{LogOrder, LogThread};
+use crate::tui::io::log_thread::{self, LogOrder};
 use crate::tui::message::Message;
 use crate::tui::shared::curves::Curves;
 
-/// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
+/// The time between two looks at a followed run: new lines seem to appear at once, and looking costs next to nothing.
 const LOOK: Duration = Duration::from_millis(100);
-/// Updates in one message: little enough that a key never waits for long behind them.
+/// Updates in one message: few enough that a key does not wait long behind them.
 const AT_ONCE: usize = 200;
 
-/// One run at a time.
-#[derive(Default)]
+/// The run on the screen, as far as threads read it.
 pub struct Followed {
-    /// Set to end the thread that follows the run.
+    messages: Sender<Message>,
+    /// Set to end the thread that reports what the run writes.
     stop: Arc<AtomicBool>,
-    logs: Option<LogThread>,
+    /// Whose logs are read. The thread ends with its orders.
+    logs: Option<(RunId, mpsc::Sender<LogOrder>)>,
 }
 
 impl Followed {
-    /// Follows no run any more.
+    pub fn new(messages: Sender<Message>) -> Followed {
+        Followed { messages, stop: Arc::default(), logs: None }
+    }
+
+    /// Reports nothing more of the run.
     pub fn stop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
     }
 
-    /// Reads the logs of this run instead of those of the run before, whose thread ends.
-    pub fn read_logs(&mut self, run: RunId, folder: &RunFolder, messages: &Sender<Message>) {
-        self.logs = match LogThread::start(run, folder.clone(), messages.clone()) {
-            Ok(thread) => Some(thread),
-            Err(error) => return tell(messages, format!("the log of run {run} cannot be read: {error}")),
-        };
+    /// Reads the logs of this run only, and reports what it writes, unless a player does.
+    pub fn watch(&mut self, run: RunId, folder: RunFolder, is_played: bool) {
+        self.stop();
+        let (orders, inbox) = channel();
+        self.logs = Some((run, orders));
+        let (read, messages, stop) = (folder.clone(), self.messages.clone(), Arc::clone(&self.stop));
+        self.spawn("logs", format!("the log of run {run} cannot be read"), move || {
+            log_thread::serve(run, read, &inbox, &messages);
+        });
+        let messages = self.messages.clone();
+        if !is_played {
+            self.spawn("follow", format!("run {run} cannot be followed"), move || follow(run, folder, &messages, &stop));
+        }
     }
 
-    /// Tells what this run writes.
-    pub fn follow(&self, run: RunId, folder: RunFolder, messages: &Sender<Message>) {
-        let (told, stop) = (messages.clone(), Arc::clone(&self.stop));
-        let thread = std::thread::Builder::new().name("follow".into());
-        if let Err(error) = thread.spawn(move || follow(run, folder, &told, &stop)) {
-            tell(messages, format!("run {run} cannot be followed: {error}"));
+    fn spawn(&self, name: &str, problem: String, work: impl FnOnce() + Send + 'static) {
+        if let Err(error) = std::thread::Builder::new().name(name.into()).spawn(work) {
+            let _ = self.messages.try_send(Message::Failed(format!("{problem}: {error}")));
         }
     }
 
     /// Reads or saves lines, if the logs of this run are being read.
     pub fn order(&self, run: RunId, order: LogOrder) {
-        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
-            thread.order(order);
+        if let Some((_, orders)) = self.logs.as_ref().filter(|(read, _)| *read == run) {
+            // If the thread is gone, it has reported why.
+            let _ = orders.send(order);
         }
     }
 }
 
-fn tell(messages: &Sender<Message>, problem: String) {
-    let _ = messages.try_send(Message::Failed(problem));
-}
-
-/// Tells what a run writes, until it is over and all is told, or until the screen follows another.
+/// Reports what a run writes, until it is over and all is reported, or until the screen follows another run.
 fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
     let mut follower = Follower::without_lines(folder);
     loop {

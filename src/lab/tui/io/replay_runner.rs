@@ -1,6 +1,6 @@
 //! Does what `update` asks for while a recording is played: from the recording alone.
 //!
-//! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
+//! It starts no run, asks no device, and writes only the log that the user saves.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -100,7 +100,8 @@ impl ReplayRunner {
             });
             play(player, over.collect(), &inbox, &told);
         })?;
-        Ok(ReplayRunner { messages, player: orders, played, runs, followed: Followed::default(), _unpacked: unpacked })
+        let followed = Followed::new(messages.clone());
+        Ok(ReplayRunner { messages, player: orders, played, runs, followed, _unpacked: unpacked })
     }
 
     pub fn perform(&mut self, effect: Effect) {
@@ -132,19 +133,15 @@ impl ReplayRunner {
     }
 
     fn order(&self, order: Order) {
-        // A player that is gone has told why.
+        // If the player is gone, it has reported why.
         let _ = self.player.send(order);
     }
 
     fn watch(&mut self, run: RunId) {
-        self.followed.stop();
-        let Some((_, folder)) = self.find(run).cloned() else { return };
-        self.followed.read_logs(run, &folder, &self.messages);
-        // The player tells what the run that is played writes.
+        let Some((_, folder)) = self.find(run).cloned() else { return self.followed.stop() };
+        self.followed.watch(run, folder, run == self.played);
         if run == self.played {
-            self.order(Order::Player(PlayerOrder::Again))
-        } else {
-            self.followed.follow(run, folder, &self.messages)
+            self.order(Order::Player(PlayerOrder::Again));
         }
     }
 }

@@ -22,14 +22,14 @@ use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
 
-/// What is done with the learner's program; it tells of each run that begins.
+/// What is done with the learner's program; it reports each run that begins.
 type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;
 
-/// The folder of runs is looked at so often, for runs that were started elsewhere.
+/// The time between two looks at the folder of runs, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
-/// Of a run with more events than these bytes the screen does not judge the steps by itself: all of its steps would lie in memory.
+/// If a run has more bytes of events than this, the screen does not judge its steps: all of its events would be in memory.
 const MOST_JUDGED: u64 = 16 << 20;
-/// A stop that was asked for just before quitting gets so long to reach the run.
+/// How long a stop that was asked for just before quitting may take to reach the run.
 const LAST_ORDERS: Duration = Duration::from_secs(4);
 
 pub struct Runner {
@@ -38,9 +38,9 @@ pub struct Runner {
     tasks: JoinSet<()>,
     /// The exercise that was chosen on the screen; else the ten steps.
     chosen: Option<Track>,
-    /// Exercises whose saves are told.
+    /// Exercises whose saves are reported.
     saves_of: Vec<Track>,
-    /// Set when the screen is leaving: nobody waits for a run of the learner's program any more.
+    /// Set when the screen is leaving: a run of the learner's program is not waited for any more.
     leaving: Arc<AtomicBool>,
     followed: Followed,
     sampler: Sampler,
@@ -58,13 +58,13 @@ impl Runner {
         // Without this thread runs started elsewhere show up later; nothing else is lost.
         let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
         Runner {
+            followed: Followed::new(messages.clone()),
             messages,
             store,
             tasks: JoinSet::new(),
             chosen: None,
             saves_of: Vec::new(),
             leaving: Arc::default(),
-            followed: Followed::default(),
             sampler,
         }
     }
@@ -77,7 +77,7 @@ impl Runner {
                 self.chosen = Some(track);
                 Effect::ChooseExercise(track)
             }
-            Effect::Watch(run) => return self.follow(run),
+            Effect::Watch(run) => return self.followed.watch(run, self.store.folder(run), false),
             Effect::WatchExercise => return self.watch_exercise(),
             Effect::TryExercise => return self.try_exercise(super::exercise::attempt),
             Effect::CompareExercise => return self.try_exercise(super::exercise::compare),
@@ -90,7 +90,7 @@ impl Runner {
         self.tasks.spawn_blocking(move || {
             let message = done(&store, effect, chosen).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
             if let Some(message) = message {
-                // Nobody listens any more only when the screen is leaving.
+                // This only fails when the screen is leaving.
                 let _ = messages.blocking_send(message);
             }
         });
@@ -122,18 +122,11 @@ impl Runner {
         let (messages, store, leaving) = (self.messages.clone(), Arc::clone(&self.store), Arc::clone(&self.leaving));
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
-            // Nobody listens any more only when the screen is leaving.
+            // This only fails when the screen is leaving.
             let tell = |news: News| drop(messages.blocking_send(Message::Exercise(news)));
             let news = attempt(&store, chosen, &leaving, &tell);
             tell(news.unwrap_or_else(|error| News::Failed(format!("{error:#}"))));
         });
-    }
-
-    fn follow(&mut self, run: RunId) {
-        let folder = self.store.folder(run);
-        self.followed.stop();
-        self.followed.read_logs(run, &folder, &self.messages);
-        self.followed.follow(run, folder, &self.messages);
     }
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
@@ -209,7 +202,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::ReadLanguage => Message::Exercise(super::exercise::language()?),
         Effect::ChooseExercise(track) => Message::Exercise(super::exercise::choose(track)?),
         Effect::LocateData(spec) => locate(&spec)?,
-        // Done before: here, or by whoever owns the terminal.
+        // These are performed before: above, or by the owner of the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
         // No recording is played here.
         Effect::Player(_) => return Ok(None),

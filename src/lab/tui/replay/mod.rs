@@ -1,6 +1,6 @@
 //! A recording that is played: its keys, the words that say so at any time, and what it changes.
 //!
-//! Never lets anything begin, end or be written: a replay is to be looked at.
+//! A replay starts, ends and writes nothing: it can only be watched.
 
 #[cfg(test)]
 pub mod tests;

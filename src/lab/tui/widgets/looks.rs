@@ -1,6 +1,6 @@
 //! The themes: one table of colours by theme and background, and how the background is found out.
 //!
-//! Never a background or a text colour: the terminal's own are readable by its owner's choice.
+//! Background and text keep the terminal's own colours, which its owner can read.
 
 use ratatui::style::{Color, Modifier};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Look {
-    /// For the background that the terminal tells.
+    /// For the background that the terminal reports.
     #[default]
     Auto,
     Dark,

@@ -1,22 +1,22 @@
 //! Which values an axis shows: those that were measured, without the few that would flatten all others.
 //!
-//! Never hides that it leaves some out: what is cut stands in the heading.
+//! The heading says what is left out.
 
 use super::scale::Scale;
 use super::trace::View;
 use crate::tui::chart::graph::Graph;
 
-/// The axis ends on a multiple of a round number that divides it into about so many parts.
+/// The axis ends on a multiple of a round number that divides it into about this many parts.
 const PARTS: usize = 6;
-/// Of the loss, whose curve should fill the plot.
+/// The same for the loss, whose curve should fill the plot.
 const LOSS_PARTS: usize = 12;
-/// Of all values so many lie below the axis at most, and so many above.
+/// At most this part of all values lies below the axis, and as many above.
 const OUTSIDE: f64 = 0.02;
 /// Values so little outside of the rest, as a part of its span, stay.
 const NEAR: f64 = 0.25;
 /// The lower end of an axis is as exact as such a part of it.
 const EXACT: f64 = 10.0;
-/// Of fewer values each counts.
+/// With fewer values than this, no value is left out.
 const MANY: usize = 50;
 
 #[derive(Clone, Debug, PartialEq)]

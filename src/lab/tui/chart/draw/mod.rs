@@ -1,6 +1,6 @@
 //! Curves of the run on the screen, the baseline and the pinned runs; or where the time of a step goes.
 //!
-//! Never joins the curves of two runs, and never draws a line where a value was no number.
+//! A line ends where a value was not a number.
 
 mod ending;
 mod fit;

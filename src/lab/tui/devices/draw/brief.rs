@@ -106,7 +106,7 @@ fn tight(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>
     spans
 }
 
-/// ` r3`, or a sign for somebody else's process.
+/// ` r3`, or a sign for a process that is not a rank.
 fn badge(processes: &[DeviceProcess]) -> String {
     let mut ranks = processes.iter().filter_map(|process| process.rank);
     match (ranks.next(), ranks.next()) {

@@ -1,6 +1,6 @@
 //! What the devices are doing, in whatever room there is: a table, totals, graphs of the last minutes, processes.
 //!
-//! Never shows 0 for what a device does not tell: `N/A`, and why under the cursor.
+//! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
 use crate::tui::actions::pane::Pane;
 use crate::tui::devices::state::Devices;

@@ -1,6 +1,6 @@
 //! The table of devices: the columns that fit, on one line a device or, as nvidia-smi has it, on two.
 //!
-//! Never hides a device that is under the cursor.
+//! The device under the cursor is always in view.
 
 use super::parts::{Segment, View, is_gpu};
 use crate::tui::widgets::table::fitting;

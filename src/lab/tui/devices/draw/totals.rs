@@ -1,6 +1,6 @@
 //! One line a host: all of its GPUs together.
 //!
-//! Never adds a MIG device to the GPU that it is a part of.
+//! A MIG device is not added to the GPU that it is a part of.
 
 use super::parts::is_gpu;
 use ratatui::text::{Line, Span};
