@@ -75,8 +75,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     say_damaged(&chosen);
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = match measurements(&store, &chosen, &baseline)? {
-        Some(all) => format.map_or_else(|| collectives(&all), |format| format.collectives(&all)),
-        None => format.map_or_else(|| for_people(&report), |format| format.text(&report)),
+        Some(all) => format.map_or_else(|| collectives(&all), |format| (format.collectives)(&all)),
+        None => format.map_or_else(|| for_people(&report), |format| (format.write)(&report)),
     };
     match args.out {
         None => {
@@ -152,7 +152,7 @@ fn times(ratio: f64) -> String {
 }
 
 fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
-    let differs = row.differences.iter().map(|one| format!("{} {} (not {})", one.label(), one.run, one.baseline));
+    let differs = row.differences.iter().map(ToString::to_string);
     let reasons = row.not_comparable.into_iter().chain(row.no_efficiency).map(|reason| format!("({reason})"));
     let differs: Vec<String> = reasons.chain(differs).collect();
     vec![

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use super::demo;
 use super::error::RecordingError;
-use super::unpacked::Unpacked;
 use crate::domain::run::RunStatus;
 use crate::host::read;
-use crate::runs::{RunFolder, RunRecord};
+use crate::runs::{RunFolder, RunRecord, Scratch};
 
 /// A run that is over, to be played again.
 #[derive(Debug)]
@@ -18,7 +17,7 @@ pub struct Recording {
     pub record: RunRecord,
     pub status: RunStatus,
     /// Where it was unpacked, which goes with this: whoever leaves the program before threads that play have ended keeps it.
-    pub unpacked: Option<Unpacked>,
+    pub unpacked: Option<Scratch>,
 }
 
 impl Recording {

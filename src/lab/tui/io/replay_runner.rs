@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
-use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
-use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
+use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
+use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, Scratch, measured};
 use crate::tui::actions::effect::Effect;
 use crate::tui::io::log_thread::{LogOrder, LogThread};
 use crate::tui::io::runner::{curves, follow};
@@ -69,7 +69,7 @@ pub struct ReplayRunner {
     follower: Arc<AtomicBool>,
     logs: Option<LogThread>,
     /// Goes with this, which the screen drops on every way out; the threads that play may be left behind.
-    _unpacked: Vec<Unpacked>,
+    _unpacked: Vec<Scratch>,
 }
 
 impl ReplayRunner {
