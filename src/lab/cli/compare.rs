@@ -8,7 +8,7 @@ use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
 use crate::runs::{
-    Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, disturbed, references,
+    Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, busy_host, references,
 };
 
 const EXAMPLES: &str = "\
@@ -138,7 +138,7 @@ fn for_people(report: &Report) -> String {
         ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
     let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
     let mut text = render(&heading, &cells);
-    text.extend(disturbed::notes(report.runs.iter().map(|(_, run)| *run)).map(|note| format!("{note}\n")));
+    text.extend(busy_host::notes(report.runs.iter().map(|(_, run)| *run)).map(|note| format!("{note}\n")));
     for source in report.published {
         text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
         let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];
