@@ -7,10 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::going::Going;
-use super::read::read_json;
+use super::records::{read_json, write_json};
+use super::running_totals::RunningTotals;
 use super::supervision::Supervision;
-use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, files, orphans};
+use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, orphans};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
@@ -22,7 +22,7 @@ pub struct RunStore {
     /// Absolute, with `runs` at its end.
     root: PathBuf,
     here: Place,
-    going: Going,
+    running: RunningTotals,
 }
 
 /// How long [`RunStore::claim`] waits for somebody who only looks, or has just begun.
@@ -40,7 +40,7 @@ impl RunStore {
         if root.to_str().is_none() {
             return Err(StoreError::NotText { path: home.to_owned() });
         }
-        Ok(RunStore { root, here: host::place(), going: Going::default() })
+        Ok(RunStore { root, here: host::place(), running: RunningTotals::default() })
     }
 
     /// [`host::home_dir`].
@@ -308,13 +308,13 @@ impl RunStore {
             Err(error) => (damaged(&error), Supervision::Over, Some(error.to_string())),
         };
         // Behind the status: all events of a run that is over are there by then.
-        let mut tally = self.going.tally(id, &folder, &record, status.state.is_over());
+        let mut tally = self.running.tally(id, &folder, &record, status.state.is_over());
         tally.damaged = unread.or(tally.damaged);
         let elsewhere = if let Supervision::Elsewhere(place) = now { Some(place) } else { None };
         let row = RunSummary { id, record: Some(record), status, tally, elsewhere };
         if row.status.state.is_over() {
             // Only a cache: where it cannot be written the next look costs more.
-            let _ = files::write_json(&folder.summary_file(), &row);
+            let _ = write_json(&folder.summary_file(), &row);
         }
         row
     }

@@ -9,7 +9,6 @@ mod pack;
 mod player;
 mod recorded;
 mod timeline;
-mod unpacked;
 
 #[cfg(test)]
 mod tests;
@@ -18,4 +17,3 @@ pub use error::RecordingError;
 pub use pack::pack;
 pub use player::{Played, Player, PlayerOrder, Position};
 pub use recorded::Recording;
-pub use unpacked::{Unpacked, remove_unpacked};

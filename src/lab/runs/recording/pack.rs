@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use super::anonymous;
 use super::error::{FORMAT, MOST_BYTES, RecordingError};
 use super::recorded::Recording;
-use super::unpacked::Unpacked;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::units;
 use crate::host::read;
+use crate::process::{Scratch, scratch};
 use crate::runs::{RunFolder, StoreError};
 
 /// The first line of a recording, unpacked.
@@ -166,7 +166,9 @@ impl Recording {
         let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
         let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         header.check(path)?;
-        let temporary = Unpacked::new().map_err(|cause| RecordingError::Io { path: std::env::temp_dir(), cause })?;
+        scratch::sweep();
+        let place = std::env::temp_dir();
+        let temporary = Scratch::under(&place, &scratch::REPLAY).map_err(|cause| RecordingError::Io { path: place, cause })?;
         for part in &header.parts {
             let target = temporary.path().join(&part.name);
             let mut file = File::create_new(&target).map_err(|cause| RecordingError::Io { path: target, cause })?;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::demo;
 use super::error::RecordingError;
-use super::unpacked::Unpacked;
 use crate::domain::run::RunStatus;
 use crate::host::read;
+use crate::process::Scratch;
 use crate::runs::{RunFolder, RunRecord};
 
 /// A run that is over, to be played again.
@@ -18,7 +18,7 @@ pub struct Recording {
     pub record: RunRecord,
     pub status: RunStatus,
     /// Where it was unpacked, which goes with this: whoever leaves the program before threads that play have ended keeps it.
-    pub unpacked: Option<Unpacked>,
+    pub unpacked: Option<Scratch>,
 }
 
 impl Recording {

@@ -1,13 +1,42 @@
-//! The small JSON files of the lab: each is replaced as a whole, by one writer at a time.
+//! The small JSON files of the lab: each is read within bounds, and replaced as a whole by one writer at a time.
+//!
+//! What cannot be used is an error that names the file and says what is wrong with it.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::StoreError;
-use crate::host::files;
+use crate::domain::bounds::Bounded;
+use crate::host::{files, read};
+
+/// No record of any run is larger.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// A record as JSON.
+///
+/// # Errors
+/// [`StoreError::Io`]; [`StoreError::Damaged`] for a text that is no such record, or a number that no run can have.
+pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreError> {
+    let damaged = |cause: String| StoreError::damaged(path, &cause);
+    let text = match read::small_file(path, MOST_BYTES) {
+        Ok(text) => text,
+        // Not the system's refusal: what is there is no record.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
+            return Err(damaged(error.to_string()));
+        }
+        Err(error) => return Err(StoreError::io("cannot read", path)(error)),
+    };
+    let record: T = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    match record.out_of_bounds() {
+        Some(problem) => Err(damaged(problem)),
+        None => Ok(record),
+    }
+}
 
 /// Wait until nobody else in any lab changes the small files of this folder; until the lock is dropped it is ours.
 ///
