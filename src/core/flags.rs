@@ -1,92 +1,202 @@
-//! Flags that a program of the ranks and a verb of the lab share: neither can have one that the other lacks.
-//!
-//! Never starts anything: words in, settings out, and back.
+//! Flags made from a table of settings, for the verbs of the lab and the programs of the ranks.
 
-use crate::domain::benchmark::NumberFormat;
+use std::fmt;
+
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+use crate::domain::benchmark::{BENCHMARK_SETTINGS, BenchmarkSpec, Style};
 use crate::domain::model::ModelSpec;
-use crate::domain::nvcnn::{BadRecords, Dct, LarcMode, NvcnnSpec};
+use crate::domain::nvcnn::{NvcnnSpec, PHOTO_SETTINGS};
+use crate::domain::setting::Setting;
+
+/// Which settings have a flag, and what they are without one.
+pub trait Flagged: 'static {
+    type Spec: Clone + 'static;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<Self::Spec>>;
+
+    fn default_spec() -> Self::Spec;
+
+    /// Whether the help shows the values of [`Flagged::default_spec`].
+    const SHOWS_DEFAULTS: bool = true;
+
+    /// What the table cannot say of the flags.
+    fn adjusted(command: Command) -> Command {
+        command
+    }
+}
+
+/// The settings that a flag was given for, with its value as text.
+pub struct Flags<F: Flagged> {
+    given: Vec<(&'static Setting<F::Spec>, String)>,
+}
+
+impl<F: Flagged> Flags<F> {
+    /// The default with the flags over it.
+    ///
+    /// # Errors
+    /// What is wrong with a value, after the name of its flag.
+    pub fn spec(&self) -> Result<F::Spec, String> {
+        let mut spec = F::default_spec();
+        self.put_into(&mut spec, |_| true)?;
+        Ok(spec)
+    }
+
+    /// Puts the given settings that `is_wanted` into `spec`.
+    ///
+    /// # Errors
+    /// As [`Flags::spec`].
+    pub fn put_into(&self, spec: &mut F::Spec, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+        let wanted = self.given.iter().filter(|(setting, _)| is_wanted(setting.flag));
+        wanted
+            .into_iter()
+            .try_for_each(|(setting, text)| setting.set(spec, text).map_err(|error| format!("--{}: {error}", setting.flag)))
+    }
+
+    /// The flags that were given, in the order of the table.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
+        self.given.iter().map(|(setting, _)| setting.flag)
+    }
+
+    /// What was given for this flag.
+    pub fn text(&self, flag: &str) -> Option<&str> {
+        self.given.iter().find(|(setting, _)| setting.flag == flag).map(|(_, text)| text.as_str())
+    }
+}
+
+/// One or two flags of a setting. What the table refuses is refused in its words, and clap names the flag.
+fn args<F: Flagged>(setting: &'static Setting<F::Spec>) -> Vec<Arg> {
+    let default = setting.text(&F::default_spec()).filter(|_| F::SHOWS_DEFAULTS && !setting.help.contains("[default"));
+    let help = match default.filter(|_| !setting.is_switch()) {
+        Some(default) => format!("{} [default: {default}]", setting.help),
+        None => setting.help.to_owned(),
+    };
+    let mut arg = Arg::new(setting.flag).long(setting.flag).help(help);
+    if let Some(short) = setting.short {
+        arg = arg.short(short);
+    }
+    if !setting.is_switch() {
+        let check = |text: &str| setting.set(&mut F::default_spec(), text).map(|()| text.to_owned());
+        return vec![arg.value_name(setting.value_name).value_parser(ValueParser::new(check)).allow_negative_numbers(true)];
+    }
+    let arg = arg.action(ArgAction::SetTrue);
+    match setting.off {
+        Some((off, help)) => vec![arg.overrides_with(off), Arg::new(off).long(off).help(help).action(ArgAction::SetTrue)],
+        None => vec![arg],
+    }
+}
+
+impl<F: Flagged> clap::Args for Flags<F> {
+    fn augment_args(command: Command) -> Command {
+        F::adjusted(command.args(F::settings().flat_map(args::<F>)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Flags::<F>::augment_args(command)
+    }
+}
+
+impl<F: Flagged> FromArgMatches for Flags<F> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Flags<F>, clap::Error> {
+        let text = |setting: &Setting<F::Spec>| match setting.off {
+            Some((off, _)) if matches.get_flag(off) => Some("off".to_owned()),
+            _ if setting.is_switch() => matches.get_flag(setting.flag).then(|| "on".to_owned()),
+            _ => matches.get_one::<String>(setting.flag).cloned(),
+        };
+        Ok(Flags { given: F::settings().filter_map(|setting| Some((setting, text(setting)?))).collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Flags::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<F: Flagged> Clone for Flags<F> {
+    fn clone(&self) -> Flags<F> {
+        Flags { given: self.given.clone() }
+    }
+}
+
+impl<F: Flagged> fmt::Debug for Flags<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.given.fmt(f)
+    }
+}
+
+impl<F: Flagged> PartialEq for Flags<F> {
+    fn eq(&self, other: &Flags<F>) -> bool {
+        self.given().eq(other.given()) && self.given().all(|flag| self.text(flag) == other.text(flag))
+    }
+}
+
+/// The flags of a benchmark.
+pub enum Benchmark {}
+
+impl Flagged for Benchmark {
+    type Spec = BenchmarkSpec;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<BenchmarkSpec>> {
+        BENCHMARK_SETTINGS.iter()
+    }
+
+    fn default_spec() -> BenchmarkSpec {
+        BenchmarkSpec::of_style(Style::Horovod, ModelSpec::wrn(10, 1))
+    }
+
+    fn adjusted(command: Command) -> Command {
+        command.mut_arg("cuda", |cuda| cuda.conflicts_with("no-cuda"))
+    }
+}
+
+/// As nvcnn writes its flags, and people expect ours.
+const NVCNN_SPELLING: [&str; 16] = [
+    "image_size",
+    "data_dir",
+    "batch_size",
+    "num_batches",
+    "num_epochs",
+    "log_dir",
+    "display_every",
+    "save_interval",
+    "loss_scale",
+    "larc_eta",
+    "larc_mode",
+    "learning_rate",
+    "shuffle_buffer",
+    "bad_records",
+    "no_distortions",
+    "distort_color",
+];
+
+/// The flags of a training on photos.
+pub enum Photos {}
+
+impl Flagged for Photos {
+    type Spec = NvcnnSpec;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<NvcnnSpec>> {
+        PHOTO_SETTINGS.iter()
+    }
+
+    fn default_spec() -> NvcnnSpec {
+        NvcnnSpec::of_model("resnet50".parse().unwrap_or(ModelSpec::ALEXNET))
+    }
+
+    fn adjusted(command: Command) -> Command {
+        NVCNN_SPELLING.iter().fold(command, |command, name| command.mut_arg(name.replace('_', "-"), |arg| arg.alias(*name)))
+    }
+}
 
 /// The flags of nvcnn, with `_` or `-`, and what is added to them here.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct NvcnnFlags {
-    /// The model: resnet50, alexnet, vgg16, inception3, ...; a wrong name lists them all
-    #[arg(short = 'm', long, value_name = "NAME", default_value = "resnet50")]
-    model: ModelSpec,
-    /// Height and width of the images, where the model takes others than its own
-    #[arg(long, alias = "image_size", value_name = "PIXELS", allow_negative_numbers = true)]
-    image_size: Option<usize>,
-    /// Folder with TFRecord files (train-*, validation-*) or with a folder of JPEGs for each class [default: synthetic images]
-    #[arg(long, alias = "data_dir", value_name = "DIR")]
-    pub data_dir: Option<String>,
-    /// Images per batch on each rank
-    #[arg(short = 'b', long, alias = "batch_size", value_name = "N", default_value = "64", allow_negative_numbers = true)]
-    batch_size: usize,
-    /// Steps to train [default: 50]
-    #[arg(long, alias = "num_batches", value_name = "N", allow_negative_numbers = true)]
-    num_batches: Option<usize>,
-    /// Passes over the images to train, instead of --num-batches
-    #[arg(long, alias = "num_epochs", value_name = "N", allow_negative_numbers = true)]
-    num_epochs: Option<usize>,
-    /// Folder for checkpoints; training goes on from the newest one in it
-    #[arg(long, alias = "log_dir", value_name = "DIR")]
-    pub log_dir: Option<String>,
-    /// Write what every rank and its image pipeline did and when, on one clock, as a Chrome trace (opens in Perfetto)
-    #[arg(long, value_name = "FILE")]
-    pub timeline: Option<String>,
-    /// Steps from one row of the table to the next
-    #[arg(long, alias = "display_every", value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    display_every: usize,
-    /// Seconds between checkpoints; there is one at the end in any case
-    #[arg(long, alias = "save_interval", value_name = "SECONDS", default_value = "43200", allow_negative_numbers = true)]
-    save_interval: f64,
-    /// Multiply the loss by this before backward, and divide the gradients by it
-    #[arg(long, alias = "loss_scale", value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
-    loss_scale: f64,
-    /// Rates by layer (LARC): eta; without this and --larc-mode there are none [default with --larc-mode: 0.003]
-    #[arg(long, alias = "larc_eta", value_name = "ETA", allow_negative_numbers = true)]
-    larc_eta: Option<f64>,
-    /// clip: the rate of a layer is never above the schedule's. scale: it multiplies the schedule's [default with --larc-eta: clip]
-    #[arg(long, alias = "larc_mode", value_name = "MODE")]
-    larc_mode: Option<LarcMode>,
-    /// Learning rate of the first step, of all ranks together [default: 0.03 alexnet, batch x ranks / 1024 resnet50, ...]
-    #[arg(long, alias = "learning_rate", value_name = "RATE", allow_negative_numbers = true)]
-    learning_rate: Option<f64>,
-    /// Test the newest checkpoint of --log-dir on the validation images, and train nothing
-    #[arg(long)]
-    eval: bool,
+    #[command(flatten)]
+    flags: Flags<Photos>,
     /// Refused: use --precision bf16
     #[arg(long)]
     fp16: bool,
-    /// What convolutions compute in: fp32, tf32 (GPUs) or bf16
-    #[arg(long, value_name = "FORMAT", default_value = "fp32")]
-    precision: NumberFormat,
-    /// Threads that decode images in one rank [default: its share of the cores]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    threads: Option<usize>,
-    /// The decoder's cosine transform: fast, or accurate
-    #[arg(long, value_name = "HOW", default_value = "fast")]
-    dct: Dct,
-    /// Images that wait to be drawn from [default: 10000, or all]
-    #[arg(long, alias = "shuffle_buffer", value_name = "N", allow_negative_numbers = true)]
-    shuffle_buffer: Option<usize>,
-    /// An image that cannot be used: stop, or skip (leave it out, and say at the end which)
-    #[arg(long, alias = "bad_records", value_name = "WHAT", default_value = "stop")]
-    bad_records: BadRecords,
-    /// Train on the middle of each image, instead of a random part that is mirrored by chance
-    #[arg(long, alias = "no_distortions")]
-    no_distortions: bool,
-    /// Change brightness, saturation, hue and contrast at random
-    #[arg(long, alias = "distort_color")]
-    distort_color: bool,
-    /// Of weights, order and distortions
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true)]
-    seed: u64,
-    /// Stay on the CPU also where there are GPUs
-    #[arg(long)]
-    no_cuda: bool,
-    /// Act as if each host had so many ranks: local ranks begin again from 0 on each
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    ranks_per_host: Option<usize>,
 }
 
 impl NvcnnFlags {
@@ -98,74 +208,11 @@ impl NvcnnFlags {
         if self.fp16 {
             return Err("--fp16: hvd-lab does not compute in float16: use --precision bf16".into());
         }
-        if self.num_batches.is_some() && self.num_epochs.is_some() {
+        if self.flags.text("num-batches").and(self.flags.text("num-epochs")).is_some() {
             return Err("--num-batches and --num-epochs both say how long to train: leave one of them out".into());
         }
-        let defaults = NvcnnSpec::of_model(self.model);
-        let spec = NvcnnSpec {
-            image_size: self.image_size,
-            data_dir: self.data_dir.clone(),
-            batch_size: self.batch_size,
-            num_batches: self.num_batches.unwrap_or(defaults.num_batches),
-            num_epochs: self.num_epochs,
-            log_dir: self.log_dir.clone(),
-            timeline: self.timeline.clone(),
-            display_every: self.display_every,
-            save_interval_s: self.save_interval,
-            loss_scale: self.loss_scale,
-            larc_eta: self.larc_eta,
-            larc_mode: self.larc_mode,
-            learning_rate: self.learning_rate,
-            eval: self.eval,
-            precision: self.precision,
-            threads: self.threads,
-            dct: self.dct,
-            shuffle_buffer: self.shuffle_buffer,
-            bad_records: self.bad_records,
-            no_distortions: self.no_distortions,
-            distort_color: self.distort_color,
-            seed: self.seed,
-            no_cuda: self.no_cuda,
-            ranks_per_host: self.ranks_per_host,
-            ..defaults
-        };
+        let spec = self.flags.spec()?;
         spec.problem().map_or(Ok(spec), Err)
-    }
-
-    /// The words that ask for these settings.
-    pub fn words(spec: &NvcnnSpec) -> Vec<String> {
-        let values = [
-            ("model", Some(spec.model.to_string())),
-            ("image-size", spec.image_size.map(|pixels| pixels.to_string())),
-            ("data-dir", spec.data_dir.clone()),
-            ("batch-size", Some(spec.batch_size.to_string())),
-            ("num-batches", spec.num_epochs.is_none().then(|| spec.num_batches.to_string())),
-            ("num-epochs", spec.num_epochs.map(|epochs| epochs.to_string())),
-            ("log-dir", spec.log_dir.clone()),
-            ("timeline", spec.timeline.clone()),
-            ("display-every", Some(spec.display_every.to_string())),
-            ("save-interval", Some(spec.save_interval_s.to_string())),
-            ("loss-scale", Some(spec.loss_scale.to_string())),
-            ("larc-eta", spec.larc_eta.map(|eta| eta.to_string())),
-            ("larc-mode", spec.larc_mode.map(|mode| mode.to_string())),
-            ("learning-rate", spec.learning_rate.map(|rate| rate.to_string())),
-            ("precision", Some(spec.precision.to_string())),
-            ("threads", spec.threads.map(|threads| threads.to_string())),
-            ("dct", Some(spec.dct.to_string())),
-            ("shuffle-buffer", spec.shuffle_buffer.map(|images| images.to_string())),
-            ("bad-records", Some(spec.bad_records.to_string())),
-            ("seed", Some(spec.seed.to_string())),
-            ("ranks-per-host", spec.ranks_per_host.map(|ranks| ranks.to_string())),
-        ];
-        let switches = [
-            ("eval", spec.eval),
-            ("no-distortions", spec.no_distortions),
-            ("distort-color", spec.distort_color),
-            ("no-cuda", spec.no_cuda),
-        ];
-        let values = values.into_iter().filter_map(|(name, value)| Some([format!("--{name}"), value?])).flatten();
-        let switches = switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| format!("--{name}"));
-        values.chain(switches).collect()
     }
 }
 
@@ -174,6 +221,9 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::domain::benchmark::NumberFormat;
+    use crate::domain::nvcnn::{BadRecords, Dct, LarcMode};
+    use crate::domain::setting::arguments;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -184,6 +234,11 @@ mod tests {
     fn read(words: impl IntoIterator<Item = String>) -> Result<NvcnnSpec, String> {
         let words = std::iter::once("nvcnn".to_owned()).chain(words);
         Line::try_parse_from(words).map_err(|error| error.to_string())?.flags.spec()
+    }
+
+    fn words(spec: &NvcnnSpec) -> Vec<String> {
+        let (values, switches) = arguments(&PHOTO_SETTINGS, spec);
+        values.into_iter().flatten().chain(switches).collect()
     }
 
     fn asked(line: &str) -> Result<NvcnnSpec, String> {
@@ -220,7 +275,7 @@ mod tests {
         };
         let timeline = Some("trace.json".to_owned());
         for spec in [defaults.clone(), all, NvcnnSpec { num_batches: 9, distort_color: true, timeline, ..defaults }] {
-            assert_eq!(read(NvcnnFlags::words(&spec)), Ok(spec));
+            assert_eq!(read(words(&spec)), Ok(spec));
         }
     }
 
@@ -243,5 +298,22 @@ mod tests {
             let problem = asked(line).unwrap_err();
             assert!(problem.contains(words), "{line}: {problem}");
         }
+    }
+    fn check_round_trip<F: Flagged<Spec: PartialEq + fmt::Debug>>(settings: &'static [Setting<F::Spec>]) {
+        for setting in settings {
+            let mut spec = F::default_spec();
+            setting.step(&mut spec, true);
+            let (values, switches) = arguments(settings, &spec);
+            let command = <Flags<F> as clap::Args>::augment_args(Command::new("hvd-lab")).no_binary_name(true);
+            let matches = command.try_get_matches_from(values.into_iter().flatten().chain(switches)).unwrap();
+            assert_eq!(Flags::<F>::from_arg_matches(&matches).unwrap().spec(), Ok(spec), "{setting:?}");
+        }
+    }
+
+    /// The verb and the program have these flags, the form steps through these values, and the ranks are given these arguments.
+    #[test]
+    fn what_a_form_sets_is_what_the_flags_of_its_arguments_ask_for() {
+        check_round_trip::<Benchmark>(&BENCHMARK_SETTINGS);
+        check_round_trip::<Photos>(&PHOTO_SETTINGS);
     }
 }

@@ -26,6 +26,7 @@ pub mod place;
 pub mod run;
 pub mod safe;
 pub mod schedule;
+pub mod setting;
 pub mod settings;
 pub mod speedup;
 pub mod step;

@@ -195,6 +195,8 @@ impl fmt::Display for StepListError {
 
 impl std::error::Error for StepListError {}
 
+impl super::setting::Named for StepSet {}
+
 impl FromStr for StepSet {
     type Err = StepListError;
 

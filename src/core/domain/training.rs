@@ -146,6 +146,8 @@ impl std::fmt::Display for DataSource {
     }
 }
 
+impl super::setting::Named for DataSource {}
+
 impl std::str::FromStr for DataSource {
     type Err = String;
 

@@ -1,6 +1,6 @@
 //! `hvd-lab bench`: how many images a second a model is trained on, in the lines of the benchmarks that people know.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use super::follow::{self, Lines};
@@ -8,11 +8,11 @@ use super::output::{Usage, print, print_json_text, say};
 use super::settings::{Place, Starting};
 use crate::dataset::Location;
 use crate::domain::benchmark::style::{Data, Start};
-use crate::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, PlacementReport, Style, UpdateRule};
+use crate::domain::benchmark::{BenchmarkSpec, PlacementReport, Style};
 use crate::domain::event::EventLine;
 use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::Workload;
-use crate::domain::model::ModelSpec;
+use crate::flags::{Benchmark, Flags};
 use crate::launch::{self, StartRequest};
 use crate::runs::{Follower, RunStore};
 
@@ -41,61 +41,11 @@ Ctrl-C stops the run. Press it again to leave at once. Exit code: 0 finished, 1 
 // The last one counts where a flag is given twice, as with the others.
 #[command(after_help = EXAMPLES, args_override_self = true)]
 pub struct Args {
-    /// Whose lines to print, and whose flags and defaults to take: horovod, tf-cnn, nvcnn or json.
-    #[arg(long, value_name = "NAME", default_value = "horovod")]
-    style: Style,
-    /// The model to train, such as resnet50, alexnet, vgg16 or wrn-16-4; a wrong name lists them all.
-    #[arg(short = 'm', long, value_name = "NAME", default_value = "wrn-10-1")]
-    model: ModelSpec,
-    /// Height and width of the images, if the model can take other sizes than its own.
-    #[arg(long, value_name = "PIXELS")]
-    image_size: Option<usize>,
-    /// A folder with photos (TFRecord files, or JPEGs by class), or for models of 28x28 images the four files of Fashion-MNIST or the
-    /// word `generated`: real images instead of one synthetic batch.
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Images per batch on each rank [default: 32; 64 with tf-cnn and nvcnn].
-    #[arg(short = 'b', long, value_name = "N")]
-    batch_size: Option<usize>,
-    /// Batches that run first and do not count [default: 10; 20 with nvcnn].
-    #[arg(long, value_name = "N")]
-    num_warmup_batches: Option<usize>,
-    /// Batches that are timed together [default: 10; 1 with tf-cnn and nvcnn].
-    #[arg(long, value_name = "N")]
-    num_batches_per_iter: Option<usize>,
-    /// How many times these batches are timed [default: 10].
-    #[arg(long, value_name = "N")]
-    num_iters: Option<usize>,
+    #[command(flatten)]
+    flags: Flags<Benchmark>,
     /// Batches that are timed one by one [default: 100 with tf-cnn; 50 with nvcnn, where the first 20 do not count].
-    #[arg(long, value_name = "N", conflicts_with_all = ["num_iters", "num_batches_per_iter"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["num-iters", "num-batches-per-iter"])]
     num_batches: Option<usize>,
-    /// Batches from one row to the next with tf-cnn and nvcnn [default: 10; 1 with nvcnn].
-    #[arg(long, value_name = "N")]
-    display_every: Option<usize>,
-    /// What convolutions compute in: fp32, tf32 (GPUs) or bf16.
-    #[arg(long, value_name = "FORMAT", default_value = "fp32")]
-    precision: NumberFormat,
-    /// sgd or momentum [default: sgd; momentum with nvcnn].
-    #[arg(long, value_name = "NAME")]
-    optimizer: Option<UpdateRule>,
-    /// Send gradients as float16.
-    #[arg(long)]
-    fp16_allreduce: bool,
-    /// Stay on the CPU even if there are GPUs.
-    #[arg(long)]
-    no_cuda: bool,
-    /// Refuse to measure if there is no GPU.
-    #[arg(long, conflicts_with = "no_cuda")]
-    cuda: bool,
-    /// Threads inside one operation of a rank [default: 1, or OMP_NUM_THREADS].
-    #[arg(long, value_name = "N")]
-    num_intra_threads: Option<usize>,
-    /// Which cores a rank gets: share (an equal share of them), none, hwthread, core, l3cache, numa or package.
-    #[arg(long, value_name = "UNIT", default_value = "share")]
-    bind: Binding,
-    /// Take memory from this NUMA node as long as it has free memory.
-    #[arg(long, value_name = "NODE")]
-    mem_node: Option<usize>,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -104,8 +54,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Show what each flag and line of the other programs does here, and start nothing.
-    #[arg(long)]
-    flags: bool,
+    #[arg(long = "flags")]
+    shows_flags: bool,
     /// What the translation of another program's flags has to say.
     #[arg(long, hide = true)]
     note: Vec<String>,
@@ -114,7 +64,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if args.flags {
+    if args.shows_flags {
         print(&flags::table())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -131,7 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let follower = Follower::new(store.folder(id));
     // The ranks print their object at the end, which a run that is stopped does not reach.
-    if !args.json && args.style != Style::Json {
+    if !args.json && spec.style != Style::Json {
         return follow::follow(&store, id, follower, false);
     }
     let mut seen = Seen(History::new(Keep::Everything));
@@ -150,35 +100,17 @@ fn request(args: &Args) -> Result<StartRequest, Usage> {
     if let Some(reason) = &args.refused {
         return Err(Usage(reason.clone()));
     }
-    let own = BenchmarkSpec::of_style(args.style, args.model);
-    let warmup_batches = args.num_warmup_batches.unwrap_or(own.warmup_batches);
-    let iterations = match (args.num_batches, args.style) {
-        (None, _) => args.num_iters.unwrap_or(own.iterations),
-        (Some(batches), Style::Nvcnn) => batches.checked_sub(warmup_batches).filter(|rest| *rest > 0).ok_or_else(|| {
-            Usage(format!("--num-batches {batches}: the first {warmup_batches} warm up, and none is left to count; give more"))
-        })?,
-        (Some(batches), _) => batches,
-    };
-    let of_one = if args.num_batches.is_some() { 1 } else { own.batches_per_iteration };
-    let spec = BenchmarkSpec {
-        image_size: args.image_size,
-        data_dir: args.data_dir.as_deref().map(data_argument).transpose()?,
-        batch_size: args.batch_size.unwrap_or(own.batch_size),
-        warmup_batches,
-        batches_per_iteration: args.num_batches_per_iter.unwrap_or(of_one),
-        iterations,
-        display_every: args.display_every.unwrap_or(own.display_every),
-        precision: args.precision,
-        optimizer: args.optimizer.unwrap_or(own.optimizer),
-        fp16_allreduce: args.fp16_allreduce,
-        no_cuda: args.no_cuda,
-        cuda: args.cuda,
-        // tf_cnn_benchmarks lets the system choose with 0.
-        threads: args.num_intra_threads.filter(|threads| *threads > 0),
-        bind: args.bind,
-        mem_node: args.mem_node,
-        ..own
-    };
+    let mut spec = args.flags.spec().map_err(Usage)?;
+    if let Some(batches) = args.num_batches {
+        let warmup = if spec.style == Style::Nvcnn { spec.warmup_batches } else { 0 };
+        spec.batches_per_iteration = 1;
+        spec.iterations = batches.checked_sub(warmup).filter(|rest| warmup == 0 || *rest > 0).ok_or_else(|| {
+            Usage(format!("--num-batches {batches}: the first {warmup} warm up, and none is left to count; give more"))
+        })?;
+    }
+    // tf_cnn_benchmarks lets the system choose with 0.
+    spec.threads = spec.threads.filter(|threads| *threads > 0);
+    spec.data_dir = spec.data_dir.map(|folder| data_argument(Path::new(&folder))).transpose()?;
     let photos = spec.data_dir.clone().filter(|_| spec.takes_photos());
     let request = args.starting.request(&args.place, args.place.resources()?, Workload::Benchmark(spec), "bench")?;
     photos.map(|folder| launch::photo_folder("--data-dir", &folder)).transpose().map_err(Usage)?;
@@ -218,6 +150,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::domain::benchmark::{Binding, UpdateRule};
 
     #[derive(Debug, Parser)]
     struct Line {

@@ -8,7 +8,6 @@ use super::settings::Settings;
 use super::{lessons, turns};
 use crate::course::{Catalog, Results, Series, side_by_side};
 use crate::domain::run::RunState;
-use crate::domain::settings::Key;
 use crate::domain::step::Step;
 use crate::runs::{RunId, RunStore};
 
@@ -75,7 +74,7 @@ fn series(args: &Args) -> anyhow::Result<Series> {
         .ok_or_else(|| Usage(format!("the lesson of step {number} does not say which two runs to make: add a [run] to it")))?;
     for turn in &mut series.turns {
         // The lesson says how many ranks and epochs it needs; a flag knows better.
-        args.settings.set(&mut turn.spec, &[Key::Np, Key::Epochs])?;
+        args.settings.set(&mut turn.spec, &["np", "epochs"])?;
     }
     Ok(series)
 }

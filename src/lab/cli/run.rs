@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use super::follow;
 use super::own::{self, OwnFlags};
 use super::settings::{self, Settings, Starting};
-use crate::domain::settings::Key;
 use crate::domain::step::StepSet;
 use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunId, RunStore};
@@ -58,21 +57,20 @@ pub struct Args {
 /// Flags that a run which goes on has settled already: all but its epochs and its time.
 fn of_a_new_run() -> Vec<&'static str> {
     let others = ["preset", "steps", "data_dir", "name", "dry_run", "output_filename", "words", "pattern", "tensorboard"];
-    let open = [Key::Epochs, Key::TimeLimit].map(|key| key.setting().flag);
-    settings::flag_names().filter(|flag| !open.contains(flag)).chain(others).collect()
+    settings::flag_names().filter(|flag| !["epochs", "time-limit"].contains(flag)).chain(others).collect()
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     if let Some(id) = args.continued {
-        let epochs = match args.settings.number(Key::Epochs) {
+        let epochs = match args.settings.text("epochs").and_then(|text| text.parse().ok()) {
             Some(epochs) => epochs,
             None => store.summary(id)?.epochs_to_go_on_to(),
         };
         let follower = Follower::from_here(store.folder(id));
         let time_limit_s = match store.record(id)?.training_job() {
-            Some(mut job) if args.settings.has(Key::TimeLimit) => {
-                args.settings.set(&mut job, &[Key::TimeLimit])?;
+            Some(mut job) if args.settings.text("time-limit").is_some() => {
+                args.settings.set(&mut job, &["time-limit"])?;
                 Some(job.resources.time_limit_s)
             }
             _ => None,

@@ -1,16 +1,17 @@
 //! The settings of a run as flags, shared by the verbs that start runs: one flag for each row of the table of settings.
 
-use std::marker::PhantomData;
 use std::path::PathBuf;
 
-use clap::builder::{NonEmptyStringValueParser, ValueParser};
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::Command;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::output::Usage;
 use super::rank_files;
 use crate::dataset;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
-use crate::domain::settings::{Key, SETTINGS, Setting, Values};
+use crate::domain::setting::Setting;
+use crate::domain::settings::SETTINGS;
+use crate::flags::{Flagged, Flags};
 use crate::launch::{self, Machine, Preset, StartRequest};
 use crate::runs::{RunId, RunStore};
 
@@ -21,7 +22,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", display_order = 0)]
     pub preset: Option<String>,
     #[command(flatten)]
-    given: Given<AllButSteps>,
+    given: Flags<AllButSteps>,
     /// A folder with the four IDX files.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -73,7 +74,7 @@ impl Starting {
 #[derive(Debug, clap::Args)]
 pub struct Place {
     #[command(flatten)]
-    given: Given<ResourcesOnly>,
+    given: Flags<ResourcesOnly>,
     /// Start even if there are more ranks than cores or GPUs, or something is wrong with a host.
     #[arg(long, visible_alias = "oversubscribe")]
     pub force: bool,
@@ -83,46 +84,72 @@ impl Place {
     /// What was asked for; without a word as many ranks as the preset of this machine has.
     pub fn resources(&self) -> Result<Resources, Usage> {
         let mut job = Machine::detect().preset().spec;
-        self.given.rows.iter().try_for_each(|(key, text)| put(*key, text, &mut job))?;
+        self.given.put_into(&mut job, |_| true).map_err(Usage)?;
         Ok(job.resources)
     }
 }
 
-/// Which rows of the table a verb has flags for.
-trait Rows: Clone + std::fmt::Debug {
-    fn has(key: Key) -> bool;
+/// Whether it is about how ranks are started, whatever they do.
+fn is_of_resources(flag: &str) -> bool {
+    const RESOURCES: [&str; 10] = [
+        "np",
+        "hosts",
+        "hostfile",
+        "network-interface",
+        "start-timeout",
+        "time-limit",
+        "slurm",
+        "nodes",
+        "gpus-per-node",
+        "partition",
+    ];
+    RESOURCES.contains(&flag)
 }
 
-/// Only `run` lets one choose the steps.
-#[derive(Clone, Debug)]
+/// All settings of a training but the steps, which only `run` lets you choose.
+#[derive(Debug)]
 enum AllButSteps {}
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum ResourcesOnly {}
 
-impl Rows for AllButSteps {
-    fn has(key: Key) -> bool {
-        key != Key::Steps
+impl Flagged for AllButSteps {
+    type Spec = TrainingJob;
+
+    const SHOWS_DEFAULTS: bool = false;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<TrainingJob>> {
+        SETTINGS.iter().filter(|setting| setting.flag != "steps")
+    }
+
+    fn default_spec() -> TrainingJob {
+        launch::default_preset(false).spec
+    }
+
+    fn adjusted(command: Command) -> Command {
+        let command = command
+            .mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile").value_parser(NonEmptyStringValueParser::new()));
+        // As sbatch calls it.
+        command.mut_arg("time-limit", |limit| limit.visible_alias("time"))
     }
 }
 
-impl Rows for ResourcesOnly {
-    fn has(key: Key) -> bool {
-        use Key::*;
-        let of_slurm = matches!(key, Slurm | Nodes | GpusPerNode | Partition);
-        of_slurm || matches!(key, Np | Hosts | Hostfile | NetworkInterface | StartTimeout | TimeLimit)
+impl Flagged for ResourcesOnly {
+    type Spec = TrainingJob;
+
+    const SHOWS_DEFAULTS: bool = false;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<TrainingJob>> {
+        SETTINGS.iter().filter(|setting| is_of_resources(setting.flag))
     }
-}
 
-fn rows<R: Rows>() -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(|setting| R::has(setting.key))
-}
+    fn default_spec() -> TrainingJob {
+        AllButSteps::default_spec()
+    }
 
-/// Rows of the table that a flag was given for, with its value as text.
-#[derive(Clone, Debug)]
-struct Given<R> {
-    rows: Vec<(Key, String)>,
-    of: PhantomData<R>,
+    fn adjusted(command: Command) -> Command {
+        AllButSteps::adjusted(command)
+    }
 }
 
 impl Settings {
@@ -147,9 +174,7 @@ impl Settings {
             Some(name) => named(name)?.fitted(machine.cores, machine.gpus),
         };
         let mut job = preset.spec;
-        for (key, text) in &self.given.rows {
-            put(*key, text, &mut job)?;
-        }
+        self.given.put_into(&mut job, |_| true).map_err(Usage)?;
         Ok((job, preset.name))
     }
 
@@ -157,42 +182,31 @@ impl Settings {
     pub fn own_resources(&self) -> Result<Resources, Usage> {
         let mut job = launch::default_preset(false).spec;
         job.resources = Resources::ranks(1);
-        self.given.rows.iter().try_for_each(|(key, text)| put(*key, text, &mut job))?;
+        self.given.put_into(&mut job, |_| true).map_err(Usage)?;
         Ok(job.resources)
     }
 
     /// The first flag that is about the lab's trainer and its images.
     pub fn of_training(&self, has_steps: bool) -> Option<&'static str> {
-        let row = self.given.rows.iter().find(|(key, _)| !ResourcesOnly::has(*key)).map(|(key, _)| key.setting().flag);
+        let row = self.given.given().find(|flag| !is_of_resources(flag));
         let others = [(has_steps, "steps"), (self.preset.is_some(), "preset"), (self.data_dir.is_some(), "data-dir")];
         row.or_else(|| others.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag))
     }
 
     /// The first flag that is about how ranks are started.
     pub fn of_ranks(&self) -> Option<&'static str> {
-        let is_it = |(key, _): &&(Key, String)| ResourcesOnly::has(*key) && *key != Key::TimeLimit;
-        self.given.rows.iter().find(is_it).map(|(key, _)| key.setting().flag)
+        self.given.given().find(|flag| is_of_resources(flag) && *flag != "time-limit")
     }
 
-    /// Whether a flag was given for this setting.
-    pub fn has(&self, key: Key) -> bool {
-        self.given.rows.iter().any(|(given, _)| *given == key)
-    }
-
-    /// What a flag was given for this setting, as a number.
-    pub fn number(&self, key: Key) -> Option<usize> {
-        self.given.rows.iter().find(|(given, _)| *given == key).and_then(|(_, text)| text.parse().ok())
+    /// What this flag was given, if it was.
+    pub fn text(&self, flag: &str) -> Option<&str> {
+        self.given.text(flag)
     }
 
     /// These settings alone, where a flag was given for them.
-    pub fn set(&self, job: &mut TrainingJob, keys: &[Key]) -> Result<(), Usage> {
-        self.given.rows.iter().filter(|(key, _)| keys.contains(key)).try_for_each(|(key, text)| put(*key, text, job))
+    pub fn set(&self, job: &mut TrainingJob, flags: &[&str]) -> Result<(), Usage> {
+        self.given.put_into(job, |flag| flags.contains(&flag)).map_err(Usage)
     }
-}
-
-fn put(key: Key, text: &str, job: &mut TrainingJob) -> Result<(), Usage> {
-    let setting = key.setting();
-    (setting.set)(job, text).map_err(|error| Usage(format!("--{}: {error}", setting.flag)))
 }
 
 fn named(name: &str) -> Result<Preset, Usage> {
@@ -203,60 +217,5 @@ fn named(name: &str) -> Result<Preset, Usage> {
 
 /// All flags that the table makes.
 pub(super) fn flag_names() -> impl Iterator<Item = &'static str> {
-    rows::<AllButSteps>().flat_map(|setting| {
-        let off = if let Values::Switch(off, _) = setting.values { Some(off) } else { None };
-        [Some(setting.flag), off].into_iter().flatten()
-    })
-}
-
-/// One or two flags of a row.
-fn flags(setting: &'static Setting) -> Vec<Arg> {
-    let arg = Arg::new(setting.flag).long(setting.flag).help(setting.help);
-    match setting.values {
-        Values::Switch(off, help) => vec![
-            arg.action(ArgAction::SetTrue).overrides_with(off),
-            Arg::new(off).long(off).help(help).action(ArgAction::SetTrue),
-        ],
-        _ => vec![arg.value_name(setting.value_name).value_parser(parser(setting)).allow_negative_numbers(true)],
-    }
-}
-
-/// Refuses what the row refuses, in its words, where clap names the flag.
-fn parser(setting: &'static Setting) -> ValueParser {
-    ValueParser::new(move |text: &str| {
-        let preset = launch::default_preset(false);
-        let mut scratch = preset.spec;
-        (setting.set)(&mut scratch, text).map(|()| text.to_owned())
-    })
-}
-
-impl<R: Rows> clap::Args for Given<R> {
-    fn augment_args(command: Command) -> Command {
-        let command = command.args(rows::<R>().flat_map(flags));
-        let command = command
-            .mut_arg("hosts", |hosts| hosts.short('H').conflicts_with("hostfile").value_parser(NonEmptyStringValueParser::new()));
-        // As sbatch calls it.
-        command.mut_arg("time-limit", |limit| limit.visible_alias("time"))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Given::<R>::augment_args(command)
-    }
-}
-
-impl<R: Rows> FromArgMatches for Given<R> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Given<R>, clap::Error> {
-        let text = |setting: &Setting| match setting.values {
-            Values::Switch(off, _) if matches.get_flag(off) => Some("off".to_owned()),
-            Values::Switch(..) => matches.get_flag(setting.flag).then(|| "on".to_owned()),
-            _ => matches.get_one::<String>(setting.flag).cloned(),
-        };
-        let rows = rows::<R>().filter_map(|setting| Some((setting.key, text(setting)?))).collect();
-        Ok(Given { rows, of: PhantomData })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Given::from_arg_matches(matches)?;
-        Ok(())
-    }
+    AllButSteps::settings().flat_map(|setting| [Some(setting.flag), setting.off.map(|(off, _)| off)]).flatten()
 }

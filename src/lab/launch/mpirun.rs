@@ -9,13 +9,14 @@ use super::host_name::HostName;
 use super::preflight::{hosts_of, listed};
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
-use crate::domain::benchmark::BenchmarkSpec;
+use crate::domain::benchmark::BENCHMARK_SETTINGS;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
-use crate::domain::settings::{SETTINGS, TrainerFlag};
+use crate::domain::nvcnn::PHOTO_SETTINGS;
+use crate::domain::setting::{Setting, arguments};
+use crate::domain::settings::SETTINGS;
 use crate::domain::units;
-use crate::flags::NvcnnFlags;
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
@@ -300,8 +301,8 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
             trainer_flags(&job, data, LaunchError::text(log_dir)?)
         }
         Workload::Collectives(collectives) => collectives_flags(collectives),
-        Workload::Benchmark(benchmark) => benchmark_flags(benchmark),
-        Workload::Nvcnn(nvcnn) => [NvcnnFlags::words(nvcnn), vec!["--events".to_owned()]].concat(),
+        Workload::Benchmark(benchmark) => table_flags(&BENCHMARK_SETTINGS, benchmark),
+        Workload::Nvcnn(nvcnn) => table_flags(&PHOTO_SETTINGS, nvcnn),
         Workload::Command(command) => command.argv[1..].to_vec(),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
@@ -332,58 +333,18 @@ fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
     flags
 }
 
-/// The flags of `hvd-measure bench`.
-fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
-    let mut flags = Vec::new();
-    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
-    add("style", spec.style.to_string());
-    add("model", spec.model.to_string());
-    if let Some(side) = spec.image_size {
-        add("image-size", side.to_string());
-    }
-    if let Some(folder) = &spec.data_dir {
-        add("data-dir", folder.clone());
-    }
-    add("batch-size", spec.batch_size.to_string());
-    add("num-warmup-batches", spec.warmup_batches.to_string());
-    add("num-batches-per-iter", spec.batches_per_iteration.to_string());
-    add("num-iters", spec.iterations.to_string());
-    add("display-every", spec.display_every.to_string());
-    add("precision", spec.precision.to_string());
-    add("optimizer", spec.optimizer.to_string());
-    if let Some(threads) = spec.threads {
-        add("num-intra-threads", threads.to_string());
-    }
-    add("bind", spec.bind.to_string());
-    if let Some(node) = spec.mem_node {
-        add("mem-node", node.to_string());
-    }
-    let switches =
-        [(spec.fp16_allreduce, "--fp16-allreduce"), (spec.no_cuda, "--no-cuda"), (spec.cuda, "--cuda"), (true, "--events")];
-    flags.extend(switches.into_iter().filter(|(is_on, _)| *is_on).map(|(_, flag)| flag.to_owned()));
-    flags
+/// The flags that the table of a workload makes.
+fn table_flags<W: Clone>(settings: &[Setting<W>], workload: &W) -> Vec<String> {
+    let (values, switches) = arguments(settings, workload);
+    values.into_iter().flatten().chain(switches).chain(["--events".to_owned()]).collect()
 }
 
 /// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.
 fn trainer_flags(job: &TrainingJob, data: &str, log_dir: String) -> Vec<String> {
-    let mut flags = Vec::new();
-    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
-    for setting in &SETTINGS {
-        match setting.trainer {
-            TrainerFlag::Value => add(setting.flag, (setting.get)(job)),
-            TrainerFlag::Limit if setting.is_limited(job) => add(setting.flag, (setting.get)(job)),
-            TrainerFlag::DataDir => add("data-dir", data.to_owned()),
-            TrainerFlag::Limit | TrainerFlag::Switch(_) | TrainerFlag::None => {}
-        }
-    }
-    add("log-dir", log_dir);
-    for setting in &SETTINGS {
-        if let TrainerFlag::Switch(flag) = setting.trainer
-            && setting.is_on(job)
-        {
-            flags.push(format!("--{flag}"));
-        }
-    }
+    let (values, switches) = arguments(&SETTINGS, job);
+    let values =
+        values.into_iter().map(|[flag, value]| if flag == "--data-dir" { [flag, data.to_owned()] } else { [flag, value] });
+    let mut flags: Vec<String> = values.chain([["--log-dir".to_owned(), log_dir]]).flatten().chain(switches).collect();
     flags.push("--events".into());
     flags.extend(job.workload.trainer_flags.iter().cloned());
     flags

@@ -13,6 +13,10 @@ macro_rules! choices {
         impl $name {
             pub const ALL: &'static [$name] = &[$($name::$value),+];
 
+            pub fn names() -> Vec<String> {
+                $name::ALL.iter().map($name::to_string).collect()
+            }
+
             pub fn name(self) -> &'static str {
                 match self { $($name::$value => $text,)+ }
             }
@@ -27,6 +31,8 @@ macro_rules! choices {
                 found.ok_or_else(|| format!(concat!("`{}` is not ", $what, ": use {}"), text, names()))
             }
         }
+
+        impl crate::domain::setting::Named for $name {}
 
         impl TryFrom<String> for $name {
             type Error = String;

@@ -8,6 +8,7 @@ mod report;
 mod settings;
 mod speed;
 pub mod style;
+mod table;
 
 pub use choices::{Binding, NumberFormat, Style, UpdateRule};
 pub(in crate::domain) use fit::Demand;
@@ -15,3 +16,4 @@ pub use fit::HostRoom;
 pub use report::{IterationReport, PlacementReport};
 pub use settings::BenchmarkSpec;
 pub use speed::{Iterations, Spread};
+pub use table::BENCHMARK_SETTINGS;

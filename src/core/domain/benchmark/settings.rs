@@ -85,6 +85,17 @@ impl BenchmarkSpec {
         }
     }
 
+    /// Takes the counts and the optimizer of its style.
+    pub(super) fn take_counts_of_style(&mut self) {
+        let own = BenchmarkSpec::of_style(self.style, self.model);
+        self.batch_size = own.batch_size;
+        self.warmup_batches = own.warmup_batches;
+        self.batches_per_iteration = own.batches_per_iteration;
+        self.iterations = own.iterations;
+        self.display_every = own.display_every;
+        self.optimizer = own.optimizer;
+    }
+
     /// The images that the model is given; its own where it does not take the others, which [`BenchmarkSpec::problem`] says.
     pub fn input(&self) -> InputShape {
         self.model.input_at(self.image_size).unwrap_or(self.model.input())

@@ -66,6 +66,8 @@ macro_rules! families {
             }
         }
 
+        impl crate::domain::setting::Named for ModelSpec {}
+
         impl FromStr for ModelSpec {
             type Err = String;
 
@@ -111,6 +113,12 @@ impl ModelSpec {
     /// All models with a fixed name, from small to large.
     pub fn named() -> impl Iterator<Item = ModelSpec> {
         NamedSpec::all().map(ModelSpec::Named)
+    }
+
+    /// The names that a form offers: some Wide ResNets, whose sizes are in their names, and all with a fixed name.
+    pub fn choices() -> Vec<String> {
+        let sized = ["wrn-10-1", "wrn-16-1", "wrn-16-4", "wrn-28-10"].map(str::to_owned);
+        sized.into_iter().chain(ModelSpec::named().map(|model| model.to_string())).collect()
     }
 
     /// The numbers that it learns from the images that it is made for.

@@ -6,7 +6,9 @@
 mod fit;
 mod rules;
 mod settings;
+mod table;
 
 pub use fit::PREFETCH;
 pub use rules::{BURN_IN_STEPS, Larc, LarcMode, MOMENTUM, MovingAverage, PolynomialDecay, Schedule, WEIGHT_DECAY, default_rate};
 pub use settings::{BadRecords, Dct, NvcnnSpec};
+pub use table::PHOTO_SETTINGS;

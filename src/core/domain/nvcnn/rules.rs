@@ -16,8 +16,10 @@ const KEPT: f64 = 0.9;
 
 choices! {
     /// What LARC does with the rate that it finds for a tensor.
+    #[derive(Default)]
     LarcMode("a mode of LARC") {
         /// It is used where it is below the rate of the schedule.
+        #[default]
         Clip = "clip",
         /// It multiplies the rate of the schedule.
         Scale = "scale",

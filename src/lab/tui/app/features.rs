@@ -8,7 +8,6 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::screen;
-use crate::domain::settings::Key;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::command::Command as C;
 use crate::tui::actions::command::{Command, Direction};
@@ -101,7 +100,7 @@ pub fn row_of(command: Command) -> Option<&'static Row> {
 }
 
 fn ranks(state: &mut State, direction: Direction) -> Vec<Action> {
-    next_run::update::change(&mut state.shared, Field::Of(Key::Np), direction);
+    next_run::update::change(&mut state.shared, Field::Of("np"), direction);
     Vec::new()
 }
 

@@ -148,7 +148,7 @@ fn lines(window: &Form, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let row = |(place, field): (usize, &Field)| {
         let value = field.value(&spec);
         let cursor = if place == window.chosen && field.folder(&mut spec.clone()).is_some() { "_" } else { "" };
-        format!(" {}{value}{cursor} ", left(field.flag(), FLAG))
+        format!(" {}{value}{cursor} ", left(&format!("--{}", field.flag()), FLAG))
     };
     let rows: Vec<String> = fields.iter().enumerate().map(row).collect();
     let is_folder = fields.get(window.chosen).is_some_and(|field| field.folder(&mut spec).is_some());

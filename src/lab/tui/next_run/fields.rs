@@ -3,7 +3,8 @@
 //! Never starts a run, and never leaves a field with a value that means nothing: text that does not parse is refused.
 
 use crate::domain::job::{Resources, TrainingJob};
-use crate::domain::settings::{Key, Values, next_name};
+use crate::domain::setting::next_name;
+use crate::domain::settings::setting;
 use crate::launch::Preset;
 use crate::tui::actions::command::Direction;
 
@@ -11,30 +12,31 @@ use crate::tui::actions::command::Direction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Preset,
-    Of(Key),
+    /// By its flag.
+    Of(&'static str),
 }
 
 impl Field {
     /// Those that the screen has room for, in its order; the verbs have all.
     pub const ALL: [Field; 12] = [
         Field::Preset,
-        Field::Of(Key::Np),
-        Field::Of(Key::Epochs),
-        Field::Of(Key::BatchSize),
-        Field::Of(Key::BaseLr),
-        Field::Of(Key::WarmupEpochs),
-        Field::Of(Key::TargetAccuracy),
-        Field::Of(Key::Model),
-        Field::Of(Key::Data),
-        Field::Of(Key::TrainImages),
-        Field::Of(Key::Checkpointing),
-        Field::Of(Key::Seed),
+        Field::Of("np"),
+        Field::Of("epochs"),
+        Field::Of("batch-size"),
+        Field::Of("base-lr"),
+        Field::Of("warmup-epochs"),
+        Field::Of("target-accuracy"),
+        Field::Of("model"),
+        Field::Of("data"),
+        Field::Of("train-images"),
+        Field::Of("checkpointing"),
+        Field::Of("seed"),
     ];
 
     pub fn label(self) -> &'static str {
         match self {
             Field::Preset => "preset",
-            Field::Of(key) => key.setting().label,
+            Field::Of(flag) => setting(flag).label,
         }
     }
 
@@ -42,14 +44,14 @@ impl Field {
     pub fn hint(self) -> &'static str {
         match self {
             Field::Preset => "a preset's name",
-            Field::Of(key) => key.setting().hint,
+            Field::Of(flag) => setting(flag).hint,
         }
     }
 
     pub fn value(self, spec: &TrainingJob, preset: &str) -> String {
         match self {
             Field::Preset => preset.to_owned(),
-            Field::Of(key) => (key.setting().get)(spec),
+            Field::Of(flag) => setting(flag).get(spec),
         }
     }
 
@@ -57,7 +59,7 @@ impl Field {
     pub fn is_choice(self) -> bool {
         match self {
             Field::Preset => true,
-            Field::Of(key) => key == Key::Data || matches!(key.setting().values, Values::Switch(..)),
+            Field::Of(flag) => flag == "data" || setting(flag).is_switch(),
         }
     }
 
@@ -70,11 +72,7 @@ impl Field {
                 let name = next_name(&names, preset, up).to_owned();
                 apply_preset(&name, spec, preset, presets);
             }
-            Field::Of(key) => {
-                let setting = key.setting();
-                // Of its own values a setting takes any.
-                let _ = (setting.set)(spec, &setting.next(spec, up));
-            }
+            Field::Of(flag) => setting(flag).step(spec, up),
         }
     }
 
@@ -84,7 +82,7 @@ impl Field {
     /// One line that says what is wrong with the text; `spec` is as it was.
     pub fn parse(self, text: &str, spec: &mut TrainingJob, preset: &mut String, presets: &[Preset]) -> Result<(), String> {
         let text = text.trim();
-        let Field::Of(key) = self else {
+        let Field::Of(flag) = self else {
             return match apply_preset(text, spec, preset, presets) {
                 true => Ok(()),
                 false => {
@@ -94,7 +92,7 @@ impl Field {
             };
         };
         let mut next = spec.clone();
-        (key.setting().set)(&mut next, text)?;
+        setting(flag).set(&mut next, text)?;
         match next.problem() {
             Some(problem) => Err(problem),
             None => {
@@ -144,19 +142,19 @@ mod tests {
         let presets = samples::presets();
         let (mut spec, mut preset) = (presets[0].spec.clone(), presets[0].name.clone());
         let bad = [
-            (Field::Of(Key::Np), "0"),
-            (Field::Of(Key::Np), "-1"),
-            (Field::Of(Key::Np), ""),
-            (Field::Of(Key::Epochs), "0"),
-            (Field::Of(Key::BaseLr), "nan"),
-            (Field::Of(Key::BaseLr), "0"),
-            (Field::Of(Key::TargetAccuracy), "85"),
-            (Field::Of(Key::Model), "wrn-12-1"),
-            (Field::Of(Key::Data), "fashion"),
-            (Field::Of(Key::TrainImages), "0"),
-            (Field::Of(Key::Checkpointing), "maybe"),
+            (Field::Of("np"), "0"),
+            (Field::Of("np"), "-1"),
+            (Field::Of("np"), ""),
+            (Field::Of("epochs"), "0"),
+            (Field::Of("base-lr"), "nan"),
+            (Field::Of("base-lr"), "0"),
+            (Field::Of("target-accuracy"), "85"),
+            (Field::Of("model"), "wrn-12-1"),
+            (Field::Of("data"), "fashion"),
+            (Field::Of("train-images"), "0"),
+            (Field::Of("checkpointing"), "maybe"),
             (Field::Preset, "tpu"),
-            (Field::Of(Key::WarmupEpochs), "-1"),
+            (Field::Of("warmup-epochs"), "-1"),
         ];
         for (field, text) in bad {
             let error = field.parse(text, &mut spec, &mut preset, &presets).unwrap_err();

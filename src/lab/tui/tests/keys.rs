@@ -3,7 +3,6 @@
 use crossterm::event::KeyCode;
 
 use crate::domain::run::RunState;
-use crate::domain::settings::Key;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
@@ -139,7 +138,7 @@ fn settings_are_stepped_and_typed() {
     let mut state = samples::never_used();
     state.focus = Pane::Settings;
     press(&mut state, KeyCode::Down);
-    assert_eq!(state.next_run.field, Field::Of(Key::Np));
+    assert_eq!(state.next_run.field, Field::Of("np"));
     press(&mut state, KeyCode::Right);
     assert_eq!(state.shared.spec.resources.np, 3);
     press(&mut state, KeyCode::Enter);

@@ -2,7 +2,6 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-use crate::domain::settings::Key;
 use crate::domain::step::Step;
 use crate::runs::RunId;
 use crate::tui::actions::effect::Effect;
@@ -51,9 +50,9 @@ fn a_click_chooses_a_setting_and_the_second_opens_it() {
     let mut state = sized(samples::never_used(), 120, 40);
     let place = find(&state, "epochs");
     mouse(&mut state, LEFT, place);
-    assert_eq!((state.focus, state.next_run.field, state.windows.is_empty()), (Pane::Settings, Field::Of(Key::Epochs), true));
+    assert_eq!((state.focus, state.next_run.field, state.windows.is_empty()), (Pane::Settings, Field::Of("epochs"), true));
     mouse(&mut state, LEFT, place);
-    assert!(matches!(state.windows.get(), Some(crate::tui::next_run::edit::Edit { field: Field::Of(Key::Epochs), .. })));
+    assert!(matches!(state.windows.get(), Some(crate::tui::next_run::edit::Edit { field: Field::Of("epochs"), .. })));
 }
 
 #[test]

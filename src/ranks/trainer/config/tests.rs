@@ -1,7 +1,7 @@
 //! Tests of the flags.
 
 use super::*;
-use crate::domain::settings::{SETTINGS, TrainerFlag};
+use crate::domain::settings::SETTINGS;
 use crate::trainer::optimizer::OptimizerKind;
 use clap::ValueEnum;
 
@@ -58,11 +58,11 @@ fn every_flag_of_the_lab_is_read() {
 fn every_setting_of_the_lab_is_a_flag_here() {
     let job = launched_alone();
     for setting in &SETTINGS {
-        let flag = match setting.trainer {
-            TrainerFlag::Value | TrainerFlag::Limit => format!("--{} {}", setting.flag, (setting.get)(&job)),
-            TrainerFlag::Switch(flag) => format!("--{flag}"),
-            TrainerFlag::DataDir => "--data-dir generated".to_owned(),
-            TrainerFlag::None => continue,
+        let flag = match setting.program {
+            Some("data-dir") => "--data-dir generated".to_owned(),
+            Some(flag) if setting.is_switch() => format!("--{flag}"),
+            Some(flag) => format!("--{flag} {}", setting.get(&job)),
+            None => continue,
         };
         let logs = tempfile::tempdir().unwrap();
         let checkpoints = if flag.contains("--use-checkpointing") { "" } else { "--use-checkpointing" };

@@ -6,9 +6,9 @@ use clap::Parser;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use hvd_lab::comm::Compression;
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, NumberFormat, Style, UpdateRule};
-use hvd_lab::domain::model::ModelSpec;
+use hvd_lab::domain::benchmark::BenchmarkSpec;
 use hvd_lab::domain::settings::in_plain_words;
+use hvd_lab::flags::{Benchmark, Flagged, Flags};
 use hvd_lab::trainer::config::{Stop, one_line};
 use hvd_lab::trainer::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 
@@ -33,58 +33,8 @@ Exit codes: 0 measured, 1 failed, 2 a flag that cannot be used.";
 #[derive(Clone, Debug, PartialEq, Parser)]
 #[command(name = "hvd-measure bench", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
 pub struct Args {
-    /// Whose lines to print: horovod, tf-cnn, nvcnn or json
-    #[arg(long, value_name = "NAME", default_value = "horovod")]
-    style: Style,
-    /// The model, such as wrn-10-1
-    #[arg(long, value_name = "NAME", default_value = "wrn-10-1")]
-    model: ModelSpec,
-    /// Height and width of the images, where the model takes others than its own
-    #[arg(long, value_name = "PIXELS", allow_negative_numbers = true)]
-    image_size: Option<usize>,
-    /// Folder with photos (TFRecord files, or JPEGs by class), or for 28x28 models the four Fashion-MNIST .gz files or the word
-    /// `generated`: real images instead of one synthetic batch
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<String>,
-    /// Images per batch on each rank
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    batch_size: Option<usize>,
-    /// Batches before those that count
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    num_warmup_batches: Option<usize>,
-    /// Batches that are timed together
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    num_batches_per_iter: Option<usize>,
-    /// Times that so many batches are timed
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    num_iters: Option<usize>,
-    /// Batches from one row to the next (tf-cnn, nvcnn)
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    display_every: Option<usize>,
-    /// Numbers that convolutions compute in: fp32, tf32 or bf16
-    #[arg(long, value_name = "FORMAT", default_value = "fp32")]
-    precision: NumberFormat,
-    /// sgd, or momentum for SGD with a momentum of 0.9
-    #[arg(long, value_name = "NAME")]
-    optimizer: Option<UpdateRule>,
-    /// Send gradients as float16
-    #[arg(long)]
-    fp16_allreduce: bool,
-    /// Stay on the CPU also where there are GPUs
-    #[arg(long)]
-    no_cuda: bool,
-    /// Refuse to measure where there is no GPU
-    #[arg(long, conflicts_with = "no_cuda")]
-    cuda: bool,
-    /// Threads inside one operation
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    num_intra_threads: Option<usize>,
-    /// share: take an equal share of the cores. Anything else: stay on the cores that mpirun gave
-    #[arg(long, value_name = "UNIT", default_value = "share")]
-    bind: Binding,
-    /// Take memory from this NUMA node as long as it has some
-    #[arg(long, value_name = "NODE", allow_negative_numbers = true)]
-    mem_node: Option<usize>,
+    #[command(flatten)]
+    flags: Flags<Benchmark>,
     /// Exchange no gradients: each rank trains alone, which is the most that exchanging them could reach
     #[arg(long)]
     no_exchange: bool,
@@ -112,10 +62,8 @@ impl Args {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
             _ => refusal(&in_plain_words(&one_line(&error, PROGRAM))),
         })?;
-        match args.spec().problem() {
-            Some(problem) => Err(refusal(&problem)),
-            None => Ok(args),
-        }
+        let problem = args.flags.spec().map_or_else(Some, |spec| spec.problem());
+        problem.map_or(Ok(args), |problem| Err(refusal(&problem)))
     }
 
     /// How gradients are averaged; `None` where they are not.
@@ -123,31 +71,13 @@ impl Args {
         (!self.no_exchange).then_some(AllreduceOptions {
             fusion_threshold_bytes: self.fusion_threshold_mb << 20,
             overlap: !self.no_overlap,
-            compression: if self.fp16_allreduce { Compression::Fp16 } else { Compression::None },
+            compression: if self.spec().fp16_allreduce { Compression::Fp16 } else { Compression::None },
         })
     }
 
-    /// With what the style has where no flag was given.
+    /// With what the style has where no flag was given. Values were checked as they were read.
     pub fn spec(&self) -> BenchmarkSpec {
-        let of_style = BenchmarkSpec::of_style(self.style, self.model);
-        BenchmarkSpec {
-            image_size: self.image_size,
-            data_dir: self.data_dir.clone(),
-            batch_size: self.batch_size.unwrap_or(of_style.batch_size),
-            warmup_batches: self.num_warmup_batches.unwrap_or(of_style.warmup_batches),
-            batches_per_iteration: self.num_batches_per_iter.unwrap_or(of_style.batches_per_iteration),
-            iterations: self.num_iters.unwrap_or(of_style.iterations),
-            display_every: self.display_every.unwrap_or(of_style.display_every),
-            precision: self.precision,
-            optimizer: self.optimizer.unwrap_or(of_style.optimizer),
-            fp16_allreduce: self.fp16_allreduce,
-            no_cuda: self.no_cuda,
-            cuda: self.cuda,
-            threads: self.num_intra_threads,
-            bind: self.bind,
-            mem_node: self.mem_node,
-            ..of_style
-        }
+        self.flags.spec().unwrap_or_else(|_| Benchmark::default_spec())
     }
 }
 
