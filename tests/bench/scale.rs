@@ -11,8 +11,8 @@ use hvd_lab_terminal::runs::{RunFolder, RunId};
 
 use super::figures::Round;
 use super::options::Scale;
-use super::pty::{Home, Options};
 use super::screen::{FIRST_FRAME, key_to_frame, percentile_99, status_bytes};
+use crate::support::pty::{Home, Options};
 
 const CLUSTER: &str = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/cluster.py");
 /// No run here goes on for longer.

@@ -15,8 +15,8 @@ use hvd_lab_terminal::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::lab::{Lab, finish, stderr, stdout};
-use super::trainer::{self, turn};
+use crate::support::lab::{Lab, finish, stderr, stdout};
+use crate::support::trainer::{self, turn};
 
 const EXERCISE: &str = TEN_STEPS.exercise;
 

@@ -16,10 +16,10 @@ use nix::sys::signal::Signal;
 use notify::event::{ModifyKind, RenameMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::killed::losses;
-use crate::lab::{LIMIT, Lab, finish, stderr, stdout, wait_for};
-use crate::trainer::{turn, with_trainer};
-use crate::{events, log_files};
+use super::killed::losses;
+use super::{events, log_files};
+use crate::support::lab::{LIMIT, Lab, finish, stderr, stdout, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 const FLAGS: [&str; 14] = [
     "--data",

@@ -9,7 +9,7 @@ use hvd_lab_terminal::runs::RunFolder;
 use nix::sys::signal::Signal;
 
 use super::campaign::Dice;
-use super::lab::LIMIT;
+use crate::support::lab::LIMIT;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victim {

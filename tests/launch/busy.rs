@@ -11,8 +11,8 @@ use hvd_lab_terminal::runs::{RunId, RunRecord};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::lab::{Lab, program, stderr, stdout};
-use crate::run;
+use super::run;
+use crate::support::lab::{Lab, program, stderr, stdout};
 
 /// Programs that do nothing but work, until they are dropped.
 struct Others(Vec<Child>);

@@ -4,7 +4,7 @@
 //! folder, which screens and verbs then follow.
 //!
 //! ```text
-//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench, hvd-nvcnn x np
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train or hvd-measure x np
 //!                        │  reads tagged lines (output), sorts them into files (writer), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
@@ -68,5 +68,5 @@ pub use once::{Executed, execute_once};
 pub use own::check_patterns;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
-pub use setup::{Launcher, Machine, Setup, find_trainer, other_programs};
+pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};

@@ -280,10 +280,11 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
         Workload::Command(command) => command.argv[1..].to_vec(),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
-    Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())
+    let command = setup.command.map(str::to_owned);
+    Ok([LaunchError::text(&setup.program)?].into_iter().chain(command).chain(flags).collect())
 }
 
-/// The flags of hvd-collectives.
+/// The flags of `hvd-measure collectives`.
 fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
@@ -306,7 +307,7 @@ fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
     flags
 }
 
-/// The flags of hvd-bench.
+/// The flags of `hvd-measure bench`.
 fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);

@@ -137,7 +137,14 @@ mod tests {
 
     fn setup(flavour: Flavour) -> Setup {
         let machine = Machine { is_root: true, ..Machine::default() };
-        Setup { mpirun: "/mpi/mpirun".into(), flavour, mpirun_version: String::new(), program: "/bin/prog".into(), machine }
+        Setup {
+            mpirun: "/mpi/mpirun".into(),
+            flavour,
+            mpirun_version: String::new(),
+            program: "/bin/prog".into(),
+            command: None,
+            machine,
+        }
     }
 
     #[test]

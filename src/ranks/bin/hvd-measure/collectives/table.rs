@@ -5,6 +5,8 @@ use hvd_lab::domain::event::Event;
 use hvd_lab::domain::units;
 use hvd_lab::trainer::report::Reporter;
 
+use super::args::PROGRAM;
+
 pub struct Table<'a> {
     pub report: &'a Reporter,
     pub spec: &'a CollectivesSpec,
@@ -17,7 +19,7 @@ impl Table<'_> {
     pub fn begin(&self, library: &str) {
         let CollectivesSpec { min_bytes, max_bytes, factor, iterations, warmup, shape, link_bits, .. } = self.spec;
         let line = |text: &str| self.report.line(text);
-        line(&format!("# hvd-collectives {}, {library}", env!("CARGO_PKG_VERSION")));
+        line(&format!("# {PROGRAM} {}, {library}", env!("CARGO_PKG_VERSION")));
         let check = u8::from(self.check);
         line(&format!(
             "# nranks {} minBytes {min_bytes} maxBytes {max_bytes} step: {factor}(factor) warmup iters: {warmup} iters: \

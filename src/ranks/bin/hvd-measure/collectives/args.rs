@@ -1,4 +1,4 @@
-//! The flags of `hvd-collectives`: those of nccl-tests, and what the lab adds.
+//! The flags of `hvd-measure collectives`: those of nccl-tests, and what the lab adds.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,16 @@ use hvd_lab::domain::collective::{CollectivesSpec, Method, Shape};
 use hvd_lab::domain::settings::in_plain_words;
 use hvd_lab::trainer::config::{Stop, one_line};
 
+/// Begins the lines of this command's errors.
+pub const PROGRAM: &str = "hvd-measure collectives";
+
 const EXAMPLES: &str = "\
 Examples:
-  mpirun -np 2 hvd-collectives --algorithm ring,mpi -b 1K -e 16M -f 4
+  mpirun -np 2 hvd-measure collectives --algorithm ring,mpi -b 1K -e 16M -f 4
       The ring of the lab beside MPI's own choice, from 1 KB to 16 MB.
-  mpirun -np 4 hvd-collectives --algorithm parameter-server --servers 2 -b 1M -e 1M
+  mpirun -np 4 hvd-measure collectives --algorithm parameter-server --servers 2 -b 1M -e 1M
       Four ranks, of which two are servers for half of the numbers each.
-  mpirun -np 4 hvd-collectives --algorithm hierarchical --ranks-per-host 2
+  mpirun -np 4 hvd-measure collectives --algorithm hierarchical --ranks-per-host 2
       As if two ranks each were on a host of their own.
 
 Exit codes: 0 measured, 1 failed or a sum was wrong, 2 a flag that cannot be used.";
@@ -24,7 +27,7 @@ Exit codes: 0 measured, 1 failed or a sum was wrong, 2 a flag that cannot be use
 ///
 /// One program for every rank.
 #[derive(Clone, Debug, PartialEq, Parser)]
-#[command(name = "hvd-collectives", version, after_long_help = EXAMPLES, max_term_width = 110)]
+#[command(name = "hvd-measure collectives", version, after_long_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
     /// What to measure: names with commas between them, or `all` for everything that works here
     #[arg(long, value_name = "LIST", default_value = "ring,mpi", long_help = algorithms())]
@@ -90,7 +93,7 @@ impl Args {
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Args, Stop> {
         Args::try_parse_from(args).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => refusal(&in_plain_words(&one_line(&error, "hvd-collectives"))),
+            _ => refusal(&in_plain_words(&one_line(&error, PROGRAM))),
         })
     }
 
@@ -139,7 +142,7 @@ impl Request {
 }
 
 pub fn refusal(problem: &str) -> Stop {
-    Stop { text: format!("hvd-collectives: {problem}"), code: 2 }
+    Stop { text: format!("{PROGRAM}: {problem}"), code: 2 }
 }
 
 fn algorithms() -> String {

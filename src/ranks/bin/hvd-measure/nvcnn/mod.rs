@@ -5,9 +5,10 @@
 
 mod failure;
 mod feed;
+mod output;
 mod test;
-mod told;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ use hvd_lab::trainer::device::{self, Wish};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_state};
 use hvd_lab::trainer::evaluate::TopSums;
 use hvd_lab::trainer::model::{self, Dropout, Mode};
-use hvd_lab::trainer::nvcnn::{Args, config_report, settings, steps, stop};
+use hvd_lab::trainer::nvcnn::{Args, PROGRAM, config_report, settings, steps, stop};
 use hvd_lab::trainer::optimizer::{Nesterov, Optimizer};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
@@ -46,18 +47,18 @@ use feed::{Feed, Photos};
 /// Ranks that have not come for so long are worth a warning.
 const STALL_WARNING: Duration = Duration::from_secs(10);
 
-fn main() -> ExitCode {
+pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
     // What it writes is its user's alone. The lab has said so already where the group is wrong.
     let _ = access::settle();
-    let (args, spec) = match Args::read(std::env::args_os()) {
+    let (args, spec) = match Args::read(flags) {
         Ok((args, _)) if args.build_info => return startup::print_build_info(),
         Ok(read) => read,
         Err(stop) => return startup::refuse_flags(&stop),
     };
     let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
     shortage::explain(
-        "hvd-nvcnn",
+        PROGRAM,
         "training",
         needs,
         "Lower --batch-size or --image-size, or start fewer ranks on a host",
@@ -164,7 +165,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     };
     if spec.eval {
         test::test(spec, comm, report, &*model, &placement, &mut feed)?;
-        told::left_out(comm, report, &feed)?;
+        output::left_out(comm, report, &feed)?;
         report.event(startup::finished(0, 0.0, timeline.launched()));
         return Ok(());
     }
@@ -235,7 +236,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
             let all = std::mem::replace(&mut sums, TopSums::new(placement.device));
             let (own, mean) = (all.own(), all.over_ranks(comm)?);
             let images_per_sec = mean.images as f64 / training;
-            report.line(&told::epoch(epoch + 1, &mean, images_per_sec));
+            report.line(&output::epoch(epoch + 1, &mean, images_per_sec));
             let ended = EpochReport {
                 epoch: epoch + 1,
                 train: own.into(),
@@ -280,10 +281,10 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     if !counted.is_empty() && pipeline.is_some() {
         report.line(&format!("# the image pipeline in the steps after the first {BURN_IN_STEPS}:"));
     }
-    let own: Vec<String> = pipeline.iter().map(|report| told::pipeline(topology.rank.0, report)).collect();
+    let own: Vec<String> = pipeline.iter().map(|report| output::pipeline(topology.rank.0, report)).collect();
     gathered(comm, &own)?.iter().for_each(|line| report.line(line));
     pipeline.into_iter().for_each(|pipeline| report.event(Event::Pipeline(pipeline)));
-    told::left_out(comm, report, &feed)?;
+    output::left_out(comm, report, &feed)?;
     timeline.end(comm, report)?;
     comm.barrier()?;
     report.event(startup::finished(schedule.epochs(), began.elapsed().as_secs_f64(), timeline.launched()));

@@ -1,4 +1,4 @@
-//! The flags of `hvd-bench`: those of Horovod's synthetic benchmark, and what the lab adds.
+//! The flags of `hvd-measure bench`: those of Horovod's synthetic benchmark, and what the lab adds.
 
 use std::ffi::OsString;
 
@@ -12,13 +12,16 @@ use hvd_lab::domain::settings::in_plain_words;
 use hvd_lab::trainer::config::{Stop, one_line};
 use hvd_lab::trainer::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 
+/// Begins the lines of this command's errors.
+pub const PROGRAM: &str = "hvd-measure bench";
+
 const EXAMPLES: &str = "\
 Examples:
-  mpirun -np 2 hvd-bench --model wrn-10-1 --batch-size 64
+  mpirun -np 2 hvd-measure bench --model wrn-10-1 --batch-size 64
       Two ranks train on one fixed batch each; prints what Horovod's synthetic benchmark prints.
-  mpirun -np 2 hvd-bench --style tf-cnn --model wrn-16-4 --num-iters 100 --num-batches-per-iter 1
+  mpirun -np 2 hvd-measure bench --style tf-cnn --model wrn-16-4 --num-iters 100 --num-batches-per-iter 1
       The same in the lines of tf_cnn_benchmarks.
-  mpirun -np 2 --map-by numa --bind-to numa hvd-bench --bind numa --num-intra-threads 8
+  mpirun -np 2 --map-by numa --bind-to numa hvd-measure bench --bind numa --num-intra-threads 8
       On the cores that mpirun gave, with eight threads.
 
 `hvd-lab bench` takes the flags of tf_cnn_benchmarks and nvcnn as well, and keeps the results.
@@ -28,7 +31,7 @@ Exit codes: 0 measured, 1 failed, 2 a flag that cannot be used.";
 ///
 /// One program for every rank.
 #[derive(Clone, Debug, PartialEq, Parser)]
-#[command(name = "hvd-bench", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
+#[command(name = "hvd-measure bench", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
 pub struct Args {
     /// Whose lines to print: horovod, tf-cnn, nvcnn or json
     #[arg(long, value_name = "NAME", default_value = "horovod")]
@@ -107,7 +110,7 @@ impl Args {
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Args, Stop> {
         let args = Args::try_parse_from(args).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => refusal(&in_plain_words(&one_line(&error, "hvd-bench"))),
+            _ => refusal(&in_plain_words(&one_line(&error, PROGRAM))),
         })?;
         match args.spec().problem() {
             Some(problem) => Err(refusal(&problem)),
@@ -149,5 +152,5 @@ impl Args {
 }
 
 pub fn refusal(problem: &str) -> Stop {
-    Stop { text: format!("hvd-bench: {problem}"), code: 2 }
+    Stop { text: format!("{PROGRAM}: {problem}"), code: 2 }
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands in for hvd-bench where only its launching is tested: reports its place and iterations of a second each, as the variable
+# Stands in for `hvd-measure bench` where only its launching is tested: reports its place and iterations of a second each, as the variable
 # STAND_IN says. It trains nothing.
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${PMIX_RANK:-0}}}
 size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}

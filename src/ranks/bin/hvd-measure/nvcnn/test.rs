@@ -11,8 +11,8 @@ use hvd_lab::trainer::evaluate::TopSums;
 use hvd_lab::trainer::model::{Mode, Model};
 use hvd_lab::trainer::report::Reporter;
 
-use crate::failure::Failure;
-use crate::feed::Feed;
+use super::failure::Failure;
+use super::feed::Feed;
 
 /// # Collective
 /// Every rank calls it, with its own share.

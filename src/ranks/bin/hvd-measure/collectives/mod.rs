@@ -8,6 +8,7 @@ mod measure;
 mod once;
 mod table;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -19,14 +20,15 @@ use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::{device, host_report, startup};
 
+pub use args::PROGRAM;
 use args::{Args, Request, refusal};
 use link::Link;
 use measure::{Bench, Way};
 use table::Table;
 
-fn main() -> ExitCode {
+pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
-    let args = match Args::read(std::env::args_os()) {
+    let args = match Args::read(flags) {
         Ok(args) => args,
         Err(stop) => return startup::refuse_flags(&stop),
     };
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
     let comm = match MpiComm::connect(StallLimits::default(), |_| {}) {
         Ok(comm) => comm,
         Err(error) => {
-            return explain(&Stop { text: format!("hvd-collectives: {error}"), code: 1 });
+            return explain(&Stop { text: format!("{PROGRAM}: {error}"), code: 1 });
         }
     };
     report.set_verbose(comm.topology().is_root());
@@ -71,7 +73,7 @@ fn main() -> ExitCode {
         Err(Failure::Refused(stop)) => fail(&comm, &report, "start", &stop),
         // The others may wait for this rank.
         Err(Failure::Broken(error)) => {
-            fail(&comm, &report, "measuring", &Stop { text: format!("hvd-collectives: {error:#}"), code: 1 });
+            fail(&comm, &report, "measuring", &Stop { text: format!("{PROGRAM}: {error:#}"), code: 1 });
             comm.abort(1)
         }
     }
@@ -100,7 +102,7 @@ fn fail(comm: &MpiComm, report: &Reporter, during: &str, stop: &Stop) -> ExitCod
     if !comm.topology().is_root() {
         return ExitCode::from(stop.code);
     }
-    let cause = stop.text.strip_prefix("hvd-collectives: ").unwrap_or(&stop.text);
+    let cause = stop.text.strip_prefix(&format!("{PROGRAM}: ")).unwrap_or(&stop.text);
     report.event(Event::Fatal { during: during.to_owned(), cause: cause.to_owned() });
     startup::explain(&refusal(cause));
     ExitCode::from(stop.code)

@@ -4,18 +4,23 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "mod.rs"]
-mod suite;
+mod bench;
+
+mod support {
+    // The tests of the screen use the other half of it.
+    #[allow(dead_code)]
+    pub mod pty;
+}
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use bench::options::Options;
 use clap::Parser;
-use suite::options::Options;
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let report = match suite::run(&options, true) {
+    let report = match bench::run(&options, true) {
         Ok(report) => report,
         Err(why) => {
             eprintln!("bench: {why}");

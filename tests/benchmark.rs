@@ -3,22 +3,19 @@
 //! Never judges a speed. Without mpirun or hvd-train the runs are skipped by name; HVD_LAB_REQUIRE=mpi,train turns the skip
 //! into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use hvd_lab_terminal::process::look_up;
-use suite::allreduce::SIZES;
-use suite::figures::{Round, Rounds, Spread};
-use suite::options::Options;
-use suite::process::{Flow, watch};
-use suite::rows::{Row, Target, Unit};
 
-#[path = "bench/mod.rs"]
-mod suite;
+use super::bench::allreduce::SIZES;
+use super::bench::figures::{Round, Rounds, Spread};
+use super::bench::options::Options;
+use super::bench::process::{Flow, watch};
+use super::bench::rows::{Row, Target, Unit};
+use crate::support::needs::skip;
 
 fn options(arguments: &str) -> Options {
     Options::try_parse_from(format!("bench {arguments}").split_whitespace()).unwrap()
@@ -26,15 +23,13 @@ fn options(arguments: &str) -> Options {
 
 #[test]
 fn a_quick_run_gives_every_row_that_was_asked_for() {
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
     let trainer = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).with_file_name("hvd-train");
     let ranks = trainer.with_file_name("examples").join("bench-allreduce");
     let there = [("mpi", Path::new(env!("HVD_LAB_BUILD_MPIRUN"))), ("train", &trainer), ("train", &ranks)];
     if let Some((name, path)) = there.into_iter().find(|(_, path)| !path.is_file()) {
-        assert!(!required.split(',').any(|word| word == name), "HVD_LAB_REQUIRE names {name}, and there is no {path:?}");
-        return eprintln!("skipped: there is no {path:?}; `make test` builds it");
+        return skip(name, format_args!("there is no {path:?}; `make test` builds it"));
     }
-    let report = suite::run(&options("--quick --only allreduce --only synthetic"), false).unwrap();
+    let report = super::bench::run(&options("--quick --only allreduce --only synthetic"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
     assert_eq!(whats[..2], ["images/s on a fixed batch, wrn-10-1, np 1", "images/s on a fixed batch, wrn-10-1, np 2"]);
@@ -56,18 +51,16 @@ fn a_quick_run_gives_every_row_that_was_asked_for() {
 fn are_built(programs: &[&str]) -> bool {
     let beside = |name: &&str| Path::new(env!("CARGO_BIN_EXE_hvd-lab")).with_file_name(name);
     let Some(missing) = programs.iter().map(beside).find(|path| !path.is_file()) else { return true };
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|word| word == "train"), "HVD_LAB_REQUIRE names train, and there is no {missing:?}");
-    eprintln!("skipped: there is no {missing:?}; `make test` builds it");
+    skip("train", format_args!("there is no {missing:?}; `make test` builds it"));
     false
 }
 
 #[test]
 fn models_and_the_image_pipeline_are_measured_without_their_peers() {
-    if !are_built(&["hvd-bench", "hvd-train", "examples/bench-images"]) {
+    if !are_built(&["hvd-measure", "hvd-train", "examples/bench-images"]) {
         return;
     }
-    let report = suite::run(&options("--quick --only models --only images"), false).unwrap();
+    let report = super::bench::run(&options("--quick --only models --only images"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
     let expected = [
@@ -93,7 +86,7 @@ fn the_trainer_is_held_against_its_convolutions_alone() {
     if !are_built(&["hvd-train", "examples/bench-convolutions"]) {
         return;
     }
-    let report = suite::run(&options("--quick --only bound"), false).unwrap();
+    let report = super::bench::run(&options("--quick --only bound"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
     let of = |what: &str| format!("images/s on real data, wrn-10-1, np 1, {what} convolutions alone");
@@ -119,7 +112,7 @@ fn a_row_of_a_model_has_a_ratio_for_each_peer() {
         round.insert(format!("images: {library} whole photos decoded"), rate);
     }
     round.insert("images: ours the shown part decoded".into(), 1700.0);
-    let rows = suite::rows::rows(&Rounds(vec![round]), &options("--quick").scale());
+    let rows = super::bench::rows::rows(&Rounds(vec![round]), &options("--quick").scale());
     let said: Vec<(&str, Option<bool>)> = rows.iter().map(|row| (row.what.as_str(), row.meets())).collect();
     let expected = [
         ("images/s of one rank, mnist-cnn at 28 px, fp32, against PyTorch channels-last", Some(false)),
@@ -168,7 +161,7 @@ fn one_round() -> Rounds {
 
 #[test]
 fn a_ratio_above_1_means_that_ours_is_better_and_targets_are_held_against_it() {
-    let rows = suite::rows::rows(&one_round(), &options("").scale());
+    let rows = super::bench::rows::rows(&one_round(), &options("").scale());
     let row = |what: &str| rows.iter().find(|row| row.what.contains(what)).unwrap_or_else(|| panic!("no row {what}: {rows:#?}"));
     let said = |row: &Row| (row.ratio.map(|ratio| ratio.median), row.meets());
     assert_eq!(said(row("np 1, against DDP as it comes")), (Some(2.0), Some(true)));
@@ -185,7 +178,7 @@ fn a_ratio_above_1_means_that_ours_is_better_and_targets_are_held_against_it() {
 
 #[test]
 fn lines_of_programs_are_read() {
-    use suite::{allreduce::parse, photos::of_core, training::numbers_after};
+    use super::bench::{allreduce::parse, photos::of_core, training::numbers_after};
     assert_eq!(of_core("tf.data 2.21.0 partial                           747 images/s of a core"), Some(747.0));
     assert_eq!((of_core("1390 images/s of a core"), of_core("torchvision: not measured")), (Some(1390.0), None));
     let numbers = |line, mark| numbers_after(line, mark).collect::<Vec<_>>();

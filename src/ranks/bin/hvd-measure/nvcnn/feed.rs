@@ -17,7 +17,7 @@ use hvd_lab::trainer::pipeline::{
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::Device;
 
-use crate::failure::{Failure, agreed};
+use super::failure::{Failure, agreed};
 
 /// Between two reports of the image pipeline, for whoever watches.
 const TELL_EVERY: Duration = Duration::from_secs(3);

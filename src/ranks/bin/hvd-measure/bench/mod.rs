@@ -3,10 +3,11 @@
 //! Never writes a file. What it prints is what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print.
 
 mod args;
-mod bench;
 mod feed;
 mod place;
+mod training;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -20,25 +21,26 @@ use hvd_lab::trainer::distributed::AllreduceOptions;
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::{device, shortage, startup};
 
+pub use args::PROGRAM;
 use args::{Args, refusal};
-use bench::{Bench, LEARNING_RATE};
 use feed::Feed;
+use training::{Bench, LEARNING_RATE};
 
 /// What the lab says a rank failed in.
 const DURING: &str = "the benchmark";
 /// Ranks that have not come for so long are worth a warning.
 const STALL_WARNING: Duration = Duration::from_secs(10);
 
-fn main() -> ExitCode {
+pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
-    let args = match Args::read(std::env::args_os()) {
+    let args = match Args::read(flags) {
         Ok(args) if args.build_info => return startup::print_build_info(),
         Ok(args) => args,
         Err(stop) => return startup::refuse_flags(&stop),
     };
     let (spec, exchange, events) = (args.spec(), args.exchange(), args.events);
     let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
-    shortage::explain("hvd-bench", DURING, needs, "Lower --batch-size or --image-size, or start fewer ranks on a host", events);
+    shortage::explain(PROGRAM, DURING, needs, "Lower --batch-size or --image-size, or start fewer ranks on a host", events);
     device::keep_freed_memory();
     // Threads take this with them, and libtorch's have not been started yet.
     let memory = place::prefer_node(spec.mem_node);
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
     let limits = StallLimits { warning: STALL_WARNING, shutdown: Duration::ZERO, starved: Starved(starved::of_this_session) };
     let comm = match comm::connect(true, limits, move |message| warnings.event(Event::Warning { message: message.to_owned() })) {
         Ok(comm) => comm,
-        Err(error) => return startup::explain(&Stop { text: format!("hvd-bench: {error}"), code: 1 }),
+        Err(error) => return startup::explain(&Stop { text: format!("{PROGRAM}: {error}"), code: 1 }),
     };
     let mut report = Reporter::new(comm::launched_index(), events);
     report.set_verbose(comm.topology().is_root());

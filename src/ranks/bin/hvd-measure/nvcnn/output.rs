@@ -5,8 +5,8 @@ use hvd_lab::trainer::evaluate::TopMetrics;
 use hvd_lab::trainer::pipeline::PipelineReport;
 use hvd_lab::trainer::report::Reporter;
 
-use crate::failure::{Failure, gathered};
-use crate::feed::Feed;
+use super::failure::{Failure, gathered};
+use super::feed::Feed;
 
 /// Images that were left out and are named at the end.
 const MOST_NAMED: usize = 20;

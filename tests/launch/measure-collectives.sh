@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands in for hvd-collectives where only its launching is tested: reports rows, a link and the log of a ring, as the variable
+# Stands in for `hvd-measure collectives` where only its launching is tested: reports rows, a link and the log of a ring, as the variable
 # STAND_IN says. It sends nothing, and its figures are made up.
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${PMIX_RANK:-0}}}
 size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}
@@ -26,7 +26,7 @@ exit)
     if [ "$rank" = 1 ]; then echo "cannot send" >&2; exit 7; fi
     exec sleep 300 ;;
 refuse)
-    [ "$rank" = 0 ] && echo "hvd-collectives: nccl needs a GPU for each rank" >&2
+    [ "$rank" = 0 ] && echo "hvd-measure collectives: nccl needs a GPU for each rank" >&2
     exit 2 ;;
 esac
 

@@ -15,12 +15,10 @@ use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::stopwatch::Clock;
 use tch::Tensor;
 
-use crate::feed::Feed;
+use super::feed::{Feed, SEED};
 
 /// Of a single rank, as in Horovod's benchmark.
 pub const LEARNING_RATE: f64 = 0.01;
-/// No result of this training is ever looked at, so one seed will do.
-pub const SEED: u64 = 1;
 
 pub struct Bench<'a> {
     comm: &'a dyn Communicator,

@@ -9,7 +9,7 @@ use hvd_lab::domain::collective::{Schedule, prove};
 use hvd_lab::host::read;
 use hvd_lab::trainer::config::Stop;
 
-use super::args::refusal;
+use super::args::{PROGRAM, refusal};
 
 /// Schedules are for reading: one of more bytes is none.
 const MOST_BYTES: u64 = 1 << 20;
@@ -47,7 +47,7 @@ pub fn run(schedule: &Schedule, comm: &MpiComm) -> Result<(), Stop> {
     // Small whole numbers: their sums are exact in any order.
     let value = |rank: usize, index: usize| (rank + index % 1000) as f32;
     let mut data: Vec<f32> = (0..schedule.elements).map(|index| value(peers.rank(), index)).collect();
-    let failed = |why: String| Stop { text: format!("hvd-collectives: {why}"), code: 1 };
+    let failed = |why: String| Stop { text: format!("{PROGRAM}: {why}"), code: 1 };
     Executor::new(schedule, peers.rank()).run(&peers, &mut data, &mut Vec::new()).map_err(|error| failed(error.to_string()))?;
     let due = |index: usize| (0..schedule.ranks).map(|rank| value(rank, index)).sum::<f32>();
     match data.iter().enumerate().find(|(index, sum)| **sum != due(*index)) {

@@ -1,4 +1,4 @@
-//! What a rank trains on: one synthetic batch again and again, or real images as hvd-train and hvd-nvcnn feed them.
+//! What a rank trains on: one synthetic batch again and again, or real images as hvd-train and `nvcnn` feed them.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,8 +18,8 @@ use hvd_lab::trainer::sampler::{Sampler, Shuffle};
 use rand_chacha::ChaCha8Rng;
 use tch::Device;
 
-use crate::bench::SEED;
-
+/// No result of this training is ever looked at, so one seed will do.
+pub const SEED: u64 = 1;
 /// Batches of photos that may be ready before the model asks.
 const PREFETCH: usize = 2;
 

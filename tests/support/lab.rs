@@ -12,6 +12,8 @@ use hvd_lab_terminal::process;
 use hvd_lab_terminal::runs::{RunFolder, RunId, RunStore};
 use nix::sys::signal::Signal;
 
+use super::needs::skip;
+
 /// No test takes nearly as long; a machine under load might.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
@@ -26,9 +28,7 @@ impl Lab {
         if Path::new(env!("HVD_LAB_BUILD_MPIRUN")).is_file() {
             return Some(Lab::new());
         }
-        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-        assert!(!required.split(',').any(|name| name == "mpi"), "HVD_LAB_REQUIRE asks for mpi, and there is no mpirun");
-        eprintln!("skipped: no mpirun; `make setup` brings one");
+        skip("mpi", "no mpirun; `make setup` brings one");
         None
     }
 
@@ -40,11 +40,9 @@ impl Lab {
 
     fn new() -> Lab {
         let trainer = Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/launch/hvd-train.sh");
-        let of_name = |name| trainer.with_file_name(name).display().to_string();
-        let (collectives, bench) = (of_name("hvd-collectives.sh"), of_name("hvd-bench.sh"));
         let lab = Lab { home: tempfile::tempdir().unwrap(), env: Vec::new() };
         let lab = lab.env("HVD_TRAIN", &trainer.display().to_string());
-        lab.env("HVD_COLLECTIVES", &collectives).env("HVD_BENCH", &bench)
+        lab.env("HVD_MEASURE", &trainer.with_file_name("hvd-measure.sh").display().to_string())
     }
 
     pub fn env(mut self, name: &str, value: &str) -> Lab {
@@ -65,16 +63,9 @@ impl Lab {
     }
 
     pub fn set_environment(&self, command: &mut Command) {
-        for name in [
-            "HVD_LAB_DATA",
-            "HVD_LAB_MPIRUN",
-            "HVD_TRAIN",
-            "HVD_COLLECTIVES",
-            "HVD_BENCH",
-            "HVD_LAB_DATA_URL",
-            "HVD_LAB_CLASS",
-            "STAND_IN",
-        ] {
+        for name in
+            ["HVD_LAB_DATA", "HVD_LAB_MPIRUN", "HVD_TRAIN", "HVD_MEASURE", "HVD_LAB_DATA_URL", "HVD_LAB_CLASS", "STAND_IN"]
+        {
             command.env_remove(name);
         }
         command.env("HVD_LAB_HOME", self.home()).env("HVD_LAB_OFFLINE", "1").stdin(Stdio::null());
