@@ -104,7 +104,7 @@ fn published(source: &Source, row: &Published) -> Vec<String> {
         "scaling_efficiency" => number(row.scaling_efficiency()),
         "speedup_to_target" => number(row.speedup_to_target),
         "seconds" => number(row.seconds.map(|[_, high]| high)),
-        "test_accuracy" => number(row.accuracy.filter(|[low, high]| low == high).map(|[_, high]| high)),
+        "test_accuracy" => number(row.exact_accuracy()),
         _ => String::new(),
     };
     COLUMNS.iter().map(|(heading, _)| cell(heading)).collect()
