@@ -3,9 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::plan::{Part, Round};
-use super::point::{PointToPoint, Times, now};
 use crate::comm::error::CommError;
+use crate::comm::p2p::{Part, PointToPoint, Round, Times, now};
 use crate::domain::collective::Operation;
 use crate::domain::topology::Rank;
 

@@ -4,12 +4,12 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::average::average;
-use super::communicator::{Communicator, ReduceOp};
-use super::compression::Compression;
-use super::error::{CommError, check_root};
-use super::region::Region;
-use super::signature::{Signature, mismatch};
+use crate::comm::average::average;
+use crate::comm::communicator::{Communicator, ReduceOp};
+use crate::comm::compression::Compression;
+use crate::comm::error::{CommError, check_root};
+use crate::comm::region::Region;
+use crate::comm::signature::{Signature, mismatch};
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
 /// One rank of a group of threads, all on one host.
