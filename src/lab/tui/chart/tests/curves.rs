@@ -80,7 +80,7 @@ fn with(updates: Vec<RunUpdate>) -> State {
 
 fn curves(loss: impl Fn(usize) -> f64) -> crate::tui::shared::curves::Curves {
     let event = |update| if let RunUpdate::Event(line) = update { Some(line) } else { None };
-    crate::tui::shared::curves::Curves::of(written(1, 3, 0, 0.0, loss).into_iter().filter_map(event))
+    crate::tui::shared::curves::Curves::from_events(written(1, 3, 0, 0.0, loss).into_iter().filter_map(event))
 }
 
 /// Run 6 on the screen; 1 is the baseline; 3, 4 and 5 are pinned.
