@@ -7,7 +7,7 @@ use crate::domain::launcher::OwnLauncher;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 use crate::host::process::{self, look_up, threads};
 use crate::host::{self, cores};
-use crate::runs::process::is_adopted;
+use crate::process::is_adopted;
 
 /// Launchers and their variables: rank, number of ranks, rank on this host, ranks on this host. The order counts: those of a batch
 /// system are also set where a launcher runs inside it.
