@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use etcetera::{BaseStrategy, HomeDirError};
 use sha2::{Digest, Sha256};
 
-use crate::domain::place::Place;
+use crate::domain::process_location::Place;
 
 pub mod access;
 mod cgroup;

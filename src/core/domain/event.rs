@@ -12,7 +12,7 @@ use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
-use super::logged::Logged;
+use super::user_metrics::Logged;
 use super::phase::PhaseSeconds;
 use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::benchmark::choices::choices;
 use super::bounds::{Bounded, count, first, moment, process};
-use super::place::Place;
+use super::process_location::Place;
 
 /// Set for a supervisor and everything that it starts, to the path of the run folder: leftovers are known by it, and ranks find it.
 pub const RUN_DIR_VARIABLE: &str = "HVD_LAB_RUN_DIR";

@@ -13,9 +13,9 @@ use super::interrupt;
 use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
-use crate::domain::logged::LoggedSoFar;
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::launch::{self, CommandLine};
@@ -212,7 +212,7 @@ impl View<'_> {
             return;
         }
         match &self.bar {
-            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(safe::line(&status.message).into_owned()),
+            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(printable::line(&status.message).into_owned()),
             Some(_) => {}
             // How far a download is would be a line each second. What a run waits for is news.
             None if status.state == RunState::Preparing && !status.message.starts_with("waiting") => {}
@@ -285,7 +285,7 @@ impl View<'_> {
                 None => format!("{}'s last lines:", store.record(id)?.spec.launcher_name()),
             };
             say(&whose);
-            status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));
+            status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", printable::line(line))));
         }
         // What the trainer calls bad input, such as damaged images, it leaves with 2, and so does this. A full disk is the
         // system's fault: 1.

@@ -8,7 +8,7 @@ use super::LaunchError;
 use super::fault::FAULT_REFUSED;
 use crate::domain::fault::{FaultRecord, FaultRequest};
 use crate::domain::run::RunState;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::{files, read};
 use crate::runs::{RunId, RunStore, StoreError, Supervision};
 
@@ -77,5 +77,5 @@ fn refused(store: &RunStore, id: RunId) -> (usize, Option<String>) {
     let text = read::small_file(&store.folder(id).launcher_log(), MOST_LOG_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let reasons = text.lines().filter_map(|line| line.strip_prefix(FAULT_REFUSED));
-    reasons.fold((0, None), |(count, _), why| (count + 1, Some(safe::line(why).into_owned())))
+    reasons.fold((0, None), |(count, _), why| (count + 1, Some(printable::line(why).into_owned())))
 }

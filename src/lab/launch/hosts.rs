@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::domain::job::Resources;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::read;
 use crate::launch::host_name::HostName;
 use crate::launch::{Flavour, LaunchError};
@@ -88,7 +88,7 @@ fn in_file(file: &str, text: &str, flavour: Flavour) -> Result<Vec<Host>, Launch
         match host(line, flavour) {
             Ok(host) if flavour == Flavour::OpenMpi4 && host.name.starts_with('^') => left_out.push(host.name[1..].to_owned()),
             Ok(host) => hosts.push(host),
-            Err(why) => return refuse(format!("has the line `{}`: {why}", safe::line(line))),
+            Err(why) => return refuse(format!("has the line `{}`: {why}", printable::line(line))),
         }
     }
     let mut hosts = each_once(hosts);

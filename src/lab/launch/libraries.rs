@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::parameters;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::installation::Installation;
 
 pub(super) const PATH: &str = "LD_LIBRARY_PATH";
@@ -134,12 +134,12 @@ fn blame_among(theirs: &Theirs, words: &str, names: &BTreeSet<String>) -> Option
     let preloaded = |is_it: &dyn Fn(&Path) -> bool| {
         let file = theirs.preloaded.iter().find(|file| is_it(file))?;
         let remedy = format!("`unset {PRELOAD}`, or take {} out of it", file.display());
-        Some((format!("{PRELOAD} loads {} into every program", safe::line(&file.to_string_lossy())), remedy))
+        Some((format!("{PRELOAD} loads {} into every program", printable::line(&file.to_string_lossy())), remedy))
     };
     let held = |folder: &Path, held: &[&str]| {
         let what = format!(
             "{PATH} names {}, whose {} is used in place of the one that belongs here",
-            safe::line(&folder.to_string_lossy()),
+            printable::line(&folder.to_string_lossy()),
             listed(held)
         );
         (what, format!("`unset {PATH}`, or leave {} out of it", folder.display()))
@@ -175,7 +175,7 @@ pub fn remarks() -> Vec<(String, String)> {
     let preloaded = Theirs::of_this_process().preloaded;
     let refused = preloaded.iter().find(is_refused).map(|file| {
         let what =
-            format!("{PRELOAD} names {}, which is not there or does not fit this machine", safe::line(&file.to_string_lossy()));
+            format!("{PRELOAD} names {}, which is not there or does not fit this machine", printable::line(&file.to_string_lossy()));
         (what, format!("`unset {PRELOAD}`: every program complains of it, and goes on without it"))
     });
     let own = own_first(&own_mpirun(), true).map(|own| (own.note, String::new()));

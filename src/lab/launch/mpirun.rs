@@ -40,10 +40,10 @@ pub fn command_line(
     }
     let resources = &spec.resources;
     if let Some(command) = spec.command().filter(|command| command.own_launcher().is_some() || spec.starts_alone()) {
-        let (argv, notes) = own::words(command, setup)?;
+        let (argv, notes) = user_program::words(command, setup)?;
         return Ok(CommandLine {
             argv,
-            env: own::environment(log_dir),
+            env: user_program::environment(log_dir),
             notes,
             directory: Some(PathBuf::from(&command.directory)),
         });
@@ -71,7 +71,7 @@ pub fn command_line(
     env.extend(libraries.map(|own| (libraries::PATH.to_owned(), own.path.clone())));
     let mut notes: Vec<String> = libraries.map(|own| own.note.clone()).into_iter().collect();
     if spec.command().is_some() {
-        env.extend(own::environment(log_dir));
+        env.extend(user_program::environment(log_dir));
     }
     if let Some(networks) = &resources.network_interface {
         match is_spread(resources, setup) {

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Flavour;
-use super::own::RankTags;
+use super::user_program::RankTags;
 
 /// One line of the launcher's output.
 #[derive(Clone, Debug, PartialEq, Eq)]

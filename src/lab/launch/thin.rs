@@ -7,7 +7,7 @@ use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
 
 use crate::domain::event::{Event, EventLine};
-use crate::domain::logged::FIGURES;
+use crate::domain::user_metrics::FIGURES;
 
 /// Events of a kind that are kept before every second one is skipped; after as many more, three of four, and so on. Of runs with
 /// many ranks fewer of each.
@@ -115,7 +115,7 @@ fn figures(event: &Event) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::logged::Logged;
+    use crate::domain::user_metrics::Logged;
 
     fn step(step: usize) -> Event {
         Event::Logged(Logged { step: Some(step as f64), loss: Some(0.5), ..Logged::default() })

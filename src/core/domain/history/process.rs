@@ -7,7 +7,7 @@ use crate::domain::event::{
     BroadcastReport, CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine,
     TopologyReport,
 };
-use crate::domain::logged::LoggedSoFar;
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::domain::pipeline::{PipelineReport, TransformsReport};
 
 /// How much of a run's events stays in memory.

@@ -11,7 +11,7 @@ use super::super::confirm::confirm;
 use super::super::interrupt;
 use super::super::output::{Usage, say};
 use crate::course::{Progress, ProgressFile};
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::exercise::{self, Folder, Role, Row, Watch, editor};
 use crate::host::access;
 
@@ -126,8 +126,8 @@ pub(super) fn columns() -> usize {
 pub(super) fn text(rows: &[Row]) -> String {
     let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let piece = |piece: &exercise::Piece| match (coloured, code(piece.role)) {
-        (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", safe::line(&piece.text)),
-        _ => safe::line(&piece.text).into_owned(),
+        (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", printable::line(&piece.text)),
+        _ => printable::line(&piece.text).into_owned(),
     };
     rows.iter().map(|row| row.iter().map(piece).collect::<String>().trim_end().to_owned() + "\n").collect()
 }

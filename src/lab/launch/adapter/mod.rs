@@ -19,7 +19,7 @@ use self::number::{compiled, figure};
 pub(super) use self::percents::Percents;
 use self::words::{ANY, Words};
 use crate::domain::command::CommandSpec;
-use crate::domain::logged::{FIGURES, Field, Logged};
+use crate::domain::user_metrics::{FIGURES, Field, Logged};
 
 /// Who reads what `--pattern` asks for.
 const PATTERN: &str = "--pattern";

@@ -8,7 +8,7 @@ use super::name::{Name, Scope, meaning};
 use super::number::{compiled, figure};
 use super::percents::Percents;
 use super::phrase::{Kind, Phrase, Piece, heading, label};
-use crate::domain::logged::Logged;
+use crate::domain::user_metrics::Logged;
 
 /// Who reads a line of no family.
 pub(super) const ANY: &str = "words before numbers";

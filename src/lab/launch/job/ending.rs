@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{DRAIN, GRACE, Job, ROUND, ROUNDS};
 use crate::launch::event_socket::EventSocket;
-use crate::launch::own::rank_number;
+use crate::launch::user_program::rank_number;
 use crate::launch::work::Work;
 use crate::process::{self, Process};
 

@@ -10,7 +10,7 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::process::command;
 use crate::launch::endless::Busy;
-use crate::launch::own::rank_number;
+use crate::launch::user_program::rank_number;
 use crate::launch::slurm;
 use crate::process::{self, Process};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host;
 use crate::launch::command_line::quoted;
 use crate::launch::libraries;
@@ -156,14 +156,14 @@ fn read(answer: &Answer, before: f64, after: f64) -> Result<Seen, Unheard> {
 /// Key and value of a line of the answer.
 fn said(line: &str) -> Option<(&str, String)> {
     let (key, value) = line.strip_prefix(MARK)?.split_once(' ')?;
-    Some((key, safe::line(value).trim().chars().take(LINE).collect()))
+    Some((key, printable::line(value).trim().chars().take(LINE).collect()))
 }
 
 /// The last line that says something: above it stands what the host greets with.
 fn last_words(text: &str) -> String {
     let is_word = |line: &&str| line.chars().any(char::is_alphanumeric);
     let line = text.lines().rfind(is_word).unwrap_or_default();
-    safe::line(line).trim().trim_end_matches('.').chars().take(LINE).collect()
+    printable::line(line).trim().trim_end_matches('.').chars().take(LINE).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::table::TABLE;
 use super::{ASKED, NEWS, SCRIPT, tell};
 use crate::domain::event::SOCKET_VARIABLE;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::access;
 use crate::process;
 use crate::process::probe_command::Answer;
@@ -142,7 +142,7 @@ fn number(answer: &Answer, known: impl FnOnce() -> Option<BatchJob>) -> Option<B
     if let Ok(job) = answer.stdout.trim().parse() {
         return Some(of_this_cluster(job));
     }
-    let text = [&answer.stdout, &answer.stderr].map(|text| safe::lines(text));
+    let text = [&answer.stdout, &answer.stderr].map(|text| printable::lines(text));
     let lines = || text.iter().flat_map(|text| text.lines().rev()).map(str::trim);
     let spoken = |line: &str| {
         let mut words = line.split_once("Submitted batch job ")?.1.split_whitespace();

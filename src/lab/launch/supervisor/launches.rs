@@ -19,7 +19,7 @@ use crate::launch::job::{self, Job, JobOptions};
 use crate::launch::leased;
 use crate::launch::no_progress::PATIENCE;
 use crate::launch::output::Tags;
-use crate::launch::own::{self, OwnProgram};
+use crate::launch::user_program::{self, OwnProgram};
 use crate::launch::preflight::variables_of_agent;
 use crate::launch::prepare::Images;
 use crate::launch::runaway::RunawayLimits;
@@ -185,8 +185,8 @@ impl Supervisor {
             line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
         }
         let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
-        own::write_module(&self.folder.log_dir())?;
-        Ok((line, own::tags(command, &self.record.spec, setup.flavour)))
+        user_program::write_module(&self.folder.log_dir())?;
+        Ok((line, user_program::tags(command, &self.record.spec, setup.flavour)))
     }
 
     /// Start the launcher and stay with it to its end.

@@ -13,7 +13,7 @@ use ratatui::widgets::Paragraph;
 use crate::columns::{self, cut};
 use crate::dataset::is_generated;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::theme::sign;
@@ -220,7 +220,7 @@ fn fit(spans: Vec<Span<'static>>, width: usize) -> Line<'static> {
     let mut left = width;
     let mut fitted = Vec::with_capacity(spans.len());
     for span in spans {
-        let span = Span::styled(safe::line(&span.content).into_owned(), span.style);
+        let span = Span::styled(printable::line(&span.content).into_owned(), span.style);
         let columns = columns::width(&span.content);
         if columns > left {
             fitted.push(Span::styled(cut(&span.content, left), span.style));

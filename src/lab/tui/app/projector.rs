@@ -10,7 +10,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{cut, wrap};
 use crate::domain::step::Step;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::runs::RunId;
 use crate::tui::shared::gain::Gain;
 use crate::tui::shared::state::Shared;
@@ -79,7 +79,7 @@ fn figures(frame: &mut Frame, area: Rect, room: u16, shared: &Shared, gain: &Gai
 /// `run 2 (two ranks)`
 fn named(shared: &Shared, run: RunId) -> String {
     let name = shared.summary(run).and_then(|run| run.record.as_ref()?.name.as_deref());
-    name.map_or(format!("run {run}"), |name| format!("run {run} ({})", safe::line(name)))
+    name.map_or(format!("run {run}"), |name| format!("run {run} ({})", printable::line(name)))
 }
 
 /// No two runs can be compared: why, and what to do.

@@ -24,7 +24,7 @@ use ratatui::layout::Rect;
 use ratatui::{Frame, TerminalOptions, Viewport};
 use tokio::sync::mpsc::Sender;
 
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::process::scratch;
 use crate::tui::config::Config;
 use crate::tui::io::editor;
@@ -179,7 +179,7 @@ impl Screen {
             // Terminals that know both would tell it twice.
             let is_rxvt = std::env::var("TERM").is_ok_and(|term| term.starts_with("rxvt") || term.starts_with("foot"));
             let knows_777 = is_rxvt || std::env::var_os("VTE_VERSION").is_some();
-            let text = safe::line(text);
+            let text = printable::line(text);
             let words = if knows_777 { format!("777;notify;hvd-lab;{text}") } else { format!("9;hvd-lab: {text}") };
             queue!(out, Print(format!("\x1b]{words}\x07")))?;
         }
@@ -194,7 +194,7 @@ impl Screen {
         if !TAKEN.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let title = safe::line(&title).into_owned();
+        let title = printable::line(&title).into_owned();
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         if self.area != drawn() {
             self.area = drawn();
@@ -210,7 +210,7 @@ impl Screen {
 
     /// To the clipboard of the terminal, also through ssh, where the terminal allows it (OSC 52): it will be pasted somewhere.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(safe::lines(text).as_ref()))
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(printable::lines(text).as_ref()))
     }
 }
 
@@ -322,7 +322,7 @@ pub fn read_keys(messages: Sender<Message>) {
 fn first_line(text: &str) -> String {
     let line = text.split(['\r', '\n']).find(|line| !line.trim().is_empty()).unwrap_or_default();
     let end = line.char_indices().nth(LONGEST_PASTE).map_or(line.len(), |(end, _)| end);
-    safe::line(line[..end].trim()).into_owned()
+    printable::line(line[..end].trim()).into_owned()
 }
 
 /// What there is to read at this moment; nothing while another program has the terminal, and reads for itself.

@@ -23,7 +23,7 @@ use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
 use crate::domain::history::Commits;
 use crate::domain::job::{RESET_LIMIT, Resources};
-use crate::domain::logged::{FIGURES, in_words};
+use crate::domain::user_metrics::{FIGURES, in_words};
 use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;

@@ -19,7 +19,7 @@ use crate::columns::cut;
 use crate::dataset::is_generated;
 use crate::domain::speedup::Comparison;
 use crate::domain::units::rate;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
 use crate::tui::widgets::theme::{Theme, bar, sign};
 
@@ -130,7 +130,7 @@ fn data(record: &RunRecord) -> String {
 
 /// What the user called it, and the note behind; a benchmark also by what it measures, for which there is no other column.
 fn name(record: &RunRecord) -> String {
-    let said = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned());
+    let said = record.name.iter().chain(&record.note).map(|text| printable::line(text).into_owned());
     let measured = record.spec.benchmark().map(|benchmark| benchmark.model.to_string());
     measured.into_iter().chain(said).collect::<Vec<_>>().join(" · ")
 }

@@ -5,7 +5,7 @@
 use crate::domain::benchmark::IterationReport;
 use crate::domain::event::{EpochReport, Event, EventLine};
 use crate::domain::history::{History, Keep, Process};
-use crate::domain::logged::{Logged, LoggedSoFar};
+use crate::domain::user_metrics::{Logged, LoggedSoFar};
 use crate::tui::shared::phases::EPOCHS;
 
 /// Buckets that a curve keeps; a longer one puts two into one.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
-use crate::domain::logged::LoggedSoFar;
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{RunId, RunUpdate};

@@ -218,7 +218,7 @@ fn nothing_on_the_screen_can_do_more_than_be_read() {
             for size in [(80, 24), (120, 40), (200, 60)] {
                 let shown = picture(&state, size.0, size.1);
                 for cell in &shown.backend().buffer().content {
-                    let safe = crate::domain::safe::line(cell.symbol());
+                    let safe = crate::domain::printable::line(cell.symbol());
                     assert_eq!(safe, cell.symbol(), "{keys:?} at {size:?}");
                 }
             }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, Reading};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::tui::devices::draw::cells::{self, percent_bar};
 use crate::tui::devices::draw::graph;
 use crate::tui::devices::state::DeviceRow;
@@ -66,7 +66,7 @@ fn rank(theme: Theme, process: &DeviceProcess, cores: usize, total: Option<u64>,
     if let (Reading::Value(percent), true) = (&process.utilization_percent, cores > 0 && width >= 70) {
         text.push_str(&format!("  {:.0} % of all", percent / cores as f64));
     }
-    text.push_str(&format!("  pid {}  {}", process.pid, safe::line(&process.command)));
+    text.push_str(&format!("  pid {}  {}", process.pid, printable::line(&process.command)));
     let used: usize = spans.iter().map(Span::width).sum();
     spans.push(Span::raw(cut(&text, width.saturating_sub(used))));
     Line::from(spans)

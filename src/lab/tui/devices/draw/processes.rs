@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceProcess, Reading};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::tui::devices::draw::cells::{left, right};
 use crate::tui::devices::state::DeviceRow;
 
@@ -123,7 +123,7 @@ pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec
             known(process.memory_bytes.map(|bytes| units::bytes(*bytes)), memory_width, right),
             known(process.utilization_percent.map(|percent| format!("{percent:.0} %")), UTIL, right),
         ];
-        lines.push(line(cells, &safe::line(&process.command), text));
+        lines.push(line(cells, &printable::line(&process.command), text));
     }
     fitted(lines, all, view, width, height)
 }

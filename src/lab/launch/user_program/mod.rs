@@ -17,7 +17,7 @@ use super::output::Line;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::TopologyReport;
 use crate::domain::job::RunSpec;
-use crate::domain::logged::Logged;
+use crate::domain::user_metrics::Logged;
 use crate::domain::units;
 use crate::process;
 pub(super) use command::{environment, tags, words, write_module};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::event_file::Reader;
 use crate::dataset::protobuf::{Fields, Value};
-use crate::domain::logged::{Field, Logged, TENSORBOARD};
+use crate::domain::user_metrics::{Field, Logged, TENSORBOARD};
 use crate::launch::adapter::{Name, Percents, Scope, meaning, scope_of};
 
 /// Folders below the named one: runs, and in them train and validation.
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::dataset::protobuf::Message;
     use crate::dataset::tfrecord::{masked_crc, record};
-    use crate::launch::own::event_file::PIECE;
+    use crate::launch::user_program::event_file::PIECE;
 
     /// An event as PyTorch and tensorboardX write it.
     fn event(step: u64, tag: &str, value: f32) -> Vec<u8> {
@@ -341,7 +341,7 @@ mod tests {
         let name = |tag: &str, file: &str| {
             let mut logged = Logged::default();
             *(figure(tag, file)?.slot)(&mut logged) = Some(1.0);
-            crate::domain::logged::FIGURES.iter().find(|field| (field.get)(&logged).is_some()).map(|field| field.name)
+            crate::domain::user_metrics::FIGURES.iter().find(|field| (field.get)(&logged).is_some()).map(|field| field.name)
         };
         for (tag, file, expected) in [
             ("Loss/train", "f", Some("loss")),
