@@ -9,7 +9,7 @@ use super::graph::{Graph, Tab};
 use super::range::{Range, Reach};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::shared::curves::{Along, Curves};
 use crate::tui::shared::state::{Shared, kind_of};
 

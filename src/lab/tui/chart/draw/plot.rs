@@ -13,7 +13,7 @@ use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
-use crate::tui::chart::draw::handover;
+use crate::tui::chart::draw::marks::handovers;
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
@@ -121,7 +121,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
-    common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run.curves, &view, theme));
+    common.runs.iter().take(1).for_each(|run| handovers(buffer, plot, run.curves, &view, theme));
     let mut pen = Pen { buffer, plot, view: &view, theme };
     for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
         pen.measured(run, measured, smooth.is_some());
@@ -245,7 +245,7 @@ impl Pen<'_> {
             // Apart from the letters of other runs, whose name it would be taken for.
             let (first, last) = (from.saturating_sub(2), (from + wide + 1).min(plot.width - 1));
             let has_room = from + wide <= plot.width && *at < plot.height;
-            has_room && (first..=last).all(|x| (x, *at) == (column, row) || self.is_empty((x, *at)))
+            has_room && (first..=last).all(|x| x == column || self.is_empty((x, *at)))
         };
         let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };
         self.buffer.set_string(plot.x + from, plot.y + row, text, run.style);
