@@ -7,3 +7,11 @@ pub mod effect;
 pub mod keys;
 pub mod news;
 pub mod pane;
+
+pub use action::Action;
+pub use change::{Change, Changed, Undo};
+pub use command::{Command, Direction, Move, Typing, cycle};
+pub use effect::Effect;
+pub use keys::{BACKSPACE, Binding, DOWN, ENTER, ESCAPE, LEFT, On, RIGHT, UP, row};
+pub use news::News;
+pub use pane::Pane;

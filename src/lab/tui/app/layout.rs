@@ -4,7 +4,7 @@
 
 use ratatui::layout::{Constraint, Direction, Layout, Position, Rect};
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::next_run::fields::Field;
 use crate::tui::preferences::{Shares, Split};
 

@@ -4,10 +4,7 @@ use ratatui::layout::Rect;
 
 use super::layout;
 use crate::runs::Filter;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::cycle;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Effect, Pane, cycle};
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::keymap;
 use crate::course::{Catalog, CatalogError};
 use crate::launch::{self, Preset};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::help::state::Help;
 use crate::tui::state::State;
 use crate::tui::widgets::theme::Theme;

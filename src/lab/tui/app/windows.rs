@@ -5,9 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 
 use super::layout;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::{Binding, On};
+use crate::tui::actions::{Action, Binding, Command, Move, On};
 use crate::tui::state::{Outcome, State};
 use crate::tui::widgets::{list, page, prompt, question};
 use crate::tui::window::View;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
-use crate::tui::actions::command::cycle;
+use crate::tui::actions::cycle;
 
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;

@@ -13,11 +13,8 @@ use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord, FaultRequest
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{RunId, RunRecord};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, UP, row};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
 use crate::tui::shared::state::Shared;
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::theme::Theme;

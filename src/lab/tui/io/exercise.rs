@@ -13,7 +13,7 @@ use crate::course::{Progress, ProgressFile};
 use crate::exercise::ring::{self, Ring};
 use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
 use crate::runs::{RunId, RunStore};
-use crate::tui::actions::news::News;
+use crate::tui::actions::News;
 
 /// The time between two looks at a run that is going.
 const LOOK: Duration = Duration::from_millis(100);

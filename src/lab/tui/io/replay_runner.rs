@@ -11,7 +11,7 @@ use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
 use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
 use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::{Message, ReplayStep};

@@ -2,7 +2,7 @@
 //!
 //! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::devices::state::Devices;
 use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
