@@ -54,7 +54,7 @@ gpu-proof: $(if $(TREE),,build)
 
 # The pictures in the README, of the real program at its own recording; and one of each state, with made-up figures, to look at.
 pictures:
-	HVD_LAB_PICTURES=write cargo test --locked --test screen pictures_of_the_readme
+	HVD_LAB_PICTURES=write cargo test --locked --test lab pictures_of_the_readme
 	HVD_LAB_PICTURES=write cargo test --locked -p hvd-lab --lib pictures_of_every_state
 	@echo "every state: target/pictures/index.html"
 

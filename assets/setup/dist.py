@@ -11,7 +11,7 @@ from pathlib import Path
 import notices
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAMS = ("hvd-lab", "hvd-train", "hvd-collectives", "hvd-bench", "hvd-nvcnn")
+PROGRAMS = ("hvd-lab", "hvd-train", "hvd-measure")
 MODULE = "libhvd_lab_python.so"
 SETUP = ("setup.py", "base.txt", "base.aarch64.txt", "cuda.txt")
 MACHINE = platform.machine()

@@ -163,7 +163,7 @@ const LINES: [[&str; 3]; 33] = [
     ["horovod", "Iter #K: R img/sec per GPU", "mean over the ranks; there it is rank 0's"],
     ["horovod", "Img/sec per GPU: M +-U", "mean and 1.96 standard deviations of these"],
     ["horovod", "Total img/sec on N GPU(s): M +-U", "the rates of all ranks added up; there N times rank 0's"],
-    ["tf-cnn", "TensorFlow: V", "not printed: `hvd-bench --build-info` shows the versions"],
+    ["tf-cnn", "TensorFlow: V", "not printed: `hvd-measure --build-info` shows the versions"],
     ["tf-cnn", "Model, Batch size, Num batches", "as there"],
     ["tf-cnn", "Dataset", "imagenet (synthetic) for models with 1000 classes, synthetic for others, or the images' name"],
     ["tf-cnn", "Mode, SingleSess", "always training, False"],
@@ -175,7 +175,7 @@ const LINES: [[&str; 3]; 33] = [
     ["tf-cnn", "Running warm up, Done warm up", "as there"],
     ["tf-cnn", "Step Img/sec total_loss", "images over the mean time of one rank, +/- standard error, jitter; loss of rank 0"],
     ["tf-cnn", "total images/sec: T", "all images over all the time, of all ranks added up; there N times rank 0's"],
-    ["nvcnn", "Cmd line args", "the flags of hvd-bench"],
+    ["nvcnn", "Cmd line args", "the flags of hvd-measure bench"],
     ["nvcnn", "Num ranks", "as there"],
     ["nvcnn", "Num images", "Synthetic, or how many there are with --data_dir"],
     ["nvcnn", "Model, Batch size", "as there: per device, and total"],
@@ -229,15 +229,15 @@ fn rows(flag: &Flag) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::programs;
+    use crate::cli::documents_tests as documents;
 
     /// `lessons/programs.md` names some of them.
     #[test]
     fn flags_of_the_page_of_programs_are_in_the_table() {
         for (heading, style) in [("Notes on Horovod", Style::TfCnn), ("Multi-GPU training", Style::Nvcnn)] {
-            let rows = programs::page_rows(heading);
+            let rows = documents::page_rows(heading);
             let of_program = |[there, ..]: &&[String; 3]| there.starts_with("`--");
-            let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| programs::flags(there)).collect();
+            let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| documents::flags(there)).collect();
             assert!(names.len() >= 3, "{heading}: {names:?}");
             let is_known = |name: &&str| FLAGS.iter().any(|flag| flag.style == style && format!("--{}", flag.name) == **name);
             assert!(names.iter().all(is_known), "{heading}: {names:?}");

@@ -194,7 +194,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
     }
     let Some((pane, _)) = pane_at(places, at) else { return Vec::new() };
     let (command, times) = match (pane, by) {
-        (Pane::Log, Move::Left | Move::Right) if state.log.wraps => return Vec::new(),
+        (Pane::Log, Move::Left | Move::Right) if !state.log.cuts => return Vec::new(),
         (Pane::Log, Move::Left) => (Command::Leftwards, 1),
         (Pane::Log, Move::Right) => (Command::Rightwards, 1),
         (Pane::Log, by) => (Command::Move(by), NOTCH),

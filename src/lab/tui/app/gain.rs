@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
-use crate::runs::disturbed;
+use crate::runs::busy_host;
 use crate::tui::shared::gain::{Gain, shortened};
 use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::widgets::theme::Theme;
@@ -105,7 +105,7 @@ fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Wording {
             let bar = [Span::raw(" "), full, rest, Span::raw(format!(" of {}", gain.of()))];
             let with_bar = |spans: Vec<Span<'static>>| line(spans.into_iter().chain(bar.clone()).collect());
             let whole = with_bar(vec![on.clone(), efficiency.clone()]);
-            let busy = gain.disturbed.map(|part| format!(" ({})", disturbed::others_in_words(part)));
+            let busy = gain.disturbed.map(|part| format!(" ({})", busy_host::others_in_words(part)));
             let busy = busy.map(|busy| Line::from_iter(whole.spans.iter().cloned().chain([Span::styled(busy, theme.warn())])));
             let shorter = vec![whole, with_bar(vec![efficiency.clone()]), line(vec![efficiency]), line(Vec::new())];
             Wording { texts: busy.into_iter().chain(shorter).collect(), reason: false }

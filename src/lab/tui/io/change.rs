@@ -41,7 +41,7 @@ pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
             let baseline = store.summary(baseline)?;
             let format = Format::of(&path).map_err(anyhow::Error::msg)?;
             let report = Report::new(&all, &baseline, if published { references() } else { &[] });
-            write_new(&path, &format.text(&report))?;
+            write_new(&path, &(format.write)(&report))?;
             say(format!("wrote {}", path.display()), None)
         }
     })

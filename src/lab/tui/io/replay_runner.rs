@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
-use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
+use crate::process::Scratch;
+use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
 use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
 use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, curves};
@@ -64,7 +65,7 @@ pub struct ReplayRunner {
     runs: Vec<(RunRecord, RunFolder)>,
     followed: Followed,
     /// Goes with this, which the screen drops on every way out; the threads that play may be left behind.
-    _unpacked: Vec<Unpacked>,
+    _unpacked: Vec<Scratch>,
 }
 
 impl ReplayRunner {

@@ -95,7 +95,7 @@ fn lines(machine: Option<&Option<Box<SharedMachine>>>, theme: Theme, width: usiz
     for row in &machine.waiting {
         let count = machine.devices.counted(row.count);
         let text =
-            format!("{:>3}  {} of {} needs {count}: {}", row.outlook.place, row.run.run, row.run.user, machine.start_of(row));
+            format!("{:>3}  {} of {} needs {count}: {}", row.estimate.place, row.run.run, row.run.user, machine.start_of(row));
         lines.extend(plain(&text));
     }
     if let Some(kept) = machine.kept() {
