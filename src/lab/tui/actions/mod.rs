@@ -1,4 +1,4 @@
-//! What features ask for, as data: of the world, of the application, of each other. And how they name keys and panes.
+//! Requests of features as data, and the names of keys, commands and panes.
 
 pub mod action;
 pub mod change;

@@ -210,7 +210,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
     if keymap::table().find(is_there).is_none() {
         return Vec::new();
     }
-    // What is under the pointer scrolls; the keyboard stays where it is.
+    // The pane under the pointer scrolls; the focus stays where it is.
     let focus = std::mem::replace(&mut state.focus, pane);
     let effects = repeat(state, command, times);
     state.focus = focus;

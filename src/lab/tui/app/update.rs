@@ -1,4 +1,4 @@
-//! What each message does to the state, and what it asks of the world.
+//! What each message does to the state, and the effects that it asks for.
 //!
 //! `update` does no I/O, reads no clock and does not wait.
 
@@ -57,7 +57,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             let before = state.log.area;
             log::read::take(&mut state.log, &state.shared, run, *page);
             dispatch::lay_out_log(state);
-            // With more to show it got more room, which the page does not fill.
+            // The pane has grown, so the page does not fill it.
             if state.log.area != before {
                 return dispatch::read_log(state);
             }

@@ -26,7 +26,7 @@ pub fn scrolls(state: &State) -> bool {
     state.windows.front().is_some_and(|window| window.scroll().is_some())
 }
 
-/// What the window in front shows on a screen of this size, and what is between header and footer there.
+/// The view of the window in front on a screen of this size, and the area between header and footer.
 fn view(state: &State, screen: Rect) -> Option<(View, Rect)> {
     let body = layout::body(screen)?;
     Some((state.windows.front()?.view(state, body.width)?, body))
@@ -67,7 +67,7 @@ pub enum Hit {
     Key(Command),
     /// A row of its list, by its place.
     Row(usize),
-    /// On what answers to no click.
+    /// On a part that does not react to clicks.
     Inside,
 }
 

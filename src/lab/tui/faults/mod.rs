@@ -105,7 +105,7 @@ const NAME: usize = 20;
 /// Faults that were made: the last ones.
 const SHOWN: usize = 3;
 
-/// What each does, what will happen, and what came of those that were made.
+/// The list of faults, what the chosen one will cause, and the results of those already made.
 fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let row = |(place, kind): (usize, &FaultKind)| {

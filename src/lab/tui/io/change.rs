@@ -1,4 +1,4 @@
-//! What the runs pane asks of the run folders: name, note, delete, export, and take back.
+//! Changes the run folders for the runs pane: name, note, delete, export and undo.
 //!
 //! No file is overwritten, and no run is removed for good.
 

@@ -118,7 +118,7 @@ impl ReplayRunner {
                 self.find(run).map(|recorded| Message::Collectives(run, Box::new(measured(recorded))))
             }
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
-            // What a learner predicts is judged here as ever, and kept nowhere.
+            // A prediction is judged as usual, but not kept.
             Effect::WatchRanks(_) | Effect::LocateData(_) | Effect::Predict { .. } => None,
             Effect::ReadProgress | Effect::ReadLanguage | Effect::ReadSeries | Effect::ReadResults(_) => None,
             _ => Some(Message::Failed("this is a recording: it can be watched, not changed. q leaves it".into())),

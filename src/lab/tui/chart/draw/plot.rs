@@ -45,7 +45,7 @@ pub struct Common<'a> {
 
 /// A narrower plot has the names of its runs in the title only.
 const NAMED_WIDTH: u16 = 30;
-/// Without colours a letter stands in each curve so often.
+/// Without colours a letter marks each curve once in this many columns.
 const LETTER_COLUMNS: usize = 14;
 
 /// The parts of a plot, with what stands at its axes.
@@ -203,7 +203,7 @@ impl Pen<'_> {
             }
             context.draw(&Points { coords: &trace.lone, color: colour });
         });
-        // A cell that was dim is so no more.
+        // A cell that was dim loses its dimness.
         let mut apart = Buffer::empty(self.plot);
         lines.render(self.plot, &mut apart);
         for at in self.plot.positions().filter(|at| !is_blank(&apart, *at)) {
@@ -280,7 +280,7 @@ fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
     Some((point.x(common.along), point.value))
 }
 
-/// What it shows, and of each run the newest value or that under the cursor.
+/// The name of the graph, and the value of each run: the newest, or the one under the cursor.
 fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
     let theme = common.theme;
     let name = if chosen { theme.strong() } else { theme.dim() };
@@ -321,7 +321,7 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
 
 fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {
     let theme = common.theme;
-    // In the middle below its tick, and never beyond the plot.
+    // Centred below its tick, inside the plot.
     let place = |x: f64, label: &str| {
         let (column, width) = (view.column(x)?, columns::width(label) as u16);
         let most = axis.right().saturating_sub(width).max(axis.x);
