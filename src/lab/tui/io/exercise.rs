@@ -1,4 +1,4 @@
-//! What the screen does with the learner's own program: reads it, puts it back, and builds, runs and judges it.
+//! Reads, resets, builds, runs and judges the learner's own program for the screen.
 //!
 //! `hvd-lab exercise run` goes the same way.
 
@@ -13,12 +13,12 @@ use crate::course::{Progress, ProgressFile};
 use crate::exercise::ring::{self, Ring};
 use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
 use crate::runs::{RunId, RunStore};
-use crate::tui::actions::news::News;
+use crate::tui::actions::News;
 
 /// The time between two looks at a run that is going.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Of the exercise that was chosen, else of the ten steps in the learner's language.
+/// The folder of the chosen exercise, else of the ten steps in the learner's language.
 pub fn folder(chosen: Option<Track>) -> anyhow::Result<Folder> {
     let home = RunStore::default_home()?;
     Ok(chosen.map_or_else(|| Folder::of(&home), |track| Folder::of_track(&home, track)))
