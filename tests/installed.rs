@@ -3,8 +3,6 @@
 //!
 //! Without the programs of the ranks, `make setup`'s libraries or Python's venv it is skipped by name.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,6 +10,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
+
+use crate::support::needs::skip;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -37,12 +37,7 @@ fn wheel() -> Option<&'static Path> {
         let is_there = ["hvd-train", "hvd-measure", "libhvd_lab_python.so"].iter().all(|name| built.join(name).is_file())
             && root().join(".deps/ready.json").is_file();
         if !is_there {
-            let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-            assert!(
-                !required.split(',').any(|word| word == "train"),
-                "HVD_LAB_REQUIRE asks for train: `make test` builds what is missing"
-            );
-            eprintln!("skipped: the programs of the ranks are not built, or `make setup` was not run");
+            skip("train", "the programs of the ranks are not built, or `make setup` was not run; `make test` does both");
             return None;
         }
         let out = tempfile::tempdir().unwrap();

@@ -2,8 +2,6 @@
 //!
 //! Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,10 +11,8 @@ use std::time::Duration;
 use hvd_lab::comm::library_version;
 use hvd_lab::domain::collective::{Algorithm, Method, Shape};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi::{self, mpirun, run_limited, text};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
 

@@ -3,8 +3,6 @@
 //! Never needs a GPU, and says nothing about one: what it holds is the order of streams, agreement between ranks and what
 //! happens when a link fails. Without mpirun or `cc` its tests are skipped by name, unless HVD_LAB_REQUIRE names them.
 
-#![allow(clippy::unwrap_used)]
-
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +13,9 @@ use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::topology::Rank;
 use hvd_lab::trainer::stopwatch::Clock;
 use libloading::os::unix::{Library, Symbol};
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::needs::skip;
 
 /// What each process under mpirun does, and the folder of the stand-in; set by the launching test.
 const TASK: &str = "HVD_LAB_NCCL_TASK";
@@ -180,9 +177,7 @@ fn stand_in() -> Option<PathBuf> {
             true
         }
         Err(error) => {
-            let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-            assert!(!required.split(',').any(|word| word == "cc"), "HVD_LAB_REQUIRE=cc, and cc does not start: {error}");
-            eprintln!("skipped: cc does not start ({error})");
+            skip("cc", format_args!("cc does not start ({error})"));
             false
         }
     };
@@ -193,7 +188,7 @@ fn stand_in() -> Option<PathBuf> {
 fn ranks(size: usize, task: &str, variables: &[(&str, &str)]) -> Option<(String, i32)> {
     let (mpirun, folder) = (mpirun()?, stand_in()?);
     let mut command = mpi::command(&mpirun, size);
-    command.arg(std::env::current_exe().unwrap()).args(["--exact", "rank_process", "--nocapture"]);
+    command.arg(std::env::current_exe().unwrap()).args(["--exact", "nccl::rank_process", "--nocapture"]);
     command.env(TASK, task).env(FOLDER, &folder).env("LD_LIBRARY_PATH", &folder).envs(variables.iter().copied());
     let output = run_limited(command, Duration::from_secs(60));
     Some((text(&output), output.status.code().unwrap_or(-1)))

@@ -2,8 +2,6 @@
 //!
 //! Without mpirun or libjpeg its tests are skipped by name; `HVD_LAB_REQUIRE=mpi,jpeg` turns the skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -12,15 +10,11 @@ use std::time::Duration;
 use hvd_lab::dataset::example::Example;
 use hvd_lab::dataset::tfrecord;
 use hvd_lab::domain::event::{CheckpointAction, DigestMoment, EpochReport, Event, EventLine, MARKER};
-use mpi::{mpirun, run_limited, text};
-use photos::jpegs;
 
-#[path = "nvcnn/ends.rs"]
+use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::photos::{self, jpegs};
+
 mod ends;
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "support/photos.rs"]
-mod photos;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
 const LIMIT: Duration = Duration::from_secs(120);

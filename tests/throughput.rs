@@ -2,8 +2,6 @@
 //!
 //! Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,12 +10,9 @@ use std::time::Duration;
 use hvd_lab::domain::benchmark::{IterationReport, PlacementReport};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
 use hvd_lab::domain::phase::Phase;
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "support/photos.rs"]
-mod photos;
+use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::photos;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
 const LIMIT: Duration = Duration::from_secs(60);

@@ -2,8 +2,6 @@
 //!
 //! Never looks at pixels. Runs are of the real trainer on two ranks under the real mpirun, with generated garments.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,10 +15,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "support/photos.rs"]
-mod photos;
+use crate::support::mpi;
+use crate::support::photos;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);

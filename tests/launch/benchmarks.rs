@@ -3,12 +3,13 @@
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::host::cpu::host_memory;
 use hvd_lab_terminal::host::numa;
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use hvd_lab_terminal::runs::recording::{Player, Recording};
-use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
 
 /// 32 images an iteration, and each takes a second.
 const SMALL: [&str; 9] =

@@ -11,7 +11,7 @@ use super::table::render;
 use crate::course::{Judged, Outcome, Shown, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise;
-use crate::runs::{RunId, RunStore, disturbed};
+use crate::runs::{RunId, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,7 +83,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
         super::output::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
         if let Some(part) = record.disturbed() {
-            super::output::print(&format!("run {id}: {}\n", disturbed::note(part)))?;
+            super::output::print(&format!("run {id}: {}\n", busy_host::note(part)))?;
         }
     }
     say_damaged([&store.summary(id)?]);

@@ -8,7 +8,7 @@ use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::export::Format;
 use crate::runs::{
-    Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, disturbed, references,
+    Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, busy_host, references,
 };
 
 const EXAMPLES: &str = "\
@@ -75,8 +75,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     say_damaged(&chosen);
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = match measurements(&store, &chosen, &baseline)? {
-        Some(all) => format.map_or_else(|| collectives(&all), |format| format.collectives(&all)),
-        None => format.map_or_else(|| for_people(&report), |format| format.text(&report)),
+        Some(all) => format.map_or_else(|| collectives(&all), |format| (format.collectives)(&all)),
+        None => format.map_or_else(|| for_people(&report), |format| (format.write)(&report)),
     };
     match args.out {
         None => {
@@ -138,7 +138,7 @@ fn for_people(report: &Report) -> String {
         ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
     let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
     let mut text = render(&heading, &cells);
-    text.extend(disturbed::notes(report.runs.iter().map(|(_, run)| *run)).map(|note| format!("{note}\n")));
+    text.extend(busy_host::notes(report.runs.iter().map(|(_, run)| *run)).map(|note| format!("{note}\n")));
     for source in report.published {
         text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
         let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];
@@ -152,7 +152,7 @@ fn times(ratio: f64) -> String {
 }
 
 fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
-    let differs = row.differences.iter().map(|one| format!("{} {} (not {})", one.label(), one.run, one.baseline));
+    let differs = row.differences.iter().map(ToString::to_string);
     let reasons = row.not_comparable.into_iter().chain(row.no_efficiency).map(|reason| format!("({reason})"));
     let differs: Vec<String> = reasons.chain(differs).collect();
     vec![

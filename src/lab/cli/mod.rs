@@ -33,6 +33,8 @@ pub mod data;
 pub mod demo;
 pub mod devices;
 pub mod doctor;
+#[cfg(test)]
+mod documents_tests;
 mod examples;
 pub mod exercise;
 pub mod fault;
@@ -45,8 +47,6 @@ pub mod lessons;
 pub mod nvcnn;
 mod output;
 mod own;
-#[cfg(test)]
-mod programs;
 pub mod progress;
 pub mod queue;
 mod rank_files;

@@ -12,7 +12,7 @@ use super::output::Usage;
 use super::table::{or_dash, render};
 use crate::domain::{safe, units};
 use crate::host;
-use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, StoreError, disturbed, select};
+use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, StoreError, busy_host, select};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -169,7 +169,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
         for run in runs.iter().filter(|run| run.record.is_none()) {
             super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
         }
-        if let Some(note) = disturbed::notes(runs.iter().copied()) {
+        if let Some(note) = busy_host::notes(runs.iter().copied()) {
             super::output::print(&format!("{note}\n"))?;
         }
         for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {

@@ -10,7 +10,7 @@ use super::{Contrast, Evidence, Outcome, Purpose, Series, Verdict, check, check_
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::host::read::{self, NextLine, next_line};
-use crate::runs::{RunFolder, RunId, RunStore, StoreError, disturbed};
+use crate::runs::{RunFolder, RunId, RunStore, StoreError, busy_host};
 
 /// Lines of a log that stand for it.
 const EXCERPT: usize = 8;
@@ -86,7 +86,7 @@ pub fn side_by_side(store: &RunStore, step: Step, runs: [RunId; 2]) -> Result<Si
     let ((before, without, few, first), (after, with, many, second)) = (before?, after?);
     let mut contrast = contrast(step, &before, &after);
     for (run, part) in runs.into_iter().zip([first, second]) {
-        contrast.explained.extend(part.map(|part| format!("Of run {run}: {}.", disturbed::note(part))));
+        contrast.explained.extend(part.map(|part| format!("Of run {run}: {}.", busy_host::note(part))));
     }
     Ok(SideBySide { step, runs, steps: [without, with], contrast, excerpts: [few, many] })
 }

@@ -9,7 +9,7 @@ use super::trial::Begun;
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::launch;
-use crate::runs::{RunId, RunStore, RunSummary, disturbed};
+use crate::runs::{RunId, RunStore, RunSummary, busy_host};
 
 /// The runs, of which the last may have failed, and what they say side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Program {
         }
         let images = compared(1).workload.train_images.map_or("all".to_owned(), units::count);
         words += &format!("Images: {}, the first {images} of the training set.\n", store.record(runs[0])?.data_label);
-        words.extend(disturbed::notes(summaries.iter()).map(|note| format!("{note}\n")));
+        words.extend(busy_host::notes(summaries.iter()).map(|note| format!("{note}\n")));
         let ids: Vec<String> = runs.iter().map(RunId::to_string).collect();
         words += &format!("The details: hvd-lab compare {}\n", ids.join(" "));
         Ok(Compared { runs, words, has_finished: true })

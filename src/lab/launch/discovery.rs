@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::host_name::HostName;
-use super::preflight::{Host, listed, unfit};
-use super::question::{NoAnswer, ask};
+use super::hosts::{Host, listed};
+use super::preflight::unfit;
 use crate::domain::job::Resources;
+use crate::process::probe_command::{NoAnswer, ask};
 use crate::runs::RunRecord;
 
 /// Between two questions. horovodrun asks every second.

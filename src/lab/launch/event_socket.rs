@@ -16,7 +16,7 @@ use super::output::Line;
 use super::pipe::skip_line;
 use crate::domain::event::wire;
 use crate::host::read::LONGEST_LINE;
-use crate::runs::{Scratch, scratch};
+use crate::process::{Scratch, scratch};
 
 /// Bytes of the longest path that a socket may have, on Linux and on macOS.
 const LONGEST_PATH: usize = 103;
@@ -45,7 +45,7 @@ impl EventSocket {
         let name = Path::new("events");
         let (mut path, mut short) = (folder.path().join(name), None);
         if path.as_os_str().len() > LONGEST_PATH {
-            let other = Scratch::under(Path::new(scratch::SHORT))?;
+            let other = Scratch::under(Path::new(scratch::SHORT), &scratch::LAUNCH)?;
             (path, short) = (other.path().join(name), Some(other));
         }
         let listener = UnixListener::bind(&path)?;
@@ -192,7 +192,7 @@ mod tests {
         let long = tempfile::tempdir().unwrap();
         let deep = long.path().join("x".repeat(120));
         std::fs::create_dir(&deep).unwrap();
-        let folder = Scratch::under(&deep).unwrap();
+        let folder = Scratch::under(&deep, &scratch::LAUNCH).unwrap();
         let (sender, mut lines) = mpsc::channel(8);
         let mut socket = EventSocket::listen(&folder, "5ec2e7", sender).unwrap();
         say(socket.path(), b"5ec2e7 0\n1 {}\n");

@@ -5,15 +5,15 @@
 //!
 //! ```text
 //!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train or hvd-measure x np
-//!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
+//!                        │  reads tagged lines (output), sorts them into files (writer), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
 //! ```
 
 mod adapter;
-mod being_built;
 mod binding;
-mod cables;
+mod build_lock;
+mod command_line;
 mod control;
 mod discovery;
 mod elastic;
@@ -21,20 +21,19 @@ mod endless;
 mod error;
 mod event_socket;
 mod evidence;
-mod excess;
 mod fault;
 mod fault_request;
 mod flavour;
 mod hearing;
-mod held;
 mod host_name;
+pub mod hosts;
 mod job;
-mod journal;
 mod leased;
 pub mod libraries;
 mod line_file;
-mod links;
+mod link_monitor;
 mod mpirun;
+mod no_progress;
 mod notice;
 mod once;
 mod output;
@@ -45,28 +44,29 @@ pub mod preflight;
 mod prepare;
 mod preset;
 mod printed_errors;
+mod rank_networks;
+mod run_writer;
+mod runaway;
 mod setup;
 mod shared;
-mod silence;
 pub mod slurm;
+mod stopped_ranks;
 pub mod supervisor;
 mod thin;
 mod verdict;
 mod work;
 
-use crate::runs::question;
-
-pub use being_built::is_going_on as is_being_built;
+pub use build_lock::is_going_on as is_being_built;
+pub use command_line::CommandLine;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use fault_request::{faults_made, make_fault};
 pub use flavour::Flavour;
 pub use leased::is_queued;
-pub use mpirun::{CommandLine, command_line};
+pub use mpirun::command_line;
 pub use once::{Executed, execute_once};
 pub use own::check_patterns;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
-pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};
 pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};

@@ -5,10 +5,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::command_line::CommandLine;
 use super::host_name::HostName;
-use super::preflight::{hosts_of, listed};
+use super::hosts::{hosts_of, listed};
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, libraries, links, own, presets};
+use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
@@ -20,41 +21,12 @@ use crate::flags::NvcnnFlags;
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
 
-/// What is started for a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLine {
-    /// The launcher first.
-    pub argv: Vec<String>,
-    /// Set beside the variables that are there already.
-    pub env: Vec<(String, String)>,
-    /// What is done beyond the ordinary, and why, one sentence each.
-    pub notes: Vec<String>,
-    /// Where it works; `None` for the folder of the run.
-    pub directory: Option<PathBuf>,
-}
-
-impl CommandLine {
-    /// As it may be pasted into a shell.
-    pub fn to_shell(&self) -> String {
-        let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-        env.chain(self.argv.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
-    }
-}
-
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 /// The command line of a run. `data` is a folder with the four files, or `generated`.
 ///
 /// `force` lets more ranks through than the machine has room for.
 ///
 /// # Errors
-/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there, [`LaunchError::NotText`].
+/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there.
 pub fn command_line(
     spec: &RunSpec,
     preset: &str,
@@ -118,9 +90,9 @@ pub fn command_line(
         if let Some(problem) = no_links(spec, setup) {
             return Err(LaunchError::Spec(problem));
         }
-        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), links::HUB.to_owned()));
+        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), rank_networks::HUB.to_owned()));
         notes.push(format!("every rank has a link of {}, made on this machine", units::bits_per_second(bits)));
-        argv = links::around_launcher(resources.np, bits);
+        argv = rank_networks::around_launcher(resources.np, bits);
     }
     argv.push(LaunchError::text(&setup.mpirun)?);
     match setup.flavour {
@@ -134,7 +106,7 @@ pub fn command_line(
     }
     argv.extend(["-np".to_owned(), resources.np.to_string()]);
     if link_bits.is_some() {
-        argv.extend(links::around_rank());
+        argv.extend(rank_networks::around_rank());
     }
     argv.extend(program(spec, setup, data, log_dir)?);
     Ok(CommandLine { argv, env, notes, directory: spec.command().map(|command| PathBuf::from(&command.directory)) })
@@ -179,7 +151,7 @@ fn open_mpi(
     add(&YIELD);
     if has_made_links {
         // Past memory, which all ranks still share.
-        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", links::NETWORK]);
+        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", rank_networks::NETWORK]);
     } else if !is_spread {
         // On one host memory is all it takes; looking for networks would cost a second at every start.
         add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
@@ -204,9 +176,10 @@ fn open_mpi(
         }
         if domainless.iter().collect::<BTreeSet<_>>().len() < domainless.len() {
             // It cuts names at their first dot, and takes w.1.lab and w.2.lab for one.
-            match is_4 {
-                true => add(&["--mca", "orte_keep_fqdn_hostnames", "1"]),
-                false => add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"]),
+            if is_4 {
+                add(&["--mca", "orte_keep_fqdn_hostnames", "1"])
+            } else {
+                add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"])
             }
         }
         if let Some(networks) = &resources.network_interface {

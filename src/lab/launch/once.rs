@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use super::mpirun::{YIELD, first_words};
 use super::setup::find_measure;
-use super::{Flavour, LaunchError, Launcher, ask, binding, libraries};
+use super::{Flavour, LaunchError, Launcher, binding, libraries};
 use crate::domain::collective::Schedule;
+use crate::process::probe_command::ask;
 
 /// A job of few ranks starts in a second; a busy machine takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -8,10 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::being_built::Build;
+use super::build_lock::Build;
 use super::flavour::{Flavour, version_line};
 use super::libraries::{self, BUILD_MPIRUN, OwnFirst};
-use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
@@ -21,6 +20,7 @@ use crate::domain::launcher::{LauncherWords, OwnLauncher};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
+use crate::process::probe_command::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use crate::telemetry::NvmlProbe;
 
 /// Everything a command line depends on beside the run's own settings.
@@ -87,12 +87,14 @@ impl Setup {
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
     ///
     /// # Errors
-    /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::BadTrainer`] where it says nothing.
+    /// [`LaunchError::Spec`] with the trainer's own line, or with why it does not start.
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
         let flags = argv.iter().skip_while(|word| **word != self.program.display().to_string()).skip(1);
-        let bad = |cause: String| LaunchError::BadTrainer { path: self.program.clone(), cause };
-        let answer = ask(libraries::command(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE)
-            .map_err(|error| bad(error.to_string()))?;
+        let bad = |error| {
+            let advice = "See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train";
+            LaunchError::Spec(format!("{} does not work as the trainer: {error}. {advice}", self.program.display()))
+        };
+        let answer = ask(libraries::command(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE).map_err(bad)?;
         match answer.status.code() {
             Some(2) => {
                 let line =
@@ -131,9 +133,7 @@ impl Launcher {
         })?;
         Ok(Launcher { flavour, version: version_line(&text), mpirun })
     }
-}
 
-impl Launcher {
     /// The lab's, or the one that the user's own words name.
     fn of(spec: &RunSpec, program: &Path) -> Result<Launcher, LaunchError> {
         let own = spec.command().and_then(|command| Some((command.launcher_words()?, command)));
@@ -162,8 +162,14 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
         _ => Some(Path::new(&command.directory).join(path)).filter(|path| is_program(path)),
     };
     found.ok_or_else(|| {
-        let is_there = Path::new(&command.directory).join(path).is_file();
-        LaunchError::NoOwnProgram { name: name.to_owned(), directory: command.directory.clone(), is_script: is_there }
+        let directory = &command.directory;
+        // A file that may not be run was meant for an interpreter.
+        let advice = if Path::new(directory).join(path).is_file() {
+            format!("{name} is not a program that can be run: write what runs it, such as `hvd-lab run -- python3 {name}`, or use `chmod +x`")
+        } else {
+            format!("there is no program `{name}` on PATH or in {directory}: the words behind -- begin with a program, such as `python3 train.py`")
+        };
+        LaunchError::Spec(advice)
     })
 }
 
@@ -204,7 +210,11 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
     }
     if let Some(installation) = Installation::here() {
         // No other fits the library that the trainer finds beside it.
-        return if installation.is_set_up() { Ok(installation.mpirun()) } else { Err(LaunchError::NotSetUp) };
+        return if installation.is_set_up() {
+            Ok(installation.mpirun())
+        } else {
+            Err(LaunchError::Spec("the libraries of the trainer are not here yet: `hvd-lab setup` fetches them, once".into()))
+        };
     }
     let built = (!BUILD_MPIRUN.is_empty()).then(|| Path::new(BUILD_MPIRUN)).filter(|path| is_program(path));
     let found = built.map(Path::to_owned).or_else(|| on_path("mpirun")).or_else(|| on_path("mpiexec"));
@@ -214,11 +224,14 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
 /// What each rank of the run is to start.
 ///
 /// # Errors
-/// As [`find_measure`], and of the user's own program: [`LaunchError::NoProgram`], [`LaunchError::NoOwnProgram`].
+/// As [`find_measure`], and [`LaunchError::Spec`] of the user's own program.
 fn find_program(spec: &RunSpec, program: Option<&Path>) -> Result<PathBuf, LaunchError> {
     match (program, &spec.workload) {
         (Some(program), _) if is_program(program) => Ok(program.to_owned()),
-        (Some(program), _) => Err(LaunchError::NoProgram { path: program.to_owned() }),
+        (Some(program), _) => Err(LaunchError::Spec(format!(
+            "the program {} is not there any more: build it again with `hvd-lab exercise run`",
+            program.display()
+        ))),
         (None, Workload::Command(command)) => own_program(command),
         (None, workload) if measure_command(workload).is_some() => find_measure(),
         (None, _) => find_trainer(),
@@ -296,10 +309,6 @@ fn resolve(program: &Path) -> Option<PathBuf> {
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
-}
-
-pub(super) fn is_on_path(program: &str) -> bool {
-    on_path(program).is_some()
 }
 
 /// Whether there is such a program, by its name or path.

@@ -2,6 +2,8 @@
 //!
 //! Never reads a file: summaries in, rows out. Never compares what cannot be compared: the reason stands there instead.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -117,6 +119,12 @@ fn plain(setting: &str, value: &Value) -> String {
         Value::Number(seconds) if setting.ends_with("_s") => units::clock(seconds.as_f64().unwrap_or_default()),
         Value::Array(words) => words.iter().map(|word| plain("", word)).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} (not {})", self.label(), self.run, self.baseline)
     }
 }
 

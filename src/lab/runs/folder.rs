@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::read::{Events, read_json};
-use super::{RunRecord, StoreError, files};
+use super::records::{self, read_json};
+use super::{Events, RunRecord, StoreError};
 use crate::domain::checkpoint::Place;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::run::RunStatus;
@@ -88,7 +88,7 @@ impl RunFolder {
 
     /// All events so far, in order of arrival; none without a file. Lines that cannot be read are skipped.
     pub fn events(&self) -> Events {
-        Events::of(&self.events_file())
+        Events::of(self.events_file())
     }
 
     /// # Errors
@@ -100,7 +100,7 @@ impl RunFolder {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
-        files::write_json(&self.record_file(), record)
+        records::write_json(&self.record_file(), record)
     }
 
     /// Change the record as it is now; the new one is returned.
@@ -111,7 +111,7 @@ impl RunFolder {
     /// [`StoreError::Io`] and [`StoreError::Damaged`].
     pub fn change_record(&self, change: impl FnOnce(&mut RunRecord)) -> Result<RunRecord, StoreError> {
         // A file system without locks: as good as it gets there.
-        let _lock = files::lock(&self.path).ok();
+        let _lock = records::lock(&self.path).ok();
         let mut record = self.read_record()?;
         change(&mut record);
         self.write_record(&record)?;
@@ -129,9 +129,9 @@ impl RunFolder {
     pub fn write_status(&self, status: &RunStatus) -> Result<(), StoreError> {
         let path = self.status_file();
         if !status.state.is_over() {
-            return files::write_json(&path, status);
+            return records::write_json(&path, status);
         }
-        host::files::write_with_reserve(&path, &files::json(&path, status)?).map_err(StoreError::io("cannot write", &path))?;
+        host::files::write_with_reserve(&path, &records::json(&path, status)?).map_err(StoreError::io("cannot write", &path))?;
         // There may be none, and it is only room.
         let _ = host::files::release(&path);
         Ok(())

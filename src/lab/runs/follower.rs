@@ -2,16 +2,16 @@
 //!
 //! Never blocks, never locks, never writes. A half-written line is kept back until it is whole.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use super::lines::{Line, Lines};
 use super::{RunFolder, StoreError};
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::EventLine;
 use crate::domain::run::RunStatus;
-use crate::host::read::{self, LONGEST_LINE};
+use crate::host::read::LONGEST_LINE;
 
 /// One thing that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +33,6 @@ pub enum RunUpdate {
 /// Bytes taken from one file in one poll: a long log is read in pieces, so the caller stays responsive, and what a piece becomes in
 /// memory stays small.
 const PIECE_BYTES: u64 = 128 << 10;
-/// Most bytes, where a line is longer than a piece.
-const MAX_POLL_BYTES: u64 = LONGEST_LINE as u64 + 1;
 
 /// Remembers how far each file of a run was read.
 #[derive(Debug)]
@@ -132,70 +130,41 @@ impl Follower {
     }
 }
 
-/// One growing file of lines.
+/// The lines of one growing file that are new.
 #[derive(Debug)]
 struct Tail {
-    path: PathBuf,
-    file: Option<File>,
-    /// Bytes of whole lines read so far.
+    lines: Lines,
+    /// Where the next line begins.
     offset: u64,
-    /// These were the start of a line that is longer than any of ours: the rest of it is none either.
-    skips_rest: bool,
-    buffer: Vec<u8>,
 }
 
 impl Tail {
     fn new(path: PathBuf) -> Tail {
-        Tail { path, file: None, offset: 0, skips_rest: false, buffer: Vec::new() }
+        Tail { lines: Lines::new(path, LONGEST_LINE), offset: 0 }
     }
 
     fn skip(&mut self) {
-        self.offset = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        self.offset = self.lines.length();
     }
 
     /// Hand on each new whole line; whether there is more to read right away.
-    fn read(&mut self, line: &mut dyn FnMut(&str)) -> bool {
-        if self.file.is_none() {
-            self.file = read::open(&self.path).ok();
-        }
-        let Some(file) = &mut self.file else { return false };
-        let length = file.metadata().map_or(0, |metadata| metadata.len());
-        if length < self.offset {
+    fn read(&mut self, take: &mut dyn FnMut(&str)) -> bool {
+        if self.lines.length() < self.offset {
             // Cut by someone else: what it holds now is new.
-            (self.offset, self.skips_rest) = (0, false);
+            self.lines.forget();
+            self.offset = 0;
         }
-        if length == self.offset {
-            return false;
-        }
-        self.buffer.clear();
-        if file.seek(SeekFrom::Start(self.offset)).is_err() {
-            return false;
-        }
-        let mut wanted = 0;
-        let end = [PIECE_BYTES, MAX_POLL_BYTES].into_iter().find_map(|most| {
-            let more = (length - self.offset).min(most) - wanted;
-            wanted += more;
-            let read = file.by_ref().take(more).read_to_end(&mut self.buffer).ok()?;
-            self.buffer[self.buffer.len() - read..]
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map(|at| self.buffer.len() - read + at)
-        });
-        let Some(end) = end else {
-            // A line longer than a poll is no line of ours: skip it.
-            if self.buffer.len() as u64 == MAX_POLL_BYTES {
-                self.offset += MAX_POLL_BYTES;
-                self.skips_rest = true;
+        let until = self.offset + PIECE_BYTES;
+        while let Some(Line { bytes, end, is_too_long }) = self.lines.line(self.offset, false) {
+            // A line that is longer than any of ours is skipped.
+            if !is_too_long {
+                take(&String::from_utf8_lossy(bytes));
+            }
+            self.offset = end;
+            if end >= until {
                 return true;
             }
-            return false;
-        };
-        self.offset += end as u64 + 1;
-        let skipped = usize::from(std::mem::take(&mut self.skips_rest));
-        for text in self.buffer[..end].split(|byte| *byte == b'\n').skip(skipped) {
-            line(&String::from_utf8_lossy(text));
         }
-        self.buffer.shrink_to(PIECE_BYTES as usize);
-        wanted >= PIECE_BYTES
+        false
     }
 }

@@ -19,51 +19,45 @@
 //! ```
 
 pub mod batch_job;
+pub mod busy_host;
 mod comparable;
 mod compare;
-pub mod disturbed;
 mod error;
+mod events;
 pub mod export;
-mod files;
 mod folder;
 mod follower;
-mod going;
-mod lock;
+mod lines;
 mod logs;
 mod measurement;
 mod orphans;
-pub mod process;
-pub mod question;
-mod read;
 mod record;
 pub mod recording;
+mod records;
 mod references;
+mod running_totals;
 pub mod scaling;
-pub mod scratch;
 mod select;
 mod store;
 mod summary;
 mod supervision;
-pub mod supervisor;
 mod thinned;
 mod trash;
 
 pub use comparable::{Work, gained, gained_so_far, no_efficiency, work};
 pub use compare::{Difference, Row, differences};
 pub use error::{StoreError, remedy};
+pub use events::{Damaged, Events};
 pub use export::Report;
-pub use files::{json, lock, write_json};
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
-pub use lock::{Identity, RunLock};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
 pub use measurement::{Measurement, Measurements, measured};
-pub use read::{Damaged, Events, read_json};
 pub use record::{Attempt, RunId, RunRecord, Trial};
+pub use records::{json, lock, read_json, write_json};
 pub use references::{Published, Source, references};
-pub use scratch::{Scratch, sweep};
 pub use select::{FIELDS, Filter, SortKey, select};
 pub use store::RunStore;
 pub use summary::{Accountant, Devices, LoggedTally, RunSummary, Tally, epochs_to_go_on_to};

@@ -7,13 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::going::Going;
-use super::read::read_json;
+use super::records::{read_json, write_json};
+use super::running_totals::RunningTotals;
 use super::supervision::Supervision;
-use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, files, orphans};
+use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, orphans};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
+use crate::process::RunLock;
 
 /// The runs under one home folder.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct RunStore {
     /// Absolute, with `runs` at its end.
     root: PathBuf,
     here: Place,
-    going: Going,
+    running: RunningTotals,
 }
 
 /// How long [`RunStore::claim`] waits for somebody who only looks, or has just begun.
@@ -39,7 +40,7 @@ impl RunStore {
         if root.to_str().is_none() {
             return Err(StoreError::NotText { path: home.to_owned() });
         }
-        Ok(RunStore { root, here: host::place(), going: Going::default() })
+        Ok(RunStore { root, here: host::place(), running: RunningTotals::default() })
     }
 
     /// [`host::home_dir`].
@@ -131,13 +132,16 @@ impl RunStore {
         };
         record.id = id;
         // The lock first: a status without a supervisor is taken for that of one that was killed.
-        let made = RunLock::take(folder.path()).and_then(|lock| lock.ok_or(StoreError::StillGoing { id })).and_then(|lock| {
-            access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
-            folder.reserve_status()?;
-            folder.write_record(&record)?;
-            folder.write_status(status)?;
-            Ok(lock)
-        });
+        let made = RunLock::take(folder.path())
+            .map_err(StoreError::lock)
+            .and_then(|lock| lock.ok_or(StoreError::StillGoing { id }))
+            .and_then(|lock| {
+                access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
+                folder.reserve_status()?;
+                folder.write_record(&record)?;
+                folder.write_status(status)?;
+                Ok(lock)
+            });
         if made.is_err() {
             let _ = fs::remove_dir_all(folder.path());
         }
@@ -155,7 +159,7 @@ impl RunStore {
         let begin = Instant::now();
         loop {
             self.refuse_unless_over(id)?;
-            let lock = RunLock::take(folder.path()).map_err(|error| self.or_gone(id, error))?;
+            let lock = RunLock::take(folder.path()).map_err(|error| self.or_gone(id, StoreError::lock(error)))?;
             if lock.is_some() && folder.read_status().map_err(|error| self.or_gone(id, error))?.state.is_over() {
                 return lock.ok_or(StoreError::StillGoing { id });
             }
@@ -304,13 +308,13 @@ impl RunStore {
             Err(error) => (damaged(&error), Supervision::Over, Some(error.to_string())),
         };
         // Behind the status: all events of a run that is over are there by then.
-        let mut tally = self.going.tally(id, &folder, &record, status.state.is_over());
+        let mut tally = self.running.tally(id, &folder, &record, status.state.is_over());
         tally.damaged = unread.or(tally.damaged);
         let elsewhere = if let Supervision::Elsewhere(place) = now { Some(place) } else { None };
         let row = RunSummary { id, record: Some(record), status, tally, elsewhere };
         if row.status.state.is_over() {
             // Only a cache: where it cannot be written the next look costs more.
-            let _ = files::write_json(&folder.summary_file(), &row);
+            let _ = write_json(&folder.summary_file(), &row);
         }
         row
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{RunFolder, RunId, RunRecord};
+use super::{RunId, RunRecord};
 use crate::domain::benchmark::{IterationReport, Style};
 use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, MAX_SECONDS, count, first, number, seconds};
 use crate::domain::device::DeviceKind;
@@ -328,13 +328,6 @@ impl Accountant {
     }
 }
 
-/// Add up the events of a folder.
-pub(super) fn tally(folder: &RunFolder, record: &RunRecord) -> Tally {
-    let mut accountant = Accountant::of(record);
-    let mut events = folder.events();
-    events.by_ref().for_each(|event| accountant.take(&event));
-    Tally { damaged: events.damaged().in_words(), ..accountant.tally() }
-}
 /// Each device once, however many ranks share it.
 fn devices_of(attempt: &Attempt) -> Option<Devices> {
     let reports: Vec<&TopologyReport> = attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();

@@ -1,6 +1,6 @@
 //! How the user likes the screen: borders, mouse, projector, tour, and what happens when a run ends.
 //!
-//! Never about a run: nothing here changes what is trained or measured.
+//! Nothing here changes what is trained or measured.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +25,9 @@ pub enum Split {
 /// Where borders were dragged to, in thousandths of what they divide, so that they keep their place in any terminal.
 pub type Shares = BTreeMap<Split, u16>;
 
-/// What the learner has done since the screen was opened, for the hint at what to do next.
+/// What the learner has tried since the screen was opened, for the hint at what to do next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct Tried {
     pub compared: bool,
     pub switched: bool,
     /// A lesson.
@@ -46,6 +46,6 @@ pub struct Preferences {
     pub config: Config,
     /// Where borders were dragged to.
     pub shares: Shares,
-    /// The terminal tells the mouse to the lab; released, it selects text as ever.
+    /// The terminal reports the mouse to the lab; released, it selects text as usual.
     pub mouse: bool,
 }

@@ -229,15 +229,15 @@ fn rows(flag: &Flag) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::programs;
+    use crate::cli::documents_tests as documents;
 
     /// `lessons/programs.md` names some of them.
     #[test]
     fn flags_of_the_page_of_programs_are_in_the_table() {
         for (heading, style) in [("Notes on Horovod", Style::TfCnn), ("Multi-GPU training", Style::Nvcnn)] {
-            let rows = programs::page_rows(heading);
+            let rows = documents::page_rows(heading);
             let of_program = |[there, ..]: &&[String; 3]| there.starts_with("`--");
-            let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| programs::flags(there)).collect();
+            let names: Vec<&str> = rows.iter().filter(of_program).flat_map(|[there, ..]| documents::flags(there)).collect();
             assert!(names.len() >= 3, "{heading}: {names:?}");
             let is_known = |name: &&str| FLAGS.iter().any(|flag| flag.style == style && format!("--{}", flag.name) == **name);
             assert!(names.iter().all(is_known), "{heading}: {names:?}");

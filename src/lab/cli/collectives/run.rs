@@ -14,7 +14,7 @@ use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MeasuredRow};
 use crate::domain::units;
 use crate::launch::{self, Machine, StartRequest};
-use crate::runs::{Follower, RunStore, disturbed};
+use crate::runs::{Follower, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,7 +107,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
         }
         false if !measured.rows.is_empty() => {
-            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", disturbed::note(part)));
+            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", busy_host::note(part)));
             print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
         }
         false => {}

@@ -7,7 +7,7 @@ use super::asked::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers
 use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
 use crate::domain::run::RunState;
-use crate::runs::{Measurement, RunId, RunStore, disturbed};
+use crate::runs::{Measurement, RunId, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,7 +77,7 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let name = record.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    let disturbed = record.disturbed().map(|part| format!("# * {}\n", disturbed::note(part))).unwrap_or_default();
+    let disturbed = record.disturbed().map(|part| format!("# * {}\n", busy_host::note(part))).unwrap_or_default();
     let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
     print(&format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;
     Ok(())

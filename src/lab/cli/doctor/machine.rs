@@ -18,7 +18,7 @@ use crate::host::files;
 use crate::host::load::Load;
 use crate::launch::{Machine, SharedMachine};
 use crate::runs::RunStore;
-use crate::runs::disturbed::{NOTICEABLE, others_in_words};
+use crate::runs::busy_host::{NOTICEABLE, others_in_words};
 use crate::telemetry::NvmlProbe;
 
 /// What two ranks of the CPU preset take.

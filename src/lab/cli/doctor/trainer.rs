@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::check::Check;
 use crate::exercise::{self, Module};
 use crate::host::installation::{Installation, PYTHON_MODULE, set_up_command};
-use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask, libraries};
+use crate::launch::{self, LaunchError, libraries};
+use crate::process::probe_command::{Answer, TRAINER_PATIENCE, ask};
 
 /// What `hvd-train --build-info` prints.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::table::{or_dash, render};
 use super::simulated::Simulated;
 use crate::domain::units;
-use crate::runs::disturbed;
+use crate::runs::busy_host;
 use crate::simulate::{Bound, Numbers, Own, Predicted, Scaling, Validation};
 
 /// With a decimal, as published efficiencies have.
@@ -263,7 +263,7 @@ pub fn own(own: &Own, predicted: &[Predicted]) -> String {
         ));
     }
     for (id, part) in own.known().filter_map(|sample| Some((sample.id, sample.disturbed?))) {
-        text.push_str(&format!("* run {id}: {}\n", disturbed::note(part)));
+        text.push_str(&format!("* run {id}: {}\n", busy_host::note(part)));
     }
     text
 }

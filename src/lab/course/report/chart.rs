@@ -9,7 +9,7 @@ use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::domain::units;
-use crate::runs::disturbed::{in_one_line, marked};
+use crate::runs::busy_host::{in_one_line, marked};
 use crate::runs::{RunId, RunSummary, Trial, gained, work};
 
 /// Speed-up over ranks, for the work that was tried with the most numbers of ranks.

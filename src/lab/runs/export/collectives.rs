@@ -4,66 +4,39 @@ mod drawing;
 
 use serde_json::{Value, json};
 
-use super::csv::{as_text, number};
-use crate::domain::{markup, safe, units};
+use super::csv::{number, table, text};
+use crate::domain::{markup, units};
 use crate::runs::measurement::{Cell, Measurement, Measurements};
 pub use drawing::write as svg;
 
-const HEADING: [&str; 19] = [
-    "run",
-    "name",
-    "np",
-    "link",
-    "algorithm",
-    "bytes",
-    "elements",
-    "iterations",
-    "mean_s",
-    "median_s",
-    "min_s",
-    "max_s",
-    "algbw",
-    "busbw",
-    "wrong",
-    "predicted_s",
-    "error",
-    "no_prediction",
-    "times_as_fast",
+/// A column: its heading, and its cell for a method at one size in one run.
+type Column = (&'static str, fn(&Cell) -> String);
+
+static COLUMNS: [Column; 19] = [
+    ("run", |cell| cell.run.id.to_string()),
+    ("name", |cell| cell.run.record.name.clone().unwrap_or_default()),
+    ("np", |cell| cell.run.measured.ranks.to_string()),
+    ("link", |cell| cell.run.spec.link().unwrap_or_default()),
+    ("algorithm", |cell| cell.row.report.method.clone()),
+    ("bytes", |cell| cell.row.report.bytes.to_string()),
+    ("elements", |cell| cell.row.report.elements.to_string()),
+    ("iterations", |cell| cell.row.report.iterations.to_string()),
+    ("mean_s", |cell| number(Some(cell.row.report.mean_s))),
+    ("median_s", |cell| number(Some(cell.row.report.median_s))),
+    ("min_s", |cell| number(Some(cell.row.report.min_s))),
+    ("max_s", |cell| number(Some(cell.row.report.max_s))),
+    ("algbw", |cell| number(Some(cell.row.report.algbw()))),
+    ("busbw", |cell| number(Some(cell.row.report.busbw(cell.run.measured.ranks)))),
+    ("wrong", |cell| text(cell.row.report.wrong)),
+    ("predicted_s", |cell| number(cell.row.predicted_s.ok())),
+    ("error", |cell| number(cell.row.error())),
+    ("no_prediction", |cell| text(cell.row.predicted_s.err())),
+    ("times_as_fast", |cell| number(cell.times_as_fast)),
 ];
 
 pub fn csv(all: &Measurements) -> String {
-    let mut table = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
-    for line in std::iter::once(HEADING.map(String::from)).chain(all.cells().map(|cell| line(&cell))) {
-        // Into memory, and every line has as many cells as the heading: it cannot fail.
-        let _ = table.write_record(line.iter().map(|cell| as_text(&safe::line(cell)).into_owned()));
-    }
-    table.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
-}
-
-fn line(cell: &Cell) -> [String; 19] {
-    let Cell { run, row, times_as_fast } = cell;
-    let report = &row.report;
-    [
-        run.id.to_string(),
-        run.record.name.clone().unwrap_or_default(),
-        run.measured.ranks.to_string(),
-        run.spec.link().unwrap_or_default(),
-        report.method.clone(),
-        report.bytes.to_string(),
-        report.elements.to_string(),
-        report.iterations.to_string(),
-        number(Some(report.mean_s)),
-        number(Some(report.median_s)),
-        number(Some(report.min_s)),
-        number(Some(report.max_s)),
-        number(Some(report.algbw())),
-        number(Some(report.busbw(run.measured.ranks))),
-        report.wrong.map(|wrong| wrong.to_string()).unwrap_or_default(),
-        number(row.predicted_s.ok()),
-        number(row.error()),
-        row.predicted_s.err().map(|refused| refused.to_string()).unwrap_or_default(),
-        number(*times_as_fast),
-    ]
+    let lines = all.cells().map(|cell| COLUMNS.iter().map(|(_, text)| text(&cell)).collect());
+    table(COLUMNS.iter().map(|(heading, _)| *heading), lines)
 }
 
 pub fn json(all: &Measurements) -> String {
@@ -172,7 +145,7 @@ mod tests {
         let all = all();
         let text = csv(&all);
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-        assert_eq!(reader.headers().unwrap().len(), HEADING.len());
+        assert_eq!(reader.headers().unwrap().len(), COLUMNS.len());
         let lines: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
         assert_eq!((lines.len(), &lines[3][4], &lines[3][18]), (9, "ring", "2"));
         assert_eq!(&lines[3][3], "on 200 Mbit/s links, made on this machine");
@@ -187,7 +160,7 @@ mod tests {
         assert_eq!(text.matches("<polyline").count(), 6, "{text}");
         assert!(text.contains("200 Mbit/s") && !text.contains("<b>&amp;</b>") && !text.contains("NaN"), "{text}");
         for format in FORMATS {
-            assert!(!format.collectives(&all).is_empty());
+            assert!(!(format.collectives)(&all).is_empty());
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never lets a name break the table: what means something in Markdown is escaped.
 
-use super::report::Report;
+use super::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::{markup, units};
 use crate::runs::{Row, RunSummary};
@@ -25,7 +25,6 @@ pub fn write(report: &Report) -> String {
         let heading = ["source", "result", "np", "steps", "img/s", "speed-up", "efficiency", "total", "accuracy", "note"];
         let rows = report.published.iter().flat_map(|source| {
             source.rows.iter().map(move |row| {
-                let dash = |text: Option<String>| text.unwrap_or_else(dash);
                 vec![
                     source.name.clone(),
                     row.label.clone(),
@@ -54,8 +53,8 @@ pub fn write(report: &Report) -> String {
     text
 }
 
-fn dash() -> String {
-    "–".into()
+fn dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".into())
 }
 
 fn times(ratio: f64) -> String {
@@ -64,7 +63,6 @@ fn times(ratio: f64) -> String {
 
 fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
     let record = run.record.as_ref();
-    let or_dash = |text: Option<String>| text.unwrap_or_else(dash);
     let cost = run.devices.zip(row.device_seconds).map(|(devices, seconds)| match devices.kind {
         DeviceKind::Gpu => format!("{seconds:.0} GPU-s"),
         DeviceKind::Cpu => format!("{seconds:.0} rank-s"),
@@ -73,15 +71,15 @@ fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
         format!("{}{}", run.id, if row.is_baseline { " (baseline)" } else { "" }),
         record.and_then(|record| record.name.clone()).unwrap_or_default(),
         run.status.state.name().into(),
-        or_dash(run.np_in_words()),
-        or_dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),
-        or_dash(run.figures.images_per_sec.map(units::rate)),
-        or_dash(row.comparison.speedup.map(times)),
-        or_dash(row.comparison.scaling_efficiency.map(units::percent)),
-        or_dash(run.figures.seconds_to_target.map(units::seconds)),
-        or_dash(row.comparison.speedup_to_target.map(times)),
-        or_dash(cost),
-        or_dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),
+        dash(run.np_in_words()),
+        dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),
+        dash(run.figures.images_per_sec.map(units::rate)),
+        dash(row.comparison.speedup.map(times)),
+        dash(row.comparison.scaling_efficiency.map(units::percent)),
+        dash(run.figures.seconds_to_target.map(units::seconds)),
+        dash(row.comparison.speedup_to_target.map(times)),
+        dash(cost),
+        dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),
     ]
 }
 

@@ -6,34 +6,48 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-use super::{Measurements, StoreError};
+use serde_json::json;
+
+use super::{Measurements, Row, RunSummary, Source, StoreError};
 use crate::host::files;
 
 mod collectives;
 mod csv;
-mod json;
+mod drawing;
 mod markdown;
-mod report;
 mod svg;
 #[cfg(test)]
 mod tests;
 
-pub use report::Report;
+/// Runs compared with one of them, and what others published where that is wanted.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    pub baseline: &'a RunSummary,
+    pub runs: Vec<(Row, &'a RunSummary)>,
+    pub published: &'a [Source],
+}
+
+impl<'a> Report<'a> {
+    pub fn new(runs: impl IntoIterator<Item = &'a RunSummary>, baseline: &'a RunSummary, published: &'a [Source]) -> Report<'a> {
+        Report { baseline, runs: runs.into_iter().map(|run| (Row::new(run, baseline), run)).collect(), published }
+    }
+}
 
 /// A format that a report can be written in.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// As the flag takes it, and the end of a file's name.
     pub name: &'static str,
-    write: fn(&Report) -> String,
-    collectives: fn(&Measurements) -> String,
+    pub write: fn(&Report) -> String,
+    /// The same for runs of collectives, which have another report.
+    pub collectives: fn(&Measurements) -> String,
 }
 
 /// All there are.
 pub static FORMATS: [Format; 4] = [
     Format { name: "md", write: markdown::write, collectives: collectives::markdown },
     Format { name: "csv", write: csv::write, collectives: collectives::csv },
-    Format { name: "json", write: json::write, collectives: collectives::json },
+    Format { name: "json", write: json_object, collectives: collectives::json },
     Format { name: "svg", write: svg::write, collectives: collectives::svg },
 ];
 
@@ -49,15 +63,6 @@ impl Format {
             .parse()
             .map_err(|_: String| format!("`{}` names no format: let it end in {}", path.display(), names(", .")))
     }
-
-    pub fn text(self, report: &Report) -> String {
-        (self.write)(report)
-    }
-
-    /// Runs of collectives, which have another report.
-    pub fn collectives(self, all: &Measurements) -> String {
-        (self.collectives)(all)
-    }
 }
 
 impl FromStr for Format {
@@ -67,6 +72,16 @@ impl FromStr for Format {
         let found = FORMATS.iter().find(|format| format.name.eq_ignore_ascii_case(text)).copied();
         found.ok_or_else(|| format!("`{text}` is not a format: use {}", names(", ").trim_start_matches('.')))
     }
+}
+
+/// Everything that is known of each run, as one JSON object.
+fn json_object(report: &Report) -> String {
+    let runs: Vec<_> = report.runs.iter().map(|(row, run)| json!({ "comparison": row, "run": run })).collect();
+    let mut whole = json!({ "baseline": report.baseline.id, "runs": runs });
+    if !report.published.is_empty() {
+        whole["published"] = json!(report.published);
+    }
+    format!("{whole:#}\n")
 }
 
 fn names(between: &str) -> String {

@@ -1,125 +1,66 @@
 //! A report as a drawing: speed-up by number of ranks, with the ideal line.
 //!
-//! Never joins runs by a line: each is a measurement of its own. Published results are hollow, and named as such.
+//! Runs are not joined by a line: each is a measurement of its own. Published results are hollow, and named as such.
 
-use std::fmt::Write;
-
-use super::report::Report;
-use crate::domain::markup;
+use super::Report;
+use super::drawing::{Drawing, Frame, GREY};
 use crate::runs::scaling::{Point, Scaling};
 
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 480.0;
-/// Left, top, right and bottom of the drawing itself.
-const FRAME: (f64, f64, f64, f64) = (70.0, 56.0, 600.0, 410.0);
+const FRAME: Frame = Frame { left: 70.0, top: 56.0, right: 600.0, bottom: 410.0 };
 const BLUE: &str = "#0072b2";
 const ORANGE: &str = "#b34700";
-const GREY: &str = "#6b6b6b";
 
 pub fn write(report: &Report) -> String {
     let scaling = Scaling::new(report);
-    let mut svg = Svg { text: String::new(), scaling: &scaling };
-    svg.open();
-    svg.axes();
-    svg.ideal();
-    svg.points(&scaling.measured, BLUE, true);
-    svg.points(&scaling.published, ORANGE, false);
-    svg.legend();
-    svg.text.push_str("</svg>\n");
-    svg.text
+    let x = |np: f64| FRAME.left + np / scaling.np_end * (FRAME.right - FRAME.left);
+    let y = |speedup: f64| FRAME.bottom - speedup / scaling.speedup_end * (FRAME.bottom - FRAME.top);
+    let title = format!("Speed-up over run {} by number of ranks", scaling.baseline);
+    let mut svg = Drawing::new(760.0, FRAME, &title);
+    svg.put(format_args!(
+        r#"<text x="{:.1}" y="30.0" text-anchor="start" fill="black" font-weight="bold">{title}</text>"#,
+        FRAME.left
+    ));
+    for speedup in ticks(scaling.speedup_end) {
+        svg.tick_at_y(y(speedup), &format!("{speedup}×"));
+    }
+    for np in ticks(scaling.np_end).into_iter().filter(|np| np.fract() == 0.0 && *np > 0.0) {
+        svg.tick_at_x(x(np), &np.to_string());
+    }
+    svg.axes("ranks (np)");
+    let end = scaling.np_end.min(scaling.speedup_end * scaling.baseline_np as f64);
+    let (left, bottom, right, top) = (x(0.0), y(0.0), x(end), y(scaling.ideal(end)));
+    svg.put(format_args!(
+        r#"<line x1="{left:.1}" y1="{bottom:.1}" x2="{right:.1}" y2="{top:.1}" stroke="{GREY}" stroke-dasharray="6 4"/>"#
+    ));
+    let place = |point: &Point| (x(point.np as f64), y(point.speedup));
+    points(&mut svg, &scaling.measured, place, (BLUE, BLUE), ("start", 10.0));
+    points(&mut svg, &scaling.published, place, (ORANGE, "white"), ("end", -10.0));
+    let published = if scaling.published.is_empty() { "" } else { ", hollow: published elsewhere" };
+    let left_out = match scaling.left_out {
+        0 => String::new(),
+        1 => "; 1 run left out: not comparable, or no throughput".into(),
+        runs => format!("; {runs} runs left out: not comparable, or no throughput"),
+    };
+    svg.finish(&format!("dashed: ideal, filled: measured{published}{left_out}"))
 }
 
-struct Svg<'a> {
-    text: String,
-    scaling: &'a Scaling,
-}
-
-impl Svg<'_> {
-    fn put(&mut self, element: std::fmt::Arguments) {
-        // Into a string: it cannot fail.
-        let _ = self.text.write_fmt(element);
-        self.text.push('\n');
-    }
-
-    fn x(&self, np: f64) -> f64 {
-        FRAME.0 + np / self.scaling.np_end * (FRAME.2 - FRAME.0)
-    }
-
-    fn y(&self, speedup: f64) -> f64 {
-        FRAME.3 - speedup / self.scaling.speedup_end * (FRAME.3 - FRAME.1)
-    }
-
-    fn open(&mut self) {
-        let baseline = self.scaling.baseline;
-        self.put(format_args!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13" role="img">"#
-        ));
-        self.put(format_args!("<title>Speed-up over run {baseline} by number of ranks</title>"));
-        // A page behind it may be dark.
-        self.put(format_args!(r#"<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>"#));
-        self.label(FRAME.0, 30.0, "start", "black", &format!("Speed-up over run {baseline} by number of ranks"), true);
-    }
-
-    fn label(&mut self, x: f64, y: f64, anchor: &str, colour: &str, text: &str, bold: bool) {
-        let weight = if bold { r#" font-weight="bold""# } else { "" };
-        let text = markup::xml(text);
-        self.put(format_args!(r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" fill="{colour}"{weight}>{text}</text>"#));
-    }
-
-    fn axes(&mut self) {
-        let (left, top, right, bottom) = FRAME;
-        for speedup in ticks(self.scaling.speedup_end) {
-            let y = self.y(speedup);
-            self.put(format_args!(r##"<line x1="{left}" y1="{y:.1}" x2="{right}" y2="{y:.1}" stroke="#e4e4e4"/>"##));
-            self.label(left - 8.0, y + 4.0, "end", GREY, &format!("{speedup}×"), false);
-        }
-        for np in ticks(self.scaling.np_end).into_iter().filter(|np| np.fract() == 0.0 && *np > 0.0) {
-            let x = self.x(np);
-            self.put(format_args!(r#"<line x1="{x:.1}" y1="{bottom}" x2="{x:.1}" y2="{:.1}" stroke="{GREY}"/>"#, bottom + 5.0));
-            self.label(x, bottom + 20.0, "middle", GREY, &np.to_string(), false);
-        }
-        self.put(format_args!(r#"<path d="M{left} {top}V{bottom}H{right}" fill="none" stroke="{GREY}"/>"#));
-        self.label((left + right) / 2.0, bottom + 42.0, "middle", "black", "ranks (np)", false);
-    }
-
-    fn ideal(&mut self) {
-        let end = self.scaling.np_end.min(self.scaling.speedup_end * self.scaling.baseline_np as f64);
-        let (x, y) = (self.x(end), self.y(self.scaling.ideal(end)));
-        let (left, bottom) = (self.x(0.0), self.y(0.0));
-        self.put(format_args!(
-            r#"<line x1="{left:.1}" y1="{bottom:.1}" x2="{x:.1}" y2="{y:.1}" stroke="{GREY}" stroke-dasharray="6 4"/>"#
-        ));
-    }
-
-    fn points(&mut self, points: &[Point], colour: &str, filled: bool) {
-        let mut points: Vec<&Point> = points.iter().collect();
-        points.sort_by(|a, b| a.np.cmp(&b.np).then(b.speedup.total_cmp(&a.speedup)));
-        let mut last: Option<(usize, f64)> = None;
-        for point in points {
-            let (x, y) = (self.x(point.np as f64), self.y(point.speedup));
-            let fill = if filled { colour } else { "white" };
-            self.put(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>"#));
-            // Names under each other where points of one np lie close together.
-            let below = last.filter(|(np, _)| *np == point.np).map_or(y, |(_, last)| y.max(last + 15.0));
-            last = Some((point.np, below));
-            let name = format!("{} {:.2}×", point.label, point.speedup);
-            match filled {
-                true => self.label(x + 10.0, below + 4.0, "start", colour, &name, false),
-                false => self.label(x - 10.0, below + 4.0, "end", colour, &name, false),
-            }
-        }
-    }
-
-    fn legend(&mut self) {
-        let (y, published) = (HEIGHT - 12.0, !self.scaling.published.is_empty());
-        let mut said = vec!["dashed: ideal", "filled: measured"];
-        said.extend(published.then_some("hollow: published elsewhere"));
-        let left_out = match self.scaling.left_out {
-            0 => String::new(),
-            1 => "; 1 run left out: not comparable, or no throughput".into(),
-            runs => format!("; {runs} runs left out: not comparable, or no throughput"),
-        };
-        self.label(FRAME.0, y, "start", GREY, &format!("{}{left_out}", said.join(", ")), false);
+/// Circles with their names beside them, the names of one np under each other where they lie close together.
+fn points(
+    svg: &mut Drawing,
+    points: &[Point],
+    place: impl Fn(&Point) -> (f64, f64),
+    (colour, fill): (&str, &str),
+    (anchor, beside): (&str, f64),
+) {
+    let mut points: Vec<&Point> = points.iter().collect();
+    points.sort_by(|a, b| a.np.cmp(&b.np).then(b.speedup.total_cmp(&a.speedup)));
+    let mut last: Option<(usize, f64)> = None;
+    for point in points {
+        let (x, y) = place(point);
+        svg.put(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>"#));
+        let below = last.filter(|(np, _)| *np == point.np).map_or(y, |(_, last)| y.max(last + 15.0));
+        last = Some((point.np, below));
+        svg.label(x + beside, below + 4.0, anchor, colour, &format!("{} {:.2}×", point.label, point.speedup));
     }
 }
 

@@ -50,7 +50,7 @@ fn runs() -> Vec<RunSummary> {
 fn with(format: &str, published: &[Source], check: impl Fn(&str)) {
     let runs = runs();
     let report = Report::new(&runs, &runs[0], published);
-    check(&format.parse::<Format>().unwrap().text(&report));
+    check(&(format.parse::<Format>().unwrap().write)(&report));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn an_efficiency_over_100_percent_is_left_out_with_its_reason() {
     let runs = [run(1, 1, 1000.0), run(2, 2, 2300.0)];
     let report = Report::new(&runs, &runs[0], &[]);
     assert_eq!((report.runs[1].0.comparison.speedup, report.runs[1].0.comparison.scaling_efficiency), (Some(2.3), None));
-    let text = "md".parse::<Format>().unwrap().text(&report);
+    let text = ("md".parse::<Format>().unwrap().write)(&report);
     assert!(text.contains("over 100 %: the baseline was too slow") && !text.contains("115 %"), "{text}");
 }
 
@@ -99,7 +99,7 @@ fn no_cell_is_taken_for_a_formula_and_numbers_stay_numbers() {
         let record = run.record.as_mut().unwrap();
         (record.name, record.note) = (Some(name.into()), Some(name.into()));
     }
-    let text = "csv".parse::<Format>().unwrap().text(&Report::new(&runs, &runs[0], &[]));
+    let text = ("csv".parse::<Format>().unwrap().write)(&Report::new(&runs, &runs[0], &[]));
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     for (row, name) in rows.iter().zip(nasty) {
@@ -183,7 +183,7 @@ fn the_drawing_is_well_formed_and_shows_what_can_be_compared() {
 #[test]
 fn a_point_lies_where_its_figures_say() {
     let runs = [run(1, 1, 1000.0), run(2, 2, 2000.0)];
-    let text = "svg".parse::<Format>().unwrap().text(&Report::new(&runs, &runs[0], &[]));
+    let text = ("svg".parse::<Format>().unwrap().write)(&Report::new(&runs, &runs[0], &[]));
     let attribute = |tag: &str, name: &str| -> f64 {
         tag.split(&format!(" {name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
     };

@@ -2,16 +2,10 @@
 //!
 //! Never reads more than it is asked for, and never writes.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-
 use super::{Arrival, LogSource};
-use crate::host::read;
 use crate::runs::RunFolder;
+use crate::runs::lines::{Line, Lines};
 
-/// Bytes read at once.
-const CHUNK: usize = 1 << 14;
 /// Bytes kept of one line: the rest of a longer one is skipped.
 const LONGEST: usize = 1 << 16;
 
@@ -23,14 +17,7 @@ pub struct Cursor {
     /// Entries of [`LogFiles::unlisted`] that are done with.
     unlisted: usize,
     /// Bytes done with: of the launcher's log, then of each process's.
-    positions: Vec<u64>,
-}
-
-#[cfg(test)]
-impl Cursor {
-    pub fn bytes(&self) -> usize {
-        self.positions.capacity() * size_of::<u64>()
-    }
+    pub(super) positions: Vec<u64>,
 }
 
 /// One line as it stands in its file.
@@ -56,8 +43,8 @@ pub struct LogFiles {
 
 impl LogFiles {
     pub fn new(folder: RunFolder) -> LogFiles {
-        let arrivals = Lines::new(folder.arrivals_file());
-        let launcher = Lines::new(folder.launcher_log());
+        let arrivals = Lines::new(folder.arrivals_file(), LONGEST);
+        let launcher = Lines::new(folder.launcher_log(), LONGEST);
         LogFiles { folder, arrivals, logs: vec![launcher], unlisted: Vec::new(), over: false }
     }
 
@@ -75,9 +62,9 @@ impl LogFiles {
                 at.positions.resize(slot + 1, 0);
             }
             let position = at.positions[slot];
-            let line = if position < arrival.end { self.logs[slot].line(position) } else { None };
+            let line = if position < arrival.end { self.logs[slot].line(position, false) } else { None };
             match line {
-                Some((bytes, end)) => {
+                Some(Line { bytes, end, .. }) => {
                     let time_ms = (arrival.time_ms > 0).then_some(arrival.time_ms);
                     visit(RawLine { source: arrival.source, time_ms, bytes });
                     at.positions[slot] = end;
@@ -94,8 +81,8 @@ impl LogFiles {
     /// The entry at a place, and the place behind it.
     fn entry(&mut self, at: &Cursor) -> Option<(Arrival, (u64, usize))> {
         let mut listed = at.listed;
-        while let Some((line, end)) = self.arrivals.line(listed) {
-            match Arrival::parse(line) {
+        while let Some(Line { bytes, end, .. }) = self.arrivals.line(listed, false) {
+            match Arrival::parse(bytes) {
                 Some(arrival) => return Some((arrival, (end, at.unlisted))),
                 // Not an entry of this version.
                 None => listed = end,
@@ -114,7 +101,7 @@ impl LogFiles {
             LogSource::Process(process) => process + 1,
         };
         while self.logs.len() <= slot {
-            self.logs.push(Lines::new(self.folder.rank_log(self.logs.len() - 1)));
+            self.logs.push(Lines::new(self.folder.rank_log(self.logs.len() - 1), LONGEST));
         }
         slot
     }
@@ -142,86 +129,5 @@ impl LogFiles {
             }
         }
         self.unlisted.len() > known
-    }
-}
-
-/// One growing file of lines, read from any byte.
-#[derive(Debug)]
-struct Lines {
-    path: PathBuf,
-    file: Option<File>,
-    /// Bytes from `start` on.
-    buffer: Vec<u8>,
-    start: u64,
-}
-
-impl Lines {
-    fn new(path: PathBuf) -> Lines {
-        Lines { path, file: None, buffer: Vec::new(), start: 0 }
-    }
-
-    fn length(&mut self) -> u64 {
-        self.open();
-        self.file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len())
-    }
-
-    fn open(&mut self) {
-        if self.file.is_none() {
-            self.file = read::open(&self.path).ok();
-        }
-    }
-
-    /// The whole line that begins at a byte, without its end, and where the next one begins.
-    fn line(&mut self, at: u64) -> Option<(&[u8], u64)> {
-        if at < self.start || at > self.start + self.buffer.len() as u64 {
-            self.buffer.clear();
-            self.start = at;
-        }
-        let mut searched = (at - self.start) as usize;
-        let (text, end) = loop {
-            let from = (at - self.start) as usize;
-            if let Some(place) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
-                break (from..searched + place, self.start + (searched + place) as u64 + 1);
-            }
-            // What is before the line is done with.
-            self.buffer.drain(..from);
-            self.start = at;
-            searched = self.buffer.len();
-            if searched >= LONGEST {
-                let end = self.end_of_line(at + searched as u64)?;
-                break (0..searched, end);
-            }
-            if !self.fill() {
-                return None;
-            }
-        };
-        Some((&self.buffer[text], end))
-    }
-
-    /// More bytes behind those that are there; false at the end of the file.
-    fn fill(&mut self) -> bool {
-        self.open();
-        let Some(file) = &self.file else { return false };
-        let have = self.buffer.len();
-        self.buffer.resize(have + CHUNK, 0);
-        let read = file.read_at(&mut self.buffer[have..], self.start + have as u64).unwrap_or(0);
-        self.buffer.truncate(have + read);
-        if read < CHUNK {
-            // Of hundreds of short logs no chunk stays in memory.
-            self.buffer.shrink_to_fit();
-        }
-        read > 0
-    }
-
-    /// Behind the next line end, looked for without keeping what is before it.
-    fn end_of_line(&self, mut at: u64) -> Option<u64> {
-        let mut chunk = [0; CHUNK];
-        loop {
-            let read = self.file.as_ref()?.read_at(&mut chunk, at).ok().filter(|read| *read > 0)?;
-            match chunk[..read].iter().position(|byte| *byte == b'\n') {
-                Some(place) => return Some(at + place as u64 + 1),
-                None => at += read as u64,
-            }
-        }
     }
 }

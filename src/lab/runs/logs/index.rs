@@ -9,8 +9,8 @@ use crate::runs::RunFolder;
 pub const BLOCK: usize = 256;
 
 #[derive(Debug)]
-struct Mark {
-    cursor: Cursor,
+pub(super) struct Mark {
+    pub(super) cursor: Cursor,
     /// When its first line came; 0 where that is unknown.
     time_ms: u64,
 }
@@ -18,7 +18,7 @@ struct Mark {
 #[derive(Debug)]
 pub struct LogIndex {
     files: LogFiles,
-    marks: Vec<Mark>,
+    pub(super) marks: Vec<Mark>,
     end: Cursor,
     lines: usize,
     until_ms: Option<u64>,
@@ -77,12 +77,6 @@ impl LogIndex {
     /// Look for lines whose times nobody wrote down, behind the end; whether there are some.
     pub fn find_unlisted(&mut self) -> bool {
         self.files.find_unlisted(&self.end)
-    }
-
-    #[cfg(test)]
-    pub fn bytes(&self) -> usize {
-        let mark = |mark: &Mark| size_of::<Mark>() + mark.cursor.bytes();
-        self.marks.iter().map(mark).sum()
     }
 
     /// Nothing is written any more.

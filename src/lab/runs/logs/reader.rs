@@ -101,7 +101,8 @@ impl LogReader {
     /// Memory that finding any line again takes, apart from what is read at the moment.
     #[cfg(test)]
     pub fn index_bytes(&self) -> usize {
-        self.index.bytes() + self.scan.bytes()
+        let marks = self.index.marks.iter().map(|mark| size_of_val(mark) + mark.cursor.positions.capacity() * size_of::<u64>());
+        marks.sum::<usize>() + self.scan.blocks.capacity() * size_of::<(u16, u16)>()
     }
 
     /// The newest request counts.

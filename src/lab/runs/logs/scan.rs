@@ -51,7 +51,7 @@ impl LogQuery {
 pub struct Scan {
     pub query: LogQuery,
     /// Lines of each block that are shown, and how many of those are found.
-    blocks: Vec<(u16, u16)>,
+    pub(super) blocks: Vec<(u16, u16)>,
     /// Lines looked at: less than a block more than `blocks` of them.
     looked_at: usize,
     shown: usize,
@@ -61,11 +61,6 @@ pub struct Scan {
 impl Scan {
     pub fn new(query: LogQuery) -> Scan {
         Scan { query, ..Scan::default() }
-    }
-
-    #[cfg(test)]
-    pub fn bytes(&self) -> usize {
-        self.blocks.capacity() * size_of::<(u16, u16)>()
     }
 
     /// Lines that are shown, of those looked at.

@@ -3,13 +3,11 @@
 //! Never adds anything to what a run left, and never writes into a run's folder.
 
 mod anonymous;
-mod demo;
 mod error;
 mod pack;
 mod player;
 mod recorded;
 mod timeline;
-mod unpacked;
 
 #[cfg(test)]
 mod tests;
@@ -18,4 +16,3 @@ pub use error::RecordingError;
 pub use pack::pack;
 pub use player::{Played, Player, PlayerOrder, Position};
 pub use recorded::Recording;
-pub use unpacked::{Unpacked, remove_unpacked};

@@ -2,8 +2,6 @@
 //!
 //! Never waits, reads a clock or writes. Lines of the logs are not played: whoever shows them asks for those until then.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 
 use super::error::RecordingError;
@@ -13,7 +11,8 @@ use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::EventLine;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
-use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
+use crate::host::read::LONGEST_LINE;
+use crate::runs::lines::{Line, Lines};
 use crate::runs::{Accountant, RunSummary, RunUpdate};
 
 /// What `+` and `-` go through.
@@ -81,38 +80,28 @@ impl Player {
             Track::new(folder.telemetry_file(), |line| TelemetrySample::parse_line(line).map(|sample| (sample.time_s, sample)))
         };
         let starts: Vec<f64> = recording.record.attempts.iter().map(|attempt| attempt.started_s).collect();
-        let mut times = events().all_times();
-        times.extend(telemetry().all_times());
-        let timeline = Timeline::new(&starts, times.into_iter(), recording.status.ended_s);
+        let times = events().map(|(time_s, _)| time_s).chain(telemetry().map(|(time_s, _)| time_s));
+        let timeline = Timeline::new(&starts, times, recording.status.ended_s);
         if timeline.duration_s() <= 0.0 {
-            let cause = "it has no events to play".to_owned();
-            return Err(RecordingError::Damaged { path: folder.path().to_owned(), cause });
+            return Err(RecordingError::damaged(folder.path(), "it has no events to play"));
         }
         // The first sample of a CPU has no cores yet: their use is counted between two.
         let hardware = telemetry().find_map(|(_, sample)| hardware(&sample));
         let hardware = hardware.unwrap_or_else(|| "hardware that was not recorded".to_owned());
-        let (events, telemetry) = (events(), telemetry());
-        let tally = Player::new_tally(&recording);
-        let mut player = Player {
+        Ok(Player {
+            events: events(),
+            telemetry: telemetry(),
+            tally: Accountant::of(&recording.record),
             recording,
             hardware,
             timeline,
-            events,
-            telemetry,
-            tally,
             status: None,
             played_s: 0.0,
-            speed: 1.0,
+            speed: speed.clamp(SPEEDS[0], 1_000.0),
             paused: false,
             rewind: false,
             clock_s: None,
-        };
-        player.speed = speed.clamp(SPEEDS[0], 1_000.0);
-        Ok(player)
-    }
-
-    fn new_tally(recording: &Recording) -> Accountant {
-        Accountant::of(&recording.record)
+        })
     }
 
     pub fn order(&mut self, order: PlayerOrder) {
@@ -155,7 +144,7 @@ impl Player {
         if played.rewound {
             self.events.rewind();
             self.telemetry.rewind();
-            self.tally = Player::new_tally(&self.recording);
+            self.tally = Accountant::of(&self.recording.record);
             self.status = None;
         }
         let now_s = self.timeline.at(self.played_s);
@@ -224,22 +213,23 @@ fn hardware(sample: &TelemetrySample) -> Option<String> {
 }
 
 /// Timed lines of a file, one after the other. Their times never go back: ranks' clocks may differ a little.
+#[derive(Debug)]
 struct Track<T> {
-    path: PathBuf,
+    lines: Lines,
+    /// Where the next line begins.
+    at: u64,
     parse: fn(&str) -> Option<(f64, T)>,
-    lines: Option<BufReader<File>>,
     waiting: Option<(f64, T)>,
     latest_s: f64,
 }
 
 impl<T> Track<T> {
     fn new(path: PathBuf, parse: fn(&str) -> Option<(f64, T)>) -> Track<T> {
-        let lines = read::open(&path).ok().map(BufReader::new);
-        Track { path, parse, lines, waiting: None, latest_s: f64::MIN }
+        Track { lines: Lines::new(path, LONGEST_LINE), at: 0, parse, waiting: None, latest_s: f64::MIN }
     }
 
     fn rewind(&mut self) {
-        *self = Track::new(std::mem::take(&mut self.path), self.parse);
+        (self.at, self.waiting, self.latest_s) = (0, None, f64::MIN);
     }
 
     /// The next one that happened until then.
@@ -249,10 +239,6 @@ impl<T> Track<T> {
         }
         self.waiting.take_if(|(at_s, _)| *at_s <= time_s).map(|(_, item)| item)
     }
-
-    fn all_times(mut self) -> Vec<f64> {
-        std::iter::from_fn(|| self.next().map(|(time_s, _)| time_s)).collect()
-    }
 }
 
 impl<T> Iterator for Track<T> {
@@ -260,23 +246,14 @@ impl<T> Iterator for Track<T> {
 
     /// Lines that cannot be read are skipped, as everywhere.
     fn next(&mut self) -> Option<(f64, T)> {
-        let mut line = Vec::new();
         loop {
-            match next_line(self.lines.as_mut()?, &mut line, LONGEST_LINE).ok()? {
-                NextLine::End => return None,
-                NextLine::TooLong => continue,
-                NextLine::Whole => {}
-            }
-            if let Some((time_s, item)) = std::str::from_utf8(&line).ok().and_then(self.parse) {
+            let Line { bytes, end, is_too_long } = self.lines.line(self.at, true)?;
+            self.at = end;
+            let parsed = std::str::from_utf8(bytes).ok().filter(|_| !is_too_long).and_then(self.parse);
+            if let Some((time_s, item)) = parsed {
                 self.latest_s = self.latest_s.max(time_s);
                 return Some((self.latest_s, item));
             }
         }
-    }
-}
-
-impl<T> std::fmt::Debug for Track<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Track").field("path", &self.path).finish_non_exhaustive()
     }
 }

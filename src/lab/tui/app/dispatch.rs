@@ -1,9 +1,9 @@
 //! Commands go to the window in front, else to the application or to the pane with the focus. What they ask for is done here.
 //!
-//! Never does nothing: a command that cannot be followed says why.
+//! A command that cannot be followed says why.
 
 use super::screen::focus;
-use super::{features, hint, keymap, places, windows};
+use super::{features, hint, places, windows};
 use crate::runs::RunId;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::command::Command;
@@ -39,8 +39,8 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
             next_run::update::toggle(&mut state.shared, step);
             Vec::new()
         }
-        command => match features::row_of(command) {
-            Some(row) => (row.act)(state),
+        command => match features::find(command) {
+            Some(key) => (key.act)(state),
             None => features::update(state, command),
         },
     };
@@ -53,19 +53,24 @@ pub fn act(state: &mut State, actions: Vec<Action>) -> Vec<Effect> {
     for action in actions {
         match action {
             Action::Effect(effect) => effects.push(effect),
-            action => effects.extend(one(state, action)),
+            action => effects.extend(act_on(state, action)),
         }
     }
     effects
 }
 
-fn one(state: &mut State, action: Action) -> Vec<Effect> {
+fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
     let actions = match action {
         Action::Effect(effect) => return vec![effect],
         Action::Watch(run) => return watch(state, run),
         Action::RefreshChart => return refresh_chart(state),
         Action::Run => return perform(state, Command::Run),
-        Action::Press(number) => return press_entry(state, number),
+        Action::Press(pane, command) => {
+            if let Some(pane) = pane {
+                focus(state, pane);
+            }
+            return perform(state, command);
+        }
         Action::Keys(title) => help::windows::show_keys_of(state, title),
         Action::Stop if state.shared.replay.is_some() => {
             state.shared.inform("this is a recording: nothing stops here. q leaves it, and `hvd-lab` opens your own lab");
@@ -96,15 +101,6 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
     act(state, actions)
 }
 
-/// An entry of the palette works as its key would, in its pane.
-fn press_entry(state: &mut State, number: usize) -> Vec<Effect> {
-    let Some((command, pane)) = keymap::of_entry(number) else { return Vec::new() };
-    if let Some(pane) = pane {
-        focus(state, pane);
-    }
-    perform(state, command)
-}
-
 /// Puts a run on the screen.
 pub fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
     state.shared.watched = Some(Watched::new(run));
@@ -131,7 +127,7 @@ pub fn read_log(state: &mut State) -> Vec<Effect> {
     act(state, actions)
 }
 
-pub fn turn_log(state: &mut State, tab: LogTab) -> Vec<Effect> {
+pub fn show_log_tab(state: &mut State, tab: LogTab) -> Vec<Effect> {
     lay_out_log(state);
     let actions = log::read::turn_to(&mut state.log, &state.shared, tab);
     act(state, actions)

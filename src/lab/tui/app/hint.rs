@@ -1,6 +1,6 @@
 //! One line on what to do next, from what has been done: in a border, where it costs no row.
 //!
-//! Keys stand between backticks. Never says what is under way, and never more than one thing.
+//! Keys stand between backticks. It says one thing at a time, and nothing while a run is going.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -11,17 +11,17 @@ use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::command::Command;
 use crate::tui::actions::pane::Pane;
-use crate::tui::preferences::Done;
+use crate::tui::preferences::Tried;
 use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
 use crate::tui::state::State;
 
 /// A key was followed.
-pub fn note(done: &mut Done, command: Command) {
+pub fn note(tried: &mut Tried, command: Command) {
     match command {
-        Command::Compare => done.compared = true,
-        Command::ToggleStep(_) | Command::Switch | Command::AllSteps => done.switched = true,
-        Command::Lesson => done.read = true,
+        Command::Compare => tried.compared = true,
+        Command::ToggleStep(_) | Command::Switch | Command::AllSteps => tried.switched = true,
+        Command::Lesson => tried.read = true,
         _ => {}
     }
 }

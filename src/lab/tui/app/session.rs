@@ -1,6 +1,6 @@
 //! What the screen remembers from one time to the next: borders, settings, pinned runs, the baseline, and whether the tour was shown.
 //!
-//! Never in the way: a file that cannot be read or written is as good as none.
+//! A file that cannot be read or written is ignored.
 
 use crate::tui::config::{self, Config};
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    pub fn of(state: &State) -> Session {
+    pub fn from_state(state: &State) -> Session {
         let preferences = &state.preferences;
         let settings = state.shared.touched.then(|| (state.shared.preset.clone(), state.shared.spec.clone()));
         if !preferences.config.remember {
@@ -119,31 +119,36 @@ impl Session {
     }
 }
 
-/// Writes down what is to be remembered as soon as it changes, on a thread of its own: a terminal may be closed at any time.
+/// Writes down what is to be remembered as soon as it changes, on a separate thread: a terminal may be closed at any time.
 pub struct Keeper {
     kept: Session,
-    /// Nothing where nothing is to be remembered, or no thread could be had.
-    writer: Option<Writer>,
-}
-
-struct Writer {
-    changes: Sender<Session>,
-    /// Says nothing, and ends with the thread.
-    end: Receiver<()>,
+    /// Takes changes; the receiver says nothing, and ends with the thread. `None` if the session is not saved, or the thread could
+    /// not start.
+    writer: Option<(Sender<Session>, Receiver<()>)>,
 }
 
 impl Keeper {
     /// Knows what the file holds now.
     pub fn start(path: Option<&Path>) -> Keeper {
         let kept = path.map(Session::read).unwrap_or_default();
-        let writer = path.and_then(|path| Writer::start(kept.clone(), path.to_owned()));
+        let writer = path.and_then(|path| {
+            let (before, path) = (kept.clone(), path.to_owned());
+            let (changes, inbox) = channel();
+            let (ends, end) = channel::<()>();
+            let write = move || {
+                let _ends = ends;
+                write_changes(&inbox, before, &path);
+            };
+            std::thread::Builder::new().name("session".into()).spawn(write).ok()?;
+            Some((changes, end))
+        });
         Keeper { kept, writer }
     }
 
     /// Looks whether anything has changed since the last time.
     pub fn look(&mut self, state: &State) {
-        let Some(Writer { changes, .. }) = &self.writer else { return };
-        let now = Session::of(state);
+        let Some((changes, _)) = &self.writer else { return };
+        let now = Session::from_state(state);
         if now != self.kept {
             self.kept = now.clone();
             let _ = changes.send(now);
@@ -152,23 +157,10 @@ impl Keeper {
 
     /// Waits until all is written, though not for a folder that another program keeps locked.
     pub fn finish(self) {
-        if let Some(Writer { changes, end }) = self.writer {
+        if let Some((changes, end)) = self.writer {
             drop(changes);
             let _ = end.recv_timeout(LAST_WRITE);
         }
-    }
-}
-
-impl Writer {
-    fn start(kept: Session, path: PathBuf) -> Option<Writer> {
-        let (changes, inbox) = channel();
-        let (ends, end) = channel::<()>();
-        let write = move || {
-            let _ends = ends;
-            write_changes(&inbox, kept, &path);
-        };
-        std::thread::Builder::new().name("session".into()).spawn(write).ok()?;
-        Some(Writer { changes, end })
     }
 }
 
@@ -238,7 +230,7 @@ mod tests {
         state.preferences.shares.insert(Split::Left, 400);
         state.shared.theme.look = Look::Light;
         (state.shared.spec.workload.epochs, state.shared.touched) = (7, true);
-        Session::of(&state).write(&Session::default(), &file);
+        Session::from_state(&state).write(&Session::default(), &file);
         let mut next = samples::never_used();
         Session::read(&file).restore(&mut next);
         assert_eq!((next.shared.spec.workload.epochs, next.shared.theme.look, next.shared.touched), (7, Look::Light, true));
@@ -267,7 +259,7 @@ mod tests {
             state.shared.toggle_pin();
         }
         state.shared.baseline = Some(RunId(3));
-        Session::of(&state).write(&Session::default(), &file);
+        Session::from_state(&state).write(&Session::default(), &file);
         let mut next = samples::never_used();
         Session::read(&file).restore(&mut next);
         // One of them has been deleted elsewhere.
@@ -342,7 +334,7 @@ mod tests {
             keeper.look(&state);
         }
         keeper.finish();
-        assert_eq!(Session::read(&file), Session::of(&state));
+        assert_eq!(Session::read(&file), Session::from_state(&state));
     }
 
     #[test]
@@ -350,7 +342,7 @@ mod tests {
         let mut state = samples::never_used();
         state.shared.touched = true;
         state.preferences.config.remember = false;
-        assert_eq!(Session::of(&state), Session::default());
+        assert_eq!(Session::from_state(&state), Session::default());
     }
 
     #[test]
@@ -365,7 +357,7 @@ mod tests {
         let mut bad = samples::never_used();
         (bad.shared.spec.resources.np, bad.shared.touched) = (0, true);
         let mut next = samples::never_used();
-        Session::of(&bad).restore(&mut next);
+        Session::from_state(&bad).restore(&mut next);
         assert_eq!(next.shared.spec.problem(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What the runs pane asks of the run folders: name, note, delete, export, and take back.
 //!
-//! Never overwrites a file, and never removes a run for good.
+//! No file is overwritten, and no run is removed for good.
 
 use anyhow::Context;
 
@@ -42,7 +42,7 @@ pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
             let baseline = store.summary(baseline)?;
             let format = Format::of(&path).map_err(anyhow::Error::msg)?;
             let report = Report::new(&all, &baseline, if published { references() } else { &[] });
-            write_new(&path, &format.text(&report))?;
+            write_new(&path, &(format.write)(&report))?;
             say(format!("wrote {}", path.display()), None)
         }
     })

@@ -21,7 +21,7 @@ use crate::columns;
 use crate::columns::cut;
 use crate::domain::units;
 use crate::runs::scaling::Scaling;
-use crate::runs::{Report, Row, RunId, RunSummary, Source, disturbed, references};
+use crate::runs::{Report, Row, RunId, RunSummary, Source, busy_host, references};
 use crate::tui::shared::scaling_chart;
 
 /// Columns of a fact's name, and of each of the two values.
@@ -170,7 +170,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     figure(page, cost_name(run), pair(&|run| run.device_seconds().map(units::rate)), "devices times seconds");
     let accuracy = |run: &RunSummary| run.test.map(|test| format!("{:.2} %", test.accuracy * 100.0));
     figure(page, "test accuracy", pair(&accuracy), "");
-    if let Some(note) = disturbed::notes([baseline, run]) {
+    if let Some(note) = busy_host::notes([baseline, run]) {
         page.text(&note, page.theme.warn());
     }
 }

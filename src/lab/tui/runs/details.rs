@@ -28,7 +28,7 @@ use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
 use crate::launch::CommandLine;
-use crate::runs::{Attempt, LoggedTally, RunId, RunRecord, RunSummary, disturbed};
+use crate::runs::{Attempt, LoggedTally, RunId, RunRecord, RunSummary, busy_host};
 use crate::tui::widgets::theme::sign;
 
 /// Columns of the names.
@@ -275,7 +275,7 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     page.title("Results");
     page.fact("images/s", &run.shown_rate().unwrap_or("not measured".into()));
     if let Some(part) = run.disturbed() {
-        page.fact("* busy", &disturbed::note(part));
+        page.fact("* busy", &busy_host::note(part));
     }
     match shared.gain(run) {
         Ok(gain) => {

@@ -1,6 +1,4 @@
 //! The part of the state that several features read: the runs, the settings of the next one, this host and how it is drawn.
-//!
-//! Never what a single feature keeps for itself.
 
 use super::course::Course;
 use super::pins::{MOST_PINS, Pins};
@@ -75,7 +73,7 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    pub fn of(sample: &TelemetrySample) -> Hardware {
+    pub fn from_sample(sample: &TelemetrySample) -> Hardware {
         let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
         let cores = sample.devices.iter().map(|device| device.core_percent.len()).sum();
         Hardware { host: sample.host.clone(), gpus, cores }
@@ -126,7 +124,7 @@ impl Shared {
         self.watched_state(run.id).unwrap_or(run.status.state)
     }
 
-    /// What the run itself has told, if it is the one on the screen, and if it can be read.
+    /// The state that the run itself reports, if it is the one on the screen and can be read.
     pub fn watched_state(&self, run: RunId) -> Option<RunState> {
         self.status(run).filter(|_| self.watched.as_ref().is_some_and(|watched| watched.id == run)).map(|status| status.state)
     }

@@ -7,7 +7,7 @@ use super::parts::{Segment, View, marked};
 use super::totals;
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 use crate::tui::widgets::theme::Theme;
 
 /// Index, a short bar, the load and a column between two devices.
@@ -25,7 +25,7 @@ const TEMPERATURE: usize = 6;
 const LEAST_BAR: usize = 4;
 
 /// Every device, in as few columns as fit into `height`; `None` where not all fit.
-pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Vec<Vec<Segment>>> {
+pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Option<Vec<Vec<Segment>>> {
     // A GPU of a hundred, or a part of one, has a longer index.
     let is_short = rows.iter().all(|row| row.slice().is_none() && row.device.index < 100);
     let most = width / if is_short { TIGHT } else { LEAST };
@@ -33,7 +33,7 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Ve
     let mut lines = Vec::new();
     let mut from = 0;
     for host in rows.chunk_by(|a, b| a.sample.host == b.sample.host) {
-        lines.push(vec![Segment::heading(totals::line(view.theme, host[0].sample, width), width)]);
+        lines.push(Segment::line(None, totals::line(view.theme, &[host[0].sample], width)));
         let down = host.len().div_ceil(across);
         let cell_width = width / across;
         for line in 0..down {
@@ -46,11 +46,11 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Ve
     Some(lines)
 }
 
-fn height_of(rows: &[Row], across: usize) -> usize {
+fn height_of(rows: &[DeviceRow], across: usize) -> usize {
     rows.chunk_by(|a, b| a.sample.host == b.sample.host).map(|host| 1 + host.len().div_ceil(across)).sum()
 }
 
-fn segment(view: View, row: Row, place: usize, width: usize) -> Segment {
+fn segment(view: View, row: DeviceRow, place: usize, width: usize) -> Segment {
     let (theme, device) = (view.theme, row.device);
     if width < LEAST {
         let mut spans = vec![marked(view, place, &device.index.to_string(), TIGHT_INDEX)];
@@ -106,7 +106,7 @@ fn tight(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>
     spans
 }
 
-/// ` r3`, or a sign for somebody else's process.
+/// ` r3`, or a sign for a process that is not a rank.
 fn badge(processes: &[DeviceProcess]) -> String {
     let mut ranks = processes.iter().filter_map(|process| process.rank);
     match (ranks.next(), ranks.next()) {
